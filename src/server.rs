@@ -1,6 +1,7 @@
 //! The running server: it accepts connections, runs background work and shuts down in order.
 
 mod listening;
+mod sweeps;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -10,24 +11,20 @@ use std::time::Duration;
 use delivery::{self, Dependencies, Dispatcher, Names, Targets};
 use engine::access;
 use engine::app_state::{AppState, Extensions};
-use engine::audit;
 use engine::background::Background;
 use engine::clock::Clock;
-use engine::error;
 use engine::ids::Ids;
 use engine::pipeline::{
-    self, Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service,
-    ServiceSettings, TenantHints,
+    Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service, ServiceSettings,
+    TenantHints,
 };
 use engine::processors;
 use engine::summaries;
 use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
-use jiff::Timestamp;
 use store::Location;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
 pub use vestibule_http::server::Limits;
 use vestibule_http::server::{Tls, TrustedProxies, accept, raise_open_files};
@@ -35,28 +32,27 @@ use vestibule_http::surface::{self, Metrics};
 
 pub use self::listening::CertificateSource;
 use self::listening::{bound, certificate, listen};
+use self::sweeps::SWEEP_EVERY;
 use crate::acme::CertificateKeeper;
 use crate::app::app;
-use crate::calendars::{self, CalendarFetcher};
+use crate::calendars::CalendarFetcher;
 use crate::config::{DatabaseFlags, ServeFlags};
 use crate::console::{AnonymousLimits, PageLimits};
 use crate::devices::DeviceConnector;
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, ChargeTeller, UploadLimits, UploadRetention};
 use crate::manuals::StockPhotos;
-use crate::oauth::{self, Documents, Registrations};
+use crate::oauth::{Documents, Registrations};
 use crate::page::{Apns, Pages, PassPushes, PassSigner};
-use crate::people::{self, IdentityProvider, SignIn};
-use crate::platform::{self, BackupNote, ConsoleKeys};
+use crate::people::{IdentityProvider, SignIn};
+use crate::platform::{BackupNote, ConsoleKeys};
 use crate::records::{FilesUrl, PhotoSigner};
-use crate::translations::{self, Translator};
+use crate::translations::Translator;
 
 /// How long requests and background work may take to finish after the shutdown has begun.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 /// How often tables that have grown are analyzed.
 const GROWN_EVERY: Duration = Duration::from_secs(2);
-/// How often expired data is removed.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// A server that is listening.
 pub struct Server {
@@ -268,79 +264,78 @@ impl Server {
             .transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
         let teller = ChargeTeller::new(service.clone());
-        let (swept, kept, keeper, carts, calendars) = (
-            (service.clone(), dependencies.clone()),
-            metrics.clone(),
-            service.clone(),
-            service.clone(),
-            service.clone(),
-        );
+        let (swept, kept) = (dependencies.clone(), metrics.clone());
         if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
             fetcher.serve(&service);
         }
         let mut background = vec![
-            begin(&service, "webhooks", stop.token(), move |stop| {
+            begin(&service, "webhooks", stop.token(), move |_, stop| {
                 dispatcher.clone().run(stop)
             }),
-            begin(&service, "sweep", stop.token(), move |stop| {
-                sweep(swept.0.clone(), swept.1.clone(), stop)
+            begin(&service, "sweep", stop.token(), move |service, stop| {
+                sweeps::run(service, swept.clone(), stop)
             }),
-            begin(&service, "metrics", stop.token(), move |stop| {
+            begin(&service, "metrics", stop.token(), move |_, stop| {
                 kept.clone().keep(stop)
             }),
-            begin(&service, "uploads", stop.token(), move |stop| {
-                guest::keep_files(keeper.clone(), stop)
-            }),
-            begin(&service, "carts", stop.token(), move |stop| {
-                guest::tell_of_carts(carts.clone(), stop)
-            }),
-            begin(&service, "calendars", stop.token(), move |stop| {
-                CalendarFetcher::run(calendars.clone(), stop)
-            }),
-            begin(&service, "timers", stop.token(), move |stop| {
+            begin(&service, "uploads", stop.token(), guest::keep_files),
+            begin(&service, "carts", stop.token(), guest::tell_of_carts),
+            begin(&service, "calendars", stop.token(), CalendarFetcher::run),
+            begin(&service, "timers", stop.token(), move |_, stop| {
                 timekeeper.clone().run(stop)
             }),
-            begin(&service, "charges", stop.token(), move |stop| {
+            begin(&service, "charges", stop.token(), move |_, stop| {
                 teller.clone().run(stop)
             }),
         ];
         let pushes = apns.map(|apns| PassPushes::new(service.clone(), apns));
         if let Some(pushes) = pushes.clone() {
-            background.push(begin(&service, "passes", stop.token(), move |stop| {
+            background.push(begin(&service, "passes", stop.token(), move |_, stop| {
                 pushes.clone().run(stop)
             }));
         }
         if let Some(keeper) = certificates.clone() {
-            background.push(begin(&service, "certificate", stop.token(), move |stop| {
-                keeper.clone().run(stop)
-            }));
+            background.push(begin(
+                &service,
+                "certificate",
+                stop.token(),
+                move |_, stop| keeper.clone().run(stop),
+            ));
         }
         let traces = flags.otlp_endpoint.is_some().then(|| {
             let stop = CancellationToken::new().drop_guard();
-            let task = begin(&service, "traces", stop.token(), traces::keep);
+            let task = begin(&service, "traces", stop.token(), |_, stop| {
+                traces::keep(stop)
+            });
             (stop, task)
         });
         if !service.store.is_only_process() {
             let store = service.store.clone();
-            background.push(begin(&service, "statistics", stop.token(), move |stop| {
-                keep_statistics(store.clone(), stop)
-            }));
+            background.push(begin(
+                &service,
+                "statistics",
+                stop.token(),
+                move |_, stop| keep_statistics(store.clone(), stop),
+            ));
         }
         if service.store.is_sharded() {
             let dependencies = dependencies.clone();
-            background.push(begin(&service, "queue", stop.token(), move |stop| {
+            background.push(begin(&service, "queue", stop.token(), move |_, stop| {
                 let dependencies = dependencies.clone();
                 async move { delivery::keep_queue(&dependencies, &stop).await }
             }));
         }
         if let Some(translator) = translator {
-            background.push(begin(&service, "translations", stop.token(), move |stop| {
-                translator.clone().run(stop)
-            }));
+            background.push(begin(
+                &service,
+                "translations",
+                stop.token(),
+                move |_, stop| translator.clone().run(stop),
+            ));
         }
         if let Some(log) = service.limits.shared_log() {
             let attempt = log.next_attempt();
-            background.push(begin(&service, "redis", stop.token(), move |stop| {
+            background.push(begin(&service, "redis", stop.token(), move |_, stop| {
                 log.clone().keep(stop)
             }));
             // Wait for the first attempt, so that the first requests already count for all nodes.
@@ -400,7 +395,7 @@ impl Server {
     pub async fn sweep_once(&self) {
         guest::sweep_files(&self.service).await;
         guest::sweep_carts(&self.service).await;
-        sweep_once(&self.service, &self.dependencies).await;
+        sweeps::run_once(&self.service, &self.dependencies).await;
     }
 
     /// Tells which charges are due, as the background work does. Returns their number.
@@ -570,13 +565,13 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
     service: &Arc<Service>,
     name: &'static str,
     stop: &CancellationToken,
-    work: impl Fn(CancellationToken) -> W + Send + Sync + 'static,
+    work: impl Fn(Arc<Service>, CancellationToken) -> W + Send + Sync + 'static,
 ) -> JoinHandle<()> {
     let (service, stop) = (service.clone(), stop.clone());
     tokio::spawn(async move {
         service
             .background
-            .keep_up(name, stop.clone(), || work(stop.clone()))
+            .keep_up(name, stop.clone(), || work(service.clone(), stop.clone()))
             .await;
     })
 }
@@ -604,163 +599,4 @@ pub async fn refresh_statistics(store: &store::Store) -> bool {
     refreshed
         .inspect_err(|error| tracing::debug!(%error, "could not refresh the database's statistics; retrying"))
         .is_ok()
-}
-
-async fn sweep(service: Arc<Service>, dependencies: Arc<Dependencies>, stop: CancellationToken) {
-    let mut minute = tokio::time::interval_at(Instant::now() + SWEEP_EVERY, SWEEP_EVERY);
-    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let is_minute = tokio::select! {
-            () = stop.cancelled() => return,
-            _ = minute.tick() => true,
-            () = dependencies.deleted.notified() => false,
-        };
-        let swept = async {
-            if is_minute {
-                sweep_once(&service, &dependencies).await;
-            } else {
-                sweep_deleted(&dependencies).await;
-            }
-        };
-        // The batch in progress ends by itself. The rest waits for the next start.
-        if stop.run_until_cancelled(swept).await.is_none() {
-            return;
-        }
-    }
-}
-
-/// Removes expired data: remains of erased organizations, answered idempotency keys, the audit log,
-/// the log of changes by guests, previews, sign-in links, sessions, grants of apps, finished
-/// deliveries, and subscriptions whose credential is no longer valid.
-async fn sweep_once(service: &Arc<Service>, dependencies: &Dependencies) {
-    let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
-    let clock = service.clock.clone();
-    in_batches(
-        service,
-        "could not delete the data of erased organizations; retrying at the next sweep",
-        move |tx| platform::sweep(tx, app(), &clock),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not delete expired idempotency records; retrying at the next sweep",
-        move |tx| pipeline::sweep(tx, now, remembered),
-    )
-    .await;
-    let kept = service.settings.audit_retention;
-    in_batches(
-        service,
-        "could not delete old entries of the audit log; retrying at the next sweep",
-        move |tx| audit::sweep(tx, now, kept),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not delete old changes by guests; retrying at the next sweep",
-        move |tx| guest::sweep(tx, now),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not delete expired previews; retrying at the next sweep",
-        move |tx| guest::sweep_previews(tx, now),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not delete expired sign-in links; retrying at the next sweep",
-        move |tx| people::sweep_tickets(tx, now),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not delete ended sessions; retrying at the next sweep",
-        move |tx| people::sweep_sessions(tx, now),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not delete ended grants and tokens of apps; retrying at the next sweep",
-        move |tx| oauth::sweep(tx, now),
-    )
-    .await;
-    if let Err(error) = service.app_state.uses.settle(&service.store).await {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not store when API keys were last used; retrying at the next sweep"
-        );
-    }
-    if let Err(error) = delivery::sweep_old(dependencies).await {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not delete old webhook deliveries; retrying at the next sweep"
-        );
-    }
-    bring_forward(service, dependencies, now).await;
-    sweep_deleted(dependencies).await;
-    if let Err(error) = events::disable_lapsed(service).await {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not disable webhook subscriptions of lapsed credentials; retrying at the next sweep"
-        );
-    }
-}
-
-/// Brings forward the work that was put off while the clock was ahead (rules: settings#clock).
-async fn bring_forward(service: &Arc<Service>, dependencies: &Dependencies, now: Timestamp) {
-    if let Err(error) = delivery::bring_forward(dependencies).await {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not bring forward webhook deliveries of a clock that was ahead; retrying at the next sweep"
-        );
-    }
-    in_batches(
-        service,
-        "could not bring forward timers of a clock that was ahead; retrying at the next sweep",
-        move |tx| events::bring_timers_forward(tx, now),
-    )
-    .await;
-    in_batches(
-        service,
-        "could not bring forward translations of a clock that was ahead; retrying at the next sweep",
-        move |tx| translations::bring_forward(tx, now),
-    )
-    .await;
-    if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
-        let interval = fetcher.interval();
-        in_batches(
-            service,
-            "could not bring forward calendar feeds of a clock that was ahead; retrying at the next sweep",
-            move |tx| calendars::bring_forward(tx, interval, now),
-        )
-        .await;
-    }
-}
-
-/// Removes the remains of deleted webhook subscriptions, up to the limit of one run.
-async fn sweep_deleted(dependencies: &Dependencies) {
-    if let Err(error) = delivery::sweep_deleted(dependencies).await {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not remove deleted webhook subscriptions; retrying at the next sweep"
-        );
-    }
-}
-
-/// Removes batch after batch, each in its own transaction, until nothing is left.
-async fn in_batches(
-    service: &Service,
-    otherwise: &str,
-    batch: impl Fn(&mut store::Transaction<'_>) -> error::Result<bool> + Clone + Send + 'static,
-) {
-    loop {
-        match service.store.write(batch.clone()).await {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
-                tracing::warn!(cause = error.cause(), "{otherwise}");
-                return;
-            }
-        }
-    }
 }
