@@ -11,10 +11,10 @@ use uuid::Uuid;
 use vestibule::server::Server;
 
 use crate::console::{Form, marta, page, plain};
-use crate::support::calendar_host::{CalendarHost, Served, event, with_calendars};
+use crate::support::calendar_host::{CalendarHost, Served, event};
 use crate::support::house::id;
 use crate::support::receiver::until_read;
-use crate::support::{Answer, Api, App, Org, on_both, serve_flags};
+use crate::support::{Answer, Api, App, Org, on_both, on_both_with, serve_flags};
 
 /// A flat with a feed, before its first fetch.
 struct FeedScene<'a> {
@@ -88,7 +88,7 @@ fn stay(from: &str, until: &str, status: &str) -> (String, String, String) {
     (from.into(), until.into(), status.into())
 }
 
-with_calendars! {
+on_both_with! {
     async fn bookings_become_reservations_and_fetching_again_changes_nothing(app: App, host: CalendarHost) {
         host.events(&[
             event("a@example", "20261211", "20261215", "SUMMARY:Reserved\nDESCRIPTION:Reservation URL: https://www.example.com/hosting/reservations/de\n tails/HMABC"),

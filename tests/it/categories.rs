@@ -1,54 +1,17 @@
 //! Manual categories over HTTP (rules: categories).
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use bytes::Bytes;
 use engine::access::Permission;
-use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use vestibule::translations::Translator;
 
 use crate::manuals::{change, create as create_manual, row, scope, texts};
 use crate::support::house::{id, with};
 use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::translator::TranslationProvider;
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
-
-/// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
-/// `[es] Hello`.
-async fn provider() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(
-                http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(translate)),
-            );
-        }
-    });
-    url
-}
-
-async fn translate(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let body = request.into_body().collect().await.unwrap().to_bytes();
-    let asked: Value = serde_json::from_slice(&body).unwrap();
-    let text = format!(
-        "[{}] {}",
-        asked["target"].as_str().unwrap(),
-        asked["q"].as_str().unwrap()
-    );
-    Ok(Response::new(Full::new(
-        json!({ "translatedText": text }).to_string().into(),
-    )))
-}
 
 async fn create(api: &Api, title: &str) -> Value {
     api.post("/portal-manual-categories", json!({ "title": title }))
@@ -204,8 +167,8 @@ on_both! {
     }
 
     async fn machine_translations_follow_the_english_title(app: App) {
-        let url = provider().await;
-        let translator = Translator::new(app.server.service.clone(), &url, None).unwrap();
+        let provider = TranslationProvider::start().await;
+        let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let category = create(&api, "Arrival").await;
         let title = &category["titleId"];

@@ -1,20 +1,12 @@
 //! Icons and stock photos for covers (rules: manuals#covers).
 
-use std::convert::Infallible;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
-use http::header::LOCATION;
-use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
-use crate::support::{App, on_both};
+use crate::support::http_server::{HttpServer, Reply, response};
+use crate::support::{App, on_both, on_both_with};
 
 const KEY: &str = "photo-key";
 
@@ -23,47 +15,24 @@ pub struct PhotoProvider {
     url: String,
     /// Its answer to every request.
     answer: Arc<Mutex<(u16, String)>>,
-    /// The requests it got: target, `Authorization`, `Accept-Version`.
-    asked: Arc<Mutex<Vec<[String; 3]>>>,
+    server: HttpServer,
 }
 
 impl PhotoProvider {
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/photos-api", listener.local_addr().unwrap());
-        let (answer, asked) = (
-            Arc::new(Mutex::new((200, page().to_string()))),
-            Arc::new(Mutex::new(Vec::new())),
-        );
-        let (answers, heard) = (answer.clone(), asked.clone());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (answers, heard) = (answers.clone(), heard.clone());
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let header = |name: &str| {
-                        request
-                            .headers()
-                            .get(name)
-                            .map_or("", |value| value.to_str().unwrap())
-                            .to_owned()
-                    };
-                    heard.lock().unwrap().push([
-                        request.uri().to_string(),
-                        header("authorization"),
-                        header("accept-version"),
-                    ]);
-                    let (status, body) = answers.lock().unwrap().clone();
-                    let response = Response::builder()
-                        .status(status)
-                        .header(LOCATION, "/photos-api/search/photos?query=elsewhere");
-                    async move {
-                        Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body))).unwrap())
-                    }
-                });
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-            }
-        });
-        Self { url, answer, asked }
+        let answer = Arc::new(Mutex::new((200, page().to_string())));
+        let shared = answer.clone();
+        let server = HttpServer::start(move |_| {
+            let (status, body) = shared.lock().unwrap().clone();
+            let header = "location: /photos-api/search/photos?query=elsewhere";
+            ready(Reply::Response(response(status, header, &body)))
+        })
+        .await;
+        Self {
+            url: format!("{}/photos-api", server.base),
+            answer,
+            server,
+        }
     }
 
     pub fn flags(&self) -> [String; 2] {
@@ -77,9 +46,19 @@ impl PhotoProvider {
         *self.answer.lock().unwrap() = (status, body.to_owned());
     }
 
-    /// Returns the requests since the last call.
+    /// Returns the requests since the last call: target, `Authorization`, `Accept-Version`.
     pub fn asked(&self) -> Vec<[String; 3]> {
-        std::mem::take(&mut *self.asked.lock().unwrap())
+        let requests = self.server.take_requests();
+        requests
+            .iter()
+            .map(|request| {
+                [
+                    request.target().to_owned(),
+                    request.header("authorization").to_owned(),
+                    request.header("accept-version").to_owned(),
+                ]
+            })
+            .collect()
     }
 }
 
@@ -101,34 +80,6 @@ pub fn page() -> Value {
         ],
     })
 }
-
-/// Runs a test on both databases, with a server that uses a provider.
-macro_rules! with_provider {
-    ($(async fn $name:ident($app:ident: App, $provider:ident: PhotoProvider) $body:block)*) => {
-        $(mod $name {
-            use super::*;
-
-            async fn run($app: App, $provider: PhotoProvider) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_sqlite() {
-                let provider = PhotoProvider::start().await;
-                let flags = provider.flags();
-                run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, provider).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_postgres() {
-                let provider = PhotoProvider::start().await;
-                let flags = provider.flags();
-                if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
-                    run(app, provider).await;
-                }
-            }
-        })*
-    };
-}
-pub(crate) use with_provider;
 
 on_both! {
     async fn icons_are_found_by_part_of_their_name(app: App) {
@@ -163,7 +114,7 @@ on_both! {
     }
 }
 
-with_provider! {
+on_both_with! {
     async fn photos_come_from_the_provider(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;

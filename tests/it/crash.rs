@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::support::raw_receiver::{Act, Presents, RawReceiver, ReceiverAuthority};
+use crate::support::authority::{Presents, TestAuthority};
+use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
@@ -33,7 +34,7 @@ struct CrashNode {
 }
 
 impl CrashNode {
-    fn start(database_url: &str, authority: &ReceiverAuthority) -> Self {
+    fn start(database_url: &str, authority: &TestAuthority) -> Self {
         let process = ServerProcess::start(
             serve(database_url, &[])
                 .args(["--webhook-timeout", PATIENCE])
@@ -301,7 +302,7 @@ fn repeated(attempts: &HashMap<String, usize>) -> usize {
 async fn acknowledged_events_arrive_despite_repeated_kills() {
     const KILLS: u64 = 4;
     crate::support::choose_tls_provider();
-    let authority = ReceiverAuthority::new();
+    let authority = TestAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         let receiver = authority.receiver(Presents::Right, ok()).await;
@@ -344,7 +345,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
 async fn failures_are_counted_once_despite_kills() {
     const EVENTS: usize = 24;
     crate::support::choose_tls_provider();
-    let authority = ReceiverAuthority::new();
+    let authority = TestAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         // On PostgreSQL each kill costs the time of a lease; on SQLite there are no leases.
@@ -401,7 +402,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
     else {
         return;
     };
-    let authority = ReceiverAuthority::new();
+    let authority = TestAuthority::new();
     let receiver = authority.receiver(Presents::Right, ok()).await;
     let (mut one, two) = (
         CrashNode::start(&url, &authority),
@@ -436,7 +437,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_is_sent_after_its_pause_without_other_activity() {
     crate::support::choose_tls_provider();
-    let authority = ReceiverAuthority::new();
+    let authority = TestAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         let receiver = authority

@@ -1,23 +1,16 @@
 //! Tests of commands to devices, with a connector on loopback.
 
-use std::convert::Infallible;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use engine::access::Permission::{ModifyProperties, ViewDevices, ViewProperties};
-use http::header::LOCATION;
-use http::{Method, Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use uuid::Uuid;
 
-use crate::support::{Answer, App, Org, new_id, on_both};
+use crate::support::http_server::{HttpServer, Reply, response};
+use crate::support::{Answer, App, Org, new_id, on_both, on_both_with};
 
 const KEY: &str = "device-key";
 /// A status of the connector that stands for no answer at all.
@@ -28,31 +21,30 @@ struct Connector {
     url: String,
     /// The status that it answers.
     status: Arc<Mutex<u16>>,
-    /// The requests that it received: `Authorization` and the body.
-    received: Arc<Mutex<Vec<(String, Value)>>>,
+    server: HttpServer,
 }
 
 impl Connector {
     async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/commands?site=1", listener.local_addr().unwrap());
         let status = Arc::new(Mutex::new(200));
-        let received = Arc::new(Mutex::new(Vec::new()));
-        let (statuses, log) = (status.clone(), received.clone());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (statuses, log) = (statuses.clone(), log.clone());
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let (statuses, log) = (statuses.clone(), log.clone());
-                    async move { Ok::<_, Infallible>(answer(request, &statuses, &log).await) }
-                });
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-            }
-        });
+        let shared = status.clone();
+        let server = HttpServer::start(move |request| {
+            assert_eq!(request.method(), "POST");
+            assert_eq!(request.target(), "/commands?site=1");
+            assert_eq!(request.header("content-type"), "application/json");
+            ready(match *shared.lock().unwrap() {
+                NEVER => Reply::Stalled(String::new()),
+                status => {
+                    let said = "what the provider says";
+                    Reply::Response(response(status, "location: /elsewhere", said))
+                }
+            })
+        })
+        .await;
         Self {
-            url,
+            url: format!("{}/commands?site=1", server.base),
             status,
-            received,
+            server,
         }
     }
 
@@ -69,68 +61,15 @@ impl Connector {
 
     /// Returns the bodies of the requests since the last call.
     fn received(&self) -> Vec<Value> {
-        let received = std::mem::take(&mut *self.received.lock().unwrap());
-        received
-            .into_iter()
-            .map(|(authorization, body)| {
-                assert_eq!(authorization, format!("Bearer {KEY}"));
-                body
+        let requests = self.server.take_requests();
+        requests
+            .iter()
+            .map(|request| {
+                assert_eq!(request.header("authorization"), format!("Bearer {KEY}"));
+                request.json()
             })
             .collect()
     }
-}
-
-async fn answer(
-    request: Request<Incoming>,
-    status: &Mutex<u16>,
-    received: &Mutex<Vec<(String, Value)>>,
-) -> Response<Full<Bytes>> {
-    assert_eq!(request.method(), Method::POST);
-    assert_eq!(request.uri(), "/commands?site=1");
-    assert_eq!(request.headers()["content-type"], "application/json");
-    let authorization = request.headers()["authorization"]
-        .to_str()
-        .unwrap()
-        .to_owned();
-    let body = request.into_body().collect().await.unwrap().to_bytes();
-    let body = serde_json::from_slice(&body).unwrap();
-    received.lock().unwrap().push((authorization, body));
-    let status = *status.lock().unwrap();
-    if status == NEVER {
-        return std::future::pending().await;
-    }
-    Response::builder()
-        .status(status)
-        .header(LOCATION, "/elsewhere")
-        .body(Full::new(Bytes::from_static(b"what the provider says")))
-        .unwrap()
-}
-
-/// Runs a test on both databases, with a server that has a connector.
-macro_rules! with_connector {
-    ($(async fn $name:ident($app:ident: App, $connector:ident: Connector) $body:block)*) => {
-        $(mod $name {
-            use super::*;
-
-            async fn run($app: App, $connector: Connector) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_sqlite() {
-                let connector = Connector::start().await;
-                let flags = connector.flags();
-                run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, connector).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_postgres() {
-                let connector = Connector::start().await;
-                let flags = connector.flags();
-                if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
-                    run(app, connector).await;
-                }
-            }
-        })*
-    };
 }
 
 async fn device(org: &Org<'_>, property: Uuid, kind: &str, fields: Value) -> Uuid {
@@ -147,7 +86,7 @@ fn replayed(answer: &Answer) -> bool {
     answer.header("idempotency-replayed") == Some("true")
 }
 
-with_connector! {
+on_both_with! {
     async fn each_command_reaches_the_connector(app: App, connector: Connector) {
         let org = app.org().await;
         let api = org.key_with(&[ViewDevices, ModifyProperties]).await;

@@ -14,8 +14,8 @@ use uuid::Uuid;
 use vestibule::events::Timekeeper;
 
 use crate::support::house::House;
-use crate::support::receiver::{subscribe, until_read, with_receiver};
-use crate::support::{Answer, Api, App, Org, new_id, on_both};
+use crate::support::receiver::{Receiver, subscribe, until_read};
+use crate::support::{Answer, Api, App, Org, new_id, on_both, on_both_with};
 
 /// Tables without rows of an organization.
 const OF_NOBODY: [&str; 7] = [
@@ -389,7 +389,7 @@ on_both! {
     }
 }
 
-with_receiver! {
+on_both_with! {
     async fn pending_deliveries_of_an_erased_organization_are_dropped(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;

@@ -14,7 +14,9 @@ use vestibule::events::{Event, Timekeeper};
 use vestibule::server::Server;
 
 use crate::support::receiver::Receiver;
-use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation, serve_flags};
+use crate::support::{
+    Answer, Api, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
+};
 
 /// How long a device must be online again before it counts as reconnected.
 const DELAY: Duration = Duration::from_secs(600);
@@ -366,42 +368,11 @@ on_both! {
     }
 }
 
-/// Runs a test on both databases, with a receiver that the server trusts and an address for photos.
-macro_rules! with_receiver {
-    ($(async fn $name:ident($app:ident: App, $receiver:ident: Receiver) $body:block)*) => {
-        $(mod $name {
-            use super::*;
+/// The flag with the address of photos.
+const FILES_URL: &str = "--files-url=https://files.example/photos/";
 
-            async fn run($app: App, $receiver: Receiver) $body
-
-            fn flags(receiver: &Receiver) -> [String; 3] {
-                let authority = format!("--webhook-ca-file={}", receiver.authority.display());
-                ["--webhook-allow=127.0.0.0/8".into(), authority, "--files-url=https://files.example/photos/".into()]
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_sqlite() {
-                crate::support::choose_tls_provider();
-                let receiver = Receiver::start().await;
-                let flags = flags(&receiver);
-                run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, receiver).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_postgres() {
-                crate::support::choose_tls_provider();
-                let receiver = Receiver::start().await;
-                let flags = flags(&receiver);
-                if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
-                    run(app, receiver).await;
-                }
-            }
-        })*
-    };
-}
-
-with_receiver! {
-    async fn workflow_step_events_reach_only_authorized_subscriptions(app: App, receiver: Receiver) {
+on_both_with! {
+    async fn workflow_step_events_reach_only_authorized_subscriptions(app: App, receiver: Receiver, FILES_URL) {
         let org = app.org().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let node = |id: &str, label: &str| json!({ "id": id, "nodeType": "external_automation", "label": label });
@@ -467,7 +438,7 @@ with_receiver! {
         assert_eq!((&listed[0]["consecutiveFailures"], &listed[0]["disabledAt"]), (&json!(0), &Value::Null));
     }
 
-    async fn photo_addresses_expire(app: App, receiver: Receiver) {
+    async fn photo_addresses_expire(app: App, receiver: Receiver, FILES_URL) {
         let org = app.org().await;
         let (flat, api) = (org.property(None, &[]).await, org.key().await);
         api.post("/webhook-subscriptions", json!({ "event": "review.submitted", "targetUrl": receiver.url })).await.data();

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use crate::support::receiver::{subscribe, until, with_receiver};
-use crate::support::{Api, App, Org, new_id, on_both};
+use crate::support::receiver::{Receiver, subscribe, until};
+use crate::support::{Api, App, Org, new_id, on_both, on_both_with};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -230,7 +230,7 @@ on_both! {
     }
 }
 
-with_receiver! {
+on_both_with! {
     async fn a_rotated_key_keeps_its_subscriptions(app: App, receiver: Receiver) {
         let org = app.org().await;
         let (old, id) = org.key_and_id(Permission::VARIANTS).await;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use delivery::Names;
 use serde_json::{Value, json};
 
-use crate::support::raw_receiver::{Act, Presents, RawReceiver, ReceiverAuthority};
+use crate::support::authority::{Presents, TestAuthority};
+use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::{Answer, Api, App};
 
 /// An ordinary public address. Nothing is ever sent to it.
@@ -40,19 +41,19 @@ const HOSTILE: [&[&str]; 20] = [
 
 /// Runs a test on both databases, with a table of names.
 macro_rules! with_names {
-    ($($range:literal async fn $name:ident($app:ident: App, $names:ident: Names, $authority:ident: ReceiverAuthority) $body:block)*) => {
+    ($($range:literal async fn $name:ident($app:ident: App, $names:ident: Names, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
             use super::*;
 
-            async fn run($app: App, $names: Names, $authority: ReceiverAuthority) $body
+            async fn run($app: App, $names: Names, $authority: TestAuthority) $body
 
-            fn flags(authority: &ReceiverAuthority) -> Vec<String> {
+            fn flags(authority: &TestAuthority) -> Vec<String> {
                 vec![concat!("--webhook-allow=", $range).to_owned(), format!("--webhook-ca-file={}", authority.file.display())]
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let (authority, names) = (ReceiverAuthority::new(), Names::written());
+                let (authority, names) = (TestAuthority::new(), Names::written());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 run(App::on_sqlite_asking(&flags, names.clone()).await, names, authority).await;
@@ -60,7 +61,7 @@ macro_rules! with_names {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                let (authority, names) = (ReceiverAuthority::new(), Names::written());
+                let (authority, names) = (TestAuthority::new(), Names::written());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 if let Some(app) = App::on_postgres_asking(&flags, names.clone()).await {
@@ -77,7 +78,7 @@ fn ips(texts: &[&str]) -> Vec<IpAddr> {
 
 /// Starts a receiver that closes its connection after each delivery. Each delivery therefore
 /// resolves the name anew.
-async fn receiver(authority: &ReceiverAuthority) -> RawReceiver {
+async fn receiver(authority: &TestAuthority) -> RawReceiver {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     // Its certificate is for hooks.example.
     authority
@@ -120,7 +121,7 @@ fn is_disabled(row: &Value) -> bool {
 }
 
 with_names! {
-    "203.0.113.255/32" async fn a_name_that_becomes_private_after_the_check_is_not_contacted(app: App, names: Names, authority: ReceiverAuthority) {
+    "203.0.113.255/32" async fn a_name_that_becomes_private_after_the_check_is_not_contacted(app: App, names: Names, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -141,7 +142,7 @@ with_names! {
         assert_eq!(connections(&receiver), 0);
     }
 
-    "203.0.113.255/32" async fn a_single_private_address_of_a_name_refuses_the_target(app: App, names: Names, authority: ReceiverAuthority) {
+    "203.0.113.255/32" async fn a_single_private_address_of_a_name_refuses_the_target(app: App, names: Names, authority: TestAuthority) {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;
         for addresses in HOSTILE {
@@ -152,7 +153,7 @@ with_names! {
         subscribe(&api, "mixed.example", &receiver).await.data();
     }
 
-    "203.0.113.255/32" async fn an_unresolved_name_is_retried_and_checked_again(app: App, names: Names, authority: ReceiverAuthority) {
+    "203.0.113.255/32" async fn an_unresolved_name_is_retried_and_checked_again(app: App, names: Names, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -168,7 +169,7 @@ with_names! {
         assert_eq!(connections(&receiver), 0);
     }
 
-    "127.0.0.1/32" async fn an_opened_address_opens_no_other_address_of_its_name(app: App, names: Names, authority: ReceiverAuthority) {
+    "127.0.0.1/32" async fn an_opened_address_opens_no_other_address_of_its_name(app: App, names: Names, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -185,7 +186,7 @@ with_names! {
         assert_eq!((connections(&receiver), receiver.seen.count()), (1, 1));
     }
 
-    "127.0.0.0/8" async fn an_opened_loopback_range_opens_no_other_address(app: App, names: Names, authority: ReceiverAuthority) {
+    "127.0.0.0/8" async fn an_opened_loopback_range_opens_no_other_address(app: App, names: Names, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -221,7 +222,7 @@ with_names! {
 
     // A private name stays private with a public address, and with an allowed range that does not
     // contain its address.
-    "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: ReceiverAuthority) {
+    "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: TestAuthority) {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;
         for (addresses, status) in [(vec![], 400), (vec![PUBLIC], 400), (vec!["10.2.0.1"], 400), (vec!["10.1.0.1", PUBLIC], 400), (vec!["10.1.0.1"], 201)] {

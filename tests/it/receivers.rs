@@ -8,7 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::raw_receiver::{Act, Presents, RawReceiver, ReceiverAuthority};
+use crate::support::authority::{Presents, TestAuthority};
+use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::receiver::Receiver;
 use crate::support::{Api, App, new_id, reservation};
 
@@ -25,14 +26,14 @@ store::statements! {
 /// Runs a test on both databases, with an authority that the server trusts and a short webhook
 /// timeout.
 macro_rules! with_authority {
-    ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: ReceiverAuthority) $body:block)*) => {
+    ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
             use super::*;
 
-            async fn run($app: App, $authority: ReceiverAuthority) $body
+            async fn run($app: App, $authority: TestAuthority) $body
 
-            fn flags(authority: &ReceiverAuthority) -> Vec<String> {
-                let mut flags = authority.flags();
+            fn flags(authority: &TestAuthority) -> Vec<String> {
+                let mut flags = authority.flags().to_vec();
                 flags.push(concat!("--webhook-timeout=", $timeout).to_owned());
                 flags
             }
@@ -40,7 +41,7 @@ macro_rules! with_authority {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
                 crate::support::choose_tls_provider();
-                let authority = ReceiverAuthority::new();
+                let authority = TestAuthority::new();
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 run(App::on_sqlite(&flags).await, authority).await;
@@ -49,7 +50,7 @@ macro_rules! with_authority {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
                 crate::support::choose_tls_provider();
-                let authority = ReceiverAuthority::new();
+                let authority = TestAuthority::new();
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 if let Some(app) = App::on_postgres(&flags).await {
@@ -376,7 +377,7 @@ async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 with_authority! {
-    "2s" async fn the_behaviour_of_a_receiver_decides_the_delivery_status(app: App, authority: ReceiverAuthority) {
+    "2s" async fn the_behaviour_of_a_receiver_decides_the_delivery_status(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let trap = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -425,7 +426,7 @@ with_authority! {
         }
     }
 
-    "2s" async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(app: App, authority: ReceiverAuthority) {
+    "2s" async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let then = |act| Act::Once(answer("200 OK"), Box::new(act));
@@ -451,7 +452,7 @@ with_authority! {
         }
     }
 
-    "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: ReceiverAuthority) {
+    "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: TestAuthority) {
         /// `GOAWAY` with the last stream 0 and no error, and `RST_STREAM` of stream 1 with
         /// `REFUSED_STREAM`.
         const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -478,7 +479,7 @@ with_authority! {
         assert!(receiver.seen.connections.load(Ordering::Relaxed) <= 2 * ALL_ATTEMPTS, "{:?}", receiver.seen.connections);
     }
 
-    "2s" async fn retry_after_delays_the_next_attempt(app: App, authority: ReceiverAuthority) {
+    "2s" async fn retry_after_delays_the_next_attempt(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -503,7 +504,7 @@ with_authority! {
         }
     }
 
-    "2s" async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(app: App, authority: ReceiverAuthority) {
+    "2s" async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -532,7 +533,7 @@ with_authority! {
         }
     }
 
-    "1s" async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(app: App, authority: ReceiverAuthority) {
+    "1s" async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
@@ -550,7 +551,7 @@ with_authority! {
         assert_eq!(noisy.seen.count(), ALL_ATTEMPTS);
     }
 
-    "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: ReceiverAuthority) {
+    "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: TestAuthority) {
         const EVENTS: usize = 24;
         let org = app.org().await;
         let api = org.key().await;
@@ -585,7 +586,7 @@ with_authority! {
         assert!(modern.seen.connections.load(Ordering::Relaxed) <= 16, "{:?} connections", modern.seen.connections);
     }
 
-    "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: ReceiverAuthority) {
+    "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: TestAuthority) {
         // Many times the number that may be under way at once.
         const EVENTS: usize = 640;
         let org = app.org().await;
@@ -603,7 +604,7 @@ with_authority! {
         assert!(receiver.seen.attempts().len() == EVENTS && receiver.seen.attempts().values().all(|count| *count == 1), "each once");
     }
 
-    "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: ReceiverAuthority) {
+    "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: TestAuthority) {
         // More subscriptions than one query reads, while few of them get a permit.
         const CREDENTIALS: usize = 3;
         let org = app.org().await;
@@ -620,7 +621,7 @@ with_authority! {
         assert_eq!(receiver.seen.attempts().len(), 100 * CREDENTIALS, "each once");
     }
 
-    "2s" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: ReceiverAuthority) {
+    "2s" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let broken = authority.receiver(Presents::Right, Act::SayAndClose(String::new())).await;
@@ -634,7 +635,7 @@ with_authority! {
         assert!(attempts.len() == 3 && attempts.values().all(|count| *count == ALL_ATTEMPTS), "{attempts:?}");
     }
 
-    "500ms" async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: ReceiverAuthority) {
+    "500ms" async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: TestAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let broken = authority.receiver(Presents::Right, Act::Say(answer("500 Oh"))).await;
@@ -657,7 +658,7 @@ with_authority! {
         assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
     }
 
-    "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: ReceiverAuthority) {
+    "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: TestAuthority) {
         // This receiver takes most of a second to answer.
         let slow = authority.receiver(Presents::Right, Act::Drip(String::new(), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
         let org = app.org().await;

@@ -4,24 +4,17 @@
 //! Most servers here have no translator of their own. A test creates one on the server's database
 //! and decides when it runs.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use vestibule::translations::Translator;
 
+use crate::support::http_server::{HttpServer, RecordedRequest, Reply, response};
 use crate::support::{Api, App, on_both};
 
 /// Longer than any pause between two attempts.
@@ -31,123 +24,93 @@ const LEASE: Duration = Duration::from_secs(16);
 
 /// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
 /// `[es] Hello`.
-struct TranslationProvider {
-    url: String,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
+pub struct TranslationProvider {
+    server: HttpServer,
     /// Its answer to every request while it does not translate.
-    refusal: Mutex<Option<(u16, String)>>,
+    refusal: Arc<Mutex<Option<(u16, String)>>>,
     is_held: watch::Sender<bool>,
-    asked: Mutex<Vec<Value>>,
 }
 
 impl TranslationProvider {
-    async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared {
-            refusal: Mutex::default(),
-            is_held: watch::channel(false).0,
-            asked: Mutex::default(),
-        });
-        let serving = shared.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(converse(stream, serving.clone()));
+    pub async fn start() -> Self {
+        let refusal = Arc::<Mutex<Option<(u16, String)>>>::default();
+        let (is_held, seen) = watch::channel(false);
+        let shared = refusal.clone();
+        let server = HttpServer::start(move |request| {
+            let (refusal, mut is_held) = (shared.clone(), seen.clone());
+            async move {
+                is_held.wait_for(|is_held| !is_held).await.unwrap();
+                let refusal = refusal.lock().unwrap().clone();
+                let (status, body) = refusal.unwrap_or_else(|| translation(&request));
+                Reply::Response(response(status, "", &body))
             }
-        });
-        Self { url, shared }
+        })
+        .await;
+        Self {
+            server,
+            refusal,
+            is_held,
+        }
     }
 
-    fn translator(&self, app: &App, key: Option<&str>) -> Translator {
+    pub fn translator(&self, app: &App, key: Option<&str>) -> Translator {
         Translator::new(
             app.server.service.clone(),
-            &self.url,
+            &self.server.base,
             key.map(str::to_owned),
         )
         .unwrap()
     }
 
     fn refuse(&self, status: u16, body: &str) {
-        *self.shared.refusal.lock().unwrap() = Some((status, body.to_owned()));
+        *self.refusal.lock().unwrap() = Some((status, body.to_owned()));
     }
 
     fn recover(&self) {
-        *self.shared.refusal.lock().unwrap() = None;
+        *self.refusal.lock().unwrap() = None;
     }
 
     /// Holds back all answers until `release`.
     fn hold(&self) {
-        self.shared.is_held.send_replace(true);
+        self.is_held.send_replace(true);
     }
 
     fn release(&self) {
-        self.shared.is_held.send_replace(false);
+        self.is_held.send_replace(false);
     }
 
     /// Returns the bodies of the requests since the last call, ordered by language and text.
     fn asked(&self) -> Vec<Value> {
-        let mut asked = std::mem::take(&mut *self.shared.asked.lock().unwrap());
+        let requests = self.server.take_requests();
+        let mut asked: Vec<Value> = requests.iter().map(RecordedRequest::json).collect();
         asked.sort_by_key(|body| format!("{} {}", body["target"], body["q"]));
         asked
     }
 
     async fn has_been_asked(&self, count: usize) {
         for _ in 0..2_000 {
-            if self.shared.asked.lock().unwrap().len() >= count {
+            if self.server.requests().len() >= count {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!(
-            "asked {} times within 10 s",
-            self.shared.asked.lock().unwrap().len()
-        );
+        panic!("asked {} times within 10 s", self.server.requests().len());
     }
 }
 
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
-    let service = service_fn(move |request| answer(request, shared.clone()));
-    // A client that disconnects in the middle is one of the tests.
-    let _ = http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-}
-
-async fn answer(
-    request: Request<Incoming>,
-    shared: Arc<Shared>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let is_known = request.method() == Method::POST && request.uri().path() == "/translate";
-    let body = request.into_body().collect().await.unwrap().to_bytes();
-    let body: Value = serde_json::from_slice(&body).unwrap();
+/// Returns the status and the body of an answer that translates.
+fn translation(request: &RecordedRequest) -> (u16, String) {
+    if request.method() != "POST" || request.target() != "/translate" {
+        return (404, String::new());
+    }
+    let body = request.json();
     let text = format!(
         "[{}] {}",
         body["target"].as_str().unwrap(),
         body["q"].as_str().unwrap()
     );
-    shared.asked.lock().unwrap().push(body);
-    shared
-        .is_held
-        .subscribe()
-        .wait_for(|is_held| !is_held)
-        .await
-        .unwrap();
-    let refusal = shared.refusal.lock().unwrap().clone();
-    let translated = json!({ "translatedText": text, "alternatives": [] }).to_string();
-    let (status, body) = refusal.unwrap_or_else(|| {
-        if is_known {
-            (200, translated)
-        } else {
-            (404, String::new())
-        }
-    });
-    Ok(Response::builder()
-        .status(StatusCode::from_u16(status).unwrap())
-        .body(Full::new(body.into()))
-        .unwrap())
+    let answer = json!({ "translatedText": text, "alternatives": [] });
+    (200, answer.to_string())
 }
 
 /// Starts a step of a translator. The task returns the number of attempts.
@@ -456,7 +419,7 @@ on_both! {
         let text = create(&api, "Hello").await;
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert_eq!(versions(&api, &text).await, json!([["en", "Hello", false]]));
-        let base = format!("{}/", provider.url);
+        let base = format!("{}/", provider.server.base);
         let node = app.second_node(&["--translator-url", &base, "--translator-key", "secret"]).await;
         until(&api, &text, hello()).await;
         let there = node.api(api.token.as_deref().unwrap());
@@ -479,6 +442,8 @@ async fn on_sqlite_the_next_process_takes_over_jobs_at_once() {
     dying.abort();
     assert!(dying.await.unwrap_err().is_cancelled());
     provider.release();
-    let _next = app.second_node(&["--translator-url", &provider.url]).await;
+    let _next = app
+        .second_node(&["--translator-url", &provider.server.base])
+        .await;
     until(&api, &text, hello()).await;
 }

@@ -14,10 +14,8 @@ use uuid::Uuid;
 use vestibule::events::Event;
 use vestibule_http::surface::openapi;
 
-use crate::support::receiver::{
-    Receiver, retried, signature, subscribe, until, until_read, with_receiver,
-};
-use crate::support::{Api, App, Org, new_id, on_both, reservation};
+use crate::support::receiver::{Receiver, retried, signature, subscribe, until, until_read};
+use crate::support::{Api, App, Org, new_id, on_both, on_both_with, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// How long a delivery that has ended stays in the log.
@@ -72,7 +70,7 @@ fn attempts(row: &Value) -> usize {
     row["attempts"].as_array().map_or(0, Vec::len)
 }
 
-with_receiver! {
+on_both_with! {
     async fn the_delivery_log_lists_every_attempt(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::node::Node;
-use crate::support::receiver::{subscribe, until, until_read, with_receiver};
-use crate::support::{App, Org, new_id, on_both, reservation};
+use crate::support::receiver::{Receiver, subscribe, until, until_read};
+use crate::support::{App, Org, new_id, on_both, on_both_with, reservation};
 
 /// More than one step removes.
 const MANY: usize = 1_200;
@@ -134,7 +134,7 @@ async fn until_rows(org: &Org<'_>, wanted: (i64, i64)) {
     panic!("{:?}", rows(org).await);
 }
 
-with_receiver! {
+on_both_with! {
     async fn a_deleted_subscription_disappears_at_once_and_its_log_later(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;

@@ -8,10 +8,10 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::receiver::{retried, signature, subscribe, until, with_receiver};
-use crate::support::{Api, App, new_id, on_both, reservation};
+use crate::support::receiver::{Receiver, retried, signature, subscribe, until};
+use crate::support::{Api, App, new_id, on_both, on_both_with, reservation};
 
-with_receiver! {
+on_both_with! {
     async fn a_reservation_event_is_delivered_signed(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;

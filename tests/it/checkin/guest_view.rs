@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::house::{House, guest, with};
-use crate::support::receiver::{subscribe, with_receiver};
-use crate::support::{App, on_both, reservation};
+use crate::support::receiver::{Receiver, subscribe};
+use crate::support::{App, on_both, on_both_with, reservation};
 
 const PASSWORD: &str = "hunter2 is no secret";
 
@@ -155,7 +155,7 @@ on_both! {
     }
 }
 
-with_receiver! {
+on_both_with! {
     /// The password is in no response under `/api/v1` and in no webhook.
     async fn the_wifi_password_is_shown_only_to_the_guest(app: App, receiver: Receiver) {
         let house = House::build(&app).await;

@@ -4,8 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::house::{House, ids};
-use crate::support::receiver::{subscribe, with_receiver};
-use crate::support::{App, new_id, on_both};
+use crate::support::receiver::{Receiver, subscribe};
+use crate::support::{App, new_id, on_both, on_both_with};
 
 on_both! {
     async fn a_stay_goes_from_not_started_to_in_review(app: App) {
@@ -127,7 +127,7 @@ on_both! {
     }
 }
 
-with_receiver! {
+on_both_with! {
     /// A submission causes exactly one event, despite refused attempts before and after.
     async fn a_submission_fires_a_single_event(app: App, receiver: Receiver) {
         let house = House::build(&app).await;

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{Form, marta, page, plain, read};
-use crate::covers::{PhotoProvider, with_provider};
-use crate::support::{App, on_both};
+use crate::covers::PhotoProvider;
+use crate::support::{App, on_both, on_both_with};
 
 on_both! {
     async fn seasons_are_shown_with_their_years(app: App) {
@@ -234,7 +234,7 @@ on_both! {
     }
 }
 
-with_provider! {
+on_both_with! {
     async fn a_stock_photo_becomes_the_cover(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key().await;

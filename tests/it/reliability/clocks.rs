@@ -12,8 +12,8 @@ use strum::VariantArray;
 use uuid::Uuid;
 use vestibule::server::Server;
 
-use crate::support::receiver::{subscribe, until_read, with_receiver};
-use crate::support::{Answer, App, Org, new_id, on_both, serve_flags};
+use crate::support::receiver::{Receiver, subscribe, until_read};
+use crate::support::{Answer, App, Org, new_id, on_both, on_both_with, serve_flags};
 
 /// A server on the same database with another clock.
 struct Elsewhen {
@@ -179,7 +179,7 @@ on_both! {
     }
 }
 
-with_receiver! {
+on_both_with! {
     async fn a_delivery_of_a_clock_that_was_ahead_is_due_within_the_longest_pause(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;

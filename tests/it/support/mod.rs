@@ -1,10 +1,12 @@
 //! The server under test and its clients.
 
+pub mod authority;
 pub mod calendar_host;
 pub mod citus;
 pub mod demo;
 pub mod dice;
 pub mod house;
+pub mod http_server;
 pub mod left_out;
 pub mod middle_box;
 pub mod node;
@@ -66,6 +68,38 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// Runs a test on both databases, with another server of the test, whose `flags` tell the server
+/// under test about it:
+/// `on_both_with! { async fn name(app: App, receiver: Receiver) { … } }`.
+macro_rules! on_both_with {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: App, $other:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
+        $($(#[$meta])* mod $name {
+            use super::*;
+
+            async fn run($app: crate::support::App, $other: $type) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let other = <$type>::start().await;
+                let flags = other.flags();
+                let flags: Vec<&str> = flags.iter().map(String::as_str).chain([$($flags),*]).collect();
+                run(crate::support::App::on_sqlite(&flags).await, other).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let other = <$type>::start().await;
+                let flags = other.flags();
+                let flags: Vec<&str> = flags.iter().map(String::as_str).chain([$($flags),*]).collect();
+                if let Some(app) = crate::support::App::on_postgres(&flags).await {
+                    run(app, other).await;
+                }
+            }
+        })*
+    };
+}
+pub(crate) use on_both_with;
 
 /// Sets the TLS provider of the process. The receiver and the server both use it.
 pub fn choose_tls_provider() {

@@ -2,7 +2,6 @@
 //! answer.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,47 +10,18 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd,
-};
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::server::TlsStream;
+
+use super::authority::{Presents, TestAuthority};
 
 /// Time between two bytes of a slow receiver.
 const DRIP: Duration = Duration::from_millis(20);
 /// The chunk that an endless HTTP/2 body repeats.
 const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
-
-/// A certificate authority and its certificate file for the server's flags.
-pub struct ReceiverAuthority {
-    /// The certificate as a PEM file.
-    pub file: PathBuf,
-    issuer: Issuer<'static, KeyPair>,
-    _directory: TempDir,
-}
-
-/// The certificate that a receiver presents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presents {
-    /// A valid certificate of the authority for the receiver's address.
-    Right,
-    /// A certificate for another name and another address.
-    OtherName,
-    /// An expired certificate.
-    Expired,
-    /// A certificate that is not valid yet.
-    Early,
-    /// A self-signed certificate.
-    SelfSigned,
-    /// A certificate of another authority with the same name.
-    OtherAuthority,
-}
 
 /// Behaviour of a receiver after it has read a request. `Mute` and `Plain` act before a request.
 #[derive(Debug, Clone)]
@@ -135,66 +105,7 @@ pub struct RawReceiver {
     pub seen: Arc<Seen>,
 }
 
-impl ReceiverAuthority {
-    pub fn new() -> Self {
-        let (certificate, issuer) = authority();
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("ca.pem");
-        std::fs::write(&file, certificate.pem()).unwrap();
-        Self {
-            file,
-            issuer,
-            _directory: directory,
-        }
-    }
-
-    /// Returns the flags of a server that trusts this authority and may post to loopback.
-    pub fn flags(&self) -> Vec<String> {
-        vec![
-            "--webhook-allow=127.0.0.0/8".into(),
-            format!("--webhook-ca-file={}", self.file.display()),
-        ]
-    }
-
-    fn config(&self, presents: Presents, protocol: &str) -> ServerConfig {
-        let key = KeyPair::generate().unwrap();
-        let names: &[&str] = if presents == Presents::OtherName {
-            &["hooks.example", "127.0.0.2"]
-        } else {
-            &["127.0.0.1", "localhost"]
-        };
-        let mut wanted = CertificateParams::new(
-            names
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect::<Vec<_>>(),
-        )
-        .unwrap();
-        match presents {
-            Presents::Expired => {
-                (wanted.not_before, wanted.not_after) =
-                    (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
-            }
-            Presents::Early => wanted.not_before = date_time_ymd(3000, 1, 1),
-            _ => {}
-        }
-        let certificate = match presents {
-            Presents::SelfSigned => wanted.self_signed(&key),
-            Presents::OtherAuthority => wanted.signed_by(&key, &authority().1),
-            _ => wanted.signed_by(&key, &self.issuer),
-        };
-        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.unwrap().der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        config
-    }
-
+impl TestAuthority {
     /// Starts a receiver that does the same for every request.
     pub async fn receiver(&self, presents: Presents, act: Act) -> RawReceiver {
         let speaks_http2 = matches!(
@@ -222,13 +133,6 @@ impl ReceiverAuthority {
         });
         RawReceiver { url, seen }
     }
-}
-
-fn authority() -> (Certificate, Issuer<'static, KeyPair>) {
-    let key = KeyPair::generate().unwrap();
-    let mut wanted = CertificateParams::new(Vec::new()).unwrap();
-    wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    (wanted.self_signed(&key).unwrap(), Issuer::new(wanted, key))
 }
 
 /// Serves one connection until it ends.

@@ -1,0 +1,105 @@
+//! A certificate authority for servers of a test on loopback.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd,
+};
+use tempfile::TempDir;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+/// A certificate authority and its certificate file for the server's flags.
+pub struct TestAuthority {
+    /// The certificate as a PEM file.
+    pub file: PathBuf,
+    issuer: Issuer<'static, KeyPair>,
+    _directory: TempDir,
+}
+
+/// The certificate that a server of a test presents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presents {
+    /// A valid certificate of the authority for the server's address.
+    Right,
+    /// A certificate for another name and another address.
+    OtherName,
+    /// An expired certificate.
+    Expired,
+    /// A certificate that is not valid yet.
+    Early,
+    /// A self-signed certificate.
+    SelfSigned,
+    /// A certificate of another authority with the same name.
+    OtherAuthority,
+}
+
+impl TestAuthority {
+    pub fn new() -> Self {
+        let (certificate, issuer) = authority();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.pem");
+        std::fs::write(&file, certificate.pem()).unwrap();
+        Self {
+            file,
+            issuer,
+            _directory: directory,
+        }
+    }
+
+    /// Returns the flags of a server that trusts this authority and may connect to loopback.
+    pub fn flags(&self) -> [String; 2] {
+        [
+            "--webhook-allow=127.0.0.0/8".into(),
+            format!("--webhook-ca-file={}", self.file.display()),
+        ]
+    }
+
+    /// Returns the TLS configuration of a server with such a certificate and this protocol.
+    pub fn config(&self, presents: Presents, protocol: &str) -> ServerConfig {
+        let key = KeyPair::generate().unwrap();
+        let names: &[&str] = if presents == Presents::OtherName {
+            &["hooks.example", "127.0.0.2"]
+        } else {
+            &["127.0.0.1", "localhost"]
+        };
+        let mut wanted = CertificateParams::new(
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>(),
+        )
+        .unwrap();
+        match presents {
+            Presents::Expired => {
+                (wanted.not_before, wanted.not_after) =
+                    (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
+            }
+            Presents::Early => wanted.not_before = date_time_ymd(3000, 1, 1),
+            _ => {}
+        }
+        let certificate = match presents {
+            Presents::SelfSigned => wanted.self_signed(&key),
+            Presents::OtherAuthority => wanted.signed_by(&key, &authority().1),
+            _ => wanted.signed_by(&key, &self.issuer),
+        };
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.unwrap().der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        config
+    }
+}
+
+fn authority() -> (Certificate, Issuer<'static, KeyPair>) {
+    let key = KeyPair::generate().unwrap();
+    let mut wanted = CertificateParams::new(Vec::new()).unwrap();
+    wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    (wanted.self_signed(&key).unwrap(), Issuer::new(wanted, key))
+}
