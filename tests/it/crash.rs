@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::support::authority::{Presents, TestAuthority};
+use crate::support::node::Node;
 use crate::support::raw_receiver::{Act, RawReceiver};
-use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
 /// The webhook time limit. A lease of a killed node ends this time and five seconds after the
@@ -27,28 +27,17 @@ const ARRIVAL: Duration = Duration::from_secs(20);
 const UNDER_WAY: usize = 16;
 const ALL_ATTEMPTS: usize = 5;
 
-/// A server process that is killed when dropped.
-struct CrashNode {
-    process: ServerProcess,
-    base: String,
-}
-
-impl CrashNode {
-    fn start(database_url: &str, authority: &TestAuthority) -> Self {
-        let process = ServerProcess::start(
-            serve(database_url, &[])
-                .args(["--webhook-timeout", PATIENCE])
-                .args(["--webhook-retry-base", "50ms"])
-                .args(authority.flags()),
-        );
-        let base = process.base.clone();
-        Self { process, base }
-    }
-
-    /// Kills the process with SIGKILL and waits for its end.
-    fn kill(&mut self) {
-        self.process.kill();
-    }
+/// Starts a server that trusts the receivers of this authority.
+fn start(database_url: &str, authority: &TestAuthority) -> Node {
+    let [allow, ca] = authority.flags();
+    let flags = [
+        "--webhook-timeout",
+        PATIENCE,
+        "--webhook-retry-base=50ms",
+        &allow,
+        &ca,
+    ];
+    Node::start(database_url, &flags)
 }
 
 /// An organization, with its id for the platform interface and its API key. It can be used through
@@ -63,7 +52,7 @@ struct Tenant {
 
 impl Tenant {
     /// Creates an organization with a property and a subscription for the receiver.
-    async fn new(node: &CrashNode, receiver: &RawReceiver) -> Self {
+    async fn new(node: &Node, receiver: &RawReceiver) -> Self {
         let (http, organization, property) = (Client::new(), new_id(), new_id());
         let mut client = Self {
             http,
@@ -114,7 +103,7 @@ impl Tenant {
     /// Returns the `data` of an answer; none if there is no answer, because the node was killed.
     async fn call(
         &self,
-        node: &CrashNode,
+        node: &Node,
         method: &str,
         path: &str,
         token: &str,
@@ -161,7 +150,7 @@ impl Tenant {
         .map(|_| ids)
     }
 
-    async fn subscription(&self, node: &CrashNode) -> Value {
+    async fn subscription(&self, node: &Node) -> Value {
         self.call(
             node,
             "GET",
@@ -245,12 +234,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 
 /// Waits until the receiver has got all of these records. A node finds the deliveries of a killed
 /// node when it searches, so an event now and then triggers a search.
-async fn all_arrive(
-    client: &Tenant,
-    node: &CrashNode,
-    receiver: &RawReceiver,
-    acknowledged: &[Uuid],
-) {
+async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
     let mut looks = 0_u32;
     until("every acknowledged event arrives", async || {
         looks += 1;
@@ -306,7 +290,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         let receiver = authority.receiver(Presents::Right, ok()).await;
-        let mut node = CrashNode::start(&url, &authority);
+        let mut node = start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         let mut acknowledged = Vec::new();
         for round in 0..KILLS {
@@ -315,7 +299,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
             tokio::time::sleep(some_moment(round)).await;
             node.kill();
             acknowledged.extend(load.end().await);
-            node = CrashNode::start(&url, &authority);
+            node = start(&url, &authority);
         }
         all_arrive(&client, &node, &receiver, &acknowledged).await;
         let attempts = receiver.seen.attempts();
@@ -356,13 +340,13 @@ async fn failures_are_counted_once_despite_kills() {
                 Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned()),
             )
             .await;
-        let mut node = CrashNode::start(&url, &authority);
+        let mut node = start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         client.reservations(&node.base, EVENTS).await.unwrap();
         for round in 0..kills {
             tokio::time::sleep(some_moment(round)).await;
             node.kill();
-            node = CrashNode::start(&url, &authority);
+            node = start(&url, &authority);
         }
         let subscription = async || client.subscription(&node).await["consecutiveFailures"].clone();
         let quiet = authority.receiver(Presents::Right, ok()).await;
@@ -404,10 +388,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
     };
     let authority = TestAuthority::new();
     let receiver = authority.receiver(Presents::Right, ok()).await;
-    let (mut one, two) = (
-        CrashNode::start(&url, &authority),
-        CrashNode::start(&url, &authority),
-    );
+    let (mut one, two) = (start(&url, &authority), start(&url, &authority));
     let client = Tenant::new(&one, &receiver).await;
 
     // While both nodes are alive, each delivery is sent once, by one of them.
@@ -446,7 +427,7 @@ async fn a_retry_is_sent_after_its_pause_without_other_activity() {
                 Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned()),
             )
             .await;
-        let node = CrashNode::start(&url, &authority);
+        let node = start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         // The four pauses are at most 50, 100, 200 and 400 ms. A dispatcher that only searched at
         // fixed intervals would take a second for each.

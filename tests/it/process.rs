@@ -11,20 +11,16 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::server_process::{ServerProcess, serve};
+use crate::support::node::Node;
+use crate::support::server_process::ServerProcess;
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both, postgres};
 
-/// A server process that is killed when dropped.
-struct Running {
-    process: ServerProcess,
-    base: String,
-}
+/// A server process, and the requests that these tests send to it.
+struct Running(Node);
 
 impl Running {
     fn start(database_url: &str, flags: &[&str]) -> Self {
-        let process = ServerProcess::start(&mut serve(database_url, flags));
-        let base = process.base.clone();
-        Self { process, base }
+        Self(Node::start(database_url, flags))
     }
 
     async fn send(
@@ -36,7 +32,7 @@ impl Running {
         body: Value,
     ) -> Answer {
         let request = reqwest::Client::new()
-            .request(method.parse().unwrap(), format!("{}{path}", self.base))
+            .request(method.parse().unwrap(), format!("{}{path}", self.0.base))
             .bearer_auth(token)
             .json(&body);
         Answer::of(match key {
@@ -113,7 +109,7 @@ async fn acknowledged_writes_survive_a_kill() {
                 async move {
                     let name = format!("{round} {number}");
                     let request =
-                        reqwest::Client::new().post(format!("{}/api/v1/portals", running.base));
+                        reqwest::Client::new().post(format!("{}/api/v1/portals", running.0.base));
                     let sent = request
                         .bearer_auth(token)
                         .header("idempotency-key", &name)
@@ -130,7 +126,7 @@ async fn acknowledged_writes_survive_a_kill() {
             });
             let killing = async {
                 tokio::time::sleep(std::time::Duration::from_millis(15 + 10 * round)).await;
-                running.process.signal("-KILL");
+                running.0.signal("-KILL");
             };
             let (answers, ()) = tokio::join!(join_all(writes), killing);
             acknowledged.extend(answers.into_iter().flatten());
@@ -199,8 +195,8 @@ async fn sigterm_and_sigint_end_the_process_with_code_0() {
             &[],
         );
         running.organization().await;
-        running.process.signal(signal);
-        assert_eq!(running.process.wait().code(), Some(0), "{signal}");
+        running.0.signal(signal);
+        assert_eq!(running.0.wait().code(), Some(0), "{signal}");
     }
 }
 
@@ -260,8 +256,8 @@ async fn queued_connections_are_answered_after_the_signal() {
         &[],
     );
     // While the process is stopped, the kernel accepts connections and receives their requests.
-    running.process.signal("-STOP");
-    let address = running.base.strip_prefix("http://").unwrap().to_owned();
+    running.0.signal("-STOP");
+    let address = running.0.base.strip_prefix("http://").unwrap().to_owned();
     let mut connections = Vec::new();
     for _ in 0..64 {
         let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
@@ -271,14 +267,14 @@ async fn queued_connections_are_answered_after_the_signal() {
             .unwrap();
         connections.push(connection);
     }
-    running.process.signal("-TERM");
-    running.process.signal("-CONT");
+    running.0.signal("-TERM");
+    running.0.signal("-CONT");
     for mut connection in connections {
         let mut answer = String::new();
         connection.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
     }
-    assert_eq!(running.process.wait().code(), Some(0));
+    assert_eq!(running.0.wait().code(), Some(0));
 }
 
 #[test]

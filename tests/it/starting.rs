@@ -1,18 +1,18 @@
 //! Tests of the settings of the binary and of its first log lines.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use reqwest::{Client, Method};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Answer, Api, PLATFORM_KEY, choose_tls_provider, new_id, postgres};
+use crate::support::server_process::ServerProcess;
+use crate::support::{Answer, Api, PLATFORM_KEY, new_id, postgres};
 
-/// A server in a directory of its own, killed when dropped.
+/// A server in a directory of its own.
 struct Started {
-    process: Child,
+    process: ServerProcess,
     base: String,
     log: std::path::PathBuf,
 }
@@ -20,27 +20,16 @@ struct Started {
 impl Started {
     /// Starts the binary in a directory, with these variables.
     fn within(directory: &Path, variables: &[(&str, &str)]) -> Self {
-        choose_tls_provider();
         let log = directory.join("log");
-        let mut process = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+        command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .current_dir(directory)
-            .envs(variables.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(std::fs::File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let base = line.trim().strip_prefix("listening on ");
-        let base = base.unwrap_or_else(|| panic!("{}", std::fs::read_to_string(&log).unwrap()));
-        Self {
-            process,
-            base: base.to_owned(),
-            log,
-        }
+            .envs(variables.iter().copied());
+        let file = std::fs::File::create(&log).unwrap();
+        let process = ServerProcess::start_with_log(&mut command, file);
+        let base = process.base.clone();
+        Self { process, base, log }
     }
 
     fn log(&self) -> String {
@@ -49,19 +38,6 @@ impl Started {
 
     fn platform(&self) -> Api {
         Api::at(&format!("{}/platform/v1", self.base), PLATFORM_KEY)
-    }
-
-    fn signal(&self, signal: &str) {
-        let id = self.process.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status();
-        assert!(sent.unwrap().success());
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
     }
 }
 
@@ -407,12 +383,12 @@ async fn a_second_interrupt_ends_the_process_at_once() {
         .await
         .unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    started.signal("-INT");
+    started.process.signal("-INT");
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    started.signal("-INT");
+    started.process.signal("-INT");
     let begun = std::time::Instant::now();
     let status = loop {
-        if let Some(status) = started.process.try_wait().unwrap() {
+        if let Some(status) = started.process.try_wait() {
             break status;
         }
         assert!(begun.elapsed() < std::time::Duration::from_secs(1));

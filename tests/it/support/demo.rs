@@ -1,7 +1,7 @@
 //! Runs `vestibule demo` as a process.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::io::BufRead as _;
+use std::process::{Command, Stdio};
 
 use engine::clock::Clock;
 use jiff::ToSpan as _;
@@ -9,11 +9,12 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 use super::house::with;
-use super::{Answer, choose_tls_provider, new_id, reservation};
+use super::server_process::ServerProcess;
+use super::{Answer, new_id, reservation};
 
-/// A running `vestibule demo`, killed when dropped.
+/// A running `vestibule demo`.
 pub struct Demo {
-    process: Child,
+    _process: ServerProcess,
     http: Client,
     /// The values that the demo prints at start, each with its label.
     said: Vec<(String, String)>,
@@ -21,12 +22,6 @@ pub struct Demo {
 
 impl Demo {
     pub fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args(["demo", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
         let names = [
             "sign-in link",
             "base URL",
@@ -43,28 +38,29 @@ impl Demo {
             "stay with a new step to do",
             "stay with a changed agreement",
         ];
-        let mut text = Vec::new();
-        // The demo continues to serve, so reading stops when all labels have been found.
-        let lines = BufReader::new(process.stdout.take().unwrap())
-            .lines()
-            .map_while(Result::ok);
-        for line in lines {
-            if let Some(name) = names
-                .iter()
-                .find(|name| line.trim_start().starts_with(*name))
-            {
-                let value = line.trim_start()[name.len()..].trim().to_owned();
-                text.push(((*name).to_owned(), value));
+        let mut said = Vec::new();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+        command.args(["demo", "--listen", "127.0.0.1:0"]);
+        let process = ServerProcess::start_reading(&mut command, Stdio::null(), |output| {
+            // The demo continues to serve, so reading stops when all labels have been found.
+            for line in output.lines().map_while(Result::ok) {
+                if let Some(name) = names
+                    .iter()
+                    .find(|name| line.trim_start().starts_with(*name))
+                {
+                    let value = line.trim_start()[name.len()..].trim().to_owned();
+                    said.push(((*name).to_owned(), value));
+                }
+                if said.len() == names.len() {
+                    break;
+                }
             }
-            if text.len() == names.len() {
-                break;
-            }
-        }
-        choose_tls_provider();
+            String::new()
+        });
         Self {
-            process,
+            _process: process,
             http: Client::new(),
-            said: text,
+            said,
         }
     }
 
@@ -172,12 +168,5 @@ impl Demo {
             self.root(),
             link["token"].as_str().unwrap()
         )
-    }
-}
-
-impl Drop for Demo {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
     }
 }

@@ -1,6 +1,7 @@
 //! Runs the `vestibule` binary, for tests that need a separate process.
 
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 use engine::access::Permission;
 use reqwest::{Client, Method};
@@ -42,6 +43,11 @@ impl Node {
     /// Sends `kill -9` and waits until the process has ended.
     pub fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// Waits until the process has ended.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.process.wait()
     }
 
     pub fn api(&self, token: &str) -> Api {

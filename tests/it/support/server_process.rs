@@ -53,16 +53,26 @@ impl ServerProcess {
 
     /// Runs a command, with its log in a file or pipe, and waits until it listens.
     pub fn start_with_log(command: &mut Command, log: impl Into<Stdio>) -> Self {
+        Self::start_reading(command, log, |output| {
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            line.trim()
+                .strip_prefix("listening on ")
+                .unwrap_or_else(|| panic!("{line:?}"))
+                .to_owned()
+        })
+    }
+
+    /// Runs a command, and reads its standard output until `read` has found the server's address.
+    pub fn start_reading(
+        command: &mut Command,
+        log: impl Into<Stdio>,
+        read: impl FnOnce(&mut BufReader<ChildStdout>) -> String,
+    ) -> Self {
         choose_tls_provider();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        let base = line
-            .trim()
-            .strip_prefix("listening on ")
-            .unwrap_or_else(|| panic!("{line:?}"))
-            .to_owned();
+        let base = read(&mut output);
         Self {
             child,
             base,
@@ -111,8 +121,13 @@ impl ServerProcess {
         self.child.wait().unwrap()
     }
 
+    /// Returns the status of the process if it has ended.
+    pub fn try_wait(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
     pub fn is_running(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none()
+        self.try_wait().is_none()
     }
 }
 
