@@ -1,35 +1,28 @@
-//! A batch of records: read by sets, applied in memory, written by sets.
+//! A batch of records: read by sets (load), applied in memory, written by sets (write).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod load;
+mod write;
 
-use engine::access;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::Object;
-use engine::values;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
 use serde_json::Value;
-use store::Row;
-use strum::VariantArray;
 use uuid::Uuid;
 
+pub(super) use self::write::STATEMENTS;
 use super::sync::{OnInvalid, Rejected, Warning};
 use super::versions::{RecordVersion, Versions};
 use crate::events::{self, RecordChange, RecordEvent, Timer};
-use crate::records::blocks::{self, Position};
-use crate::records::stored::{self, StoredRecord};
 use crate::records::{
-    HostTally, LinkingThings, Oddity, OnChanged, OnDeleted, OnRelinked, Property, RecordKind,
-    RecordOrigin, Reservation, claimable_host, facets, follow_domains, oddity, settle_language,
+    HostTally, Oddity, Property, RecordKind, RecordOrigin, Reservation, claimable_host, oddity,
+    settle_language,
 };
-
-store::statements! {
-    /// The stay token of a new reservation.
-    INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
-}
 
 /// The key of a refusal to change a record of the platform.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
@@ -183,105 +176,6 @@ pub(super) struct SyncBatch {
 }
 
 impl SyncBatch {
-    /// Reads every record that the batch writes or names, and the records that name a deleted one.
-    /// It takes one query per kind.
-    pub(super) fn load(
-        context: &mut Context<'_, '_>,
-        sent: &[SyncRecord],
-        writer: RecordOrigin,
-        on_invalid: OnInvalid,
-    ) -> Result<Self> {
-        let versioned = sent.iter().filter(|record| record.version.is_some());
-        let writes_hosts = sent
-            .iter()
-            .any(|record| record.kind == RecordKind::CustomUrl);
-        let mut batch = Self {
-            tally: if writes_hosts {
-                HostTally::load(context)?
-            } else {
-                HostTally::default()
-            },
-            writer,
-            on_invalid,
-            begun: stored::begin_change(context)?,
-            versions: Versions::load(context, versioned.map(|record| (record.kind, record.id)))?,
-            ..Self::default()
-        };
-        let mut wanted: BTreeMap<RecordKind, HashSet<Uuid>> = BTreeMap::new();
-        let mut doomed: BTreeMap<RecordKind, HashSet<Uuid>> = BTreeMap::new();
-        for record in sent {
-            wanted.entry(record.kind).or_default().insert(record.id);
-            match record.written() {
-                Some(data) => {
-                    for (_, kind, id) in references(record.kind, data) {
-                        wanted.entry(kind).or_default().insert(id);
-                    }
-                }
-                None => drop(doomed.entry(record.kind).or_default().insert(record.id)),
-            }
-        }
-        for (kind, ids) in doomed {
-            for id in &ids {
-                batch.naming.insert((kind, *id), BTreeSet::new());
-            }
-            for (from_kind, from, id) in
-                stored::linked_from_among(context, kind, ids.into_iter().collect())?
-            {
-                if let Ok(from_kind) = from_kind.parse::<RecordKind>() {
-                    wanted.entry(from_kind).or_default().insert(from);
-                    batch
-                        .naming
-                        .entry((kind, id))
-                        .or_default()
-                        .insert((from_kind, from));
-                } else {
-                    batch
-                        .configured
-                        .entry((kind, id))
-                        .or_default()
-                        .push((from_kind, from));
-                }
-            }
-        }
-        let reviews = wanted
-            .get(&RecordKind::Review)
-            .into_iter()
-            .flatten()
-            .copied();
-        batch.arrived = events::arrived_reviews(context, reviews.collect())?;
-        for (kind, ids) in wanted {
-            for row in stored::find_rows(context, kind, ids.into_iter().collect())? {
-                batch.hold(kind, &row)?;
-            }
-        }
-        Ok(batch)
-    }
-
-    fn hold(&mut self, kind: RecordKind, row: &Row) -> Result<()> {
-        let (id, text): (Uuid, store::JsonText) = (row.get(0)?, row.get(2)?);
-        let Value::Object(data) = serde_json::from_str(&text.0).map_err(Error::internal)? else {
-            return Err(Error::internal("a stored record is not a JSON object"));
-        };
-        let created_at = Moment(row.get(3)?);
-        let stored = Some((created_at, named(kind, &data)));
-        let now = Some(RecordState {
-            data,
-            origin: RecordOrigin::from_row(row)?,
-            property_id: row.get(1)?,
-            created_at,
-            updated_at: Moment(row.get(4)?),
-        });
-        self.slots.insert(
-            (kind, id),
-            BatchRecord {
-                stored,
-                now,
-                ..BatchRecord::default()
-            },
-        );
-        Ok(())
-    }
-
     fn current(&self, kind: RecordKind, id: Uuid) -> Option<&RecordState> {
         self.slots.get(&(kind, id))?.now.as_ref()
     }
@@ -680,160 +574,6 @@ impl SyncBatch {
         let flat = reservation.property_id.and_then(|id| self.property(id));
         let zone = flat.and_then(|flat| TimeZone::get(&flat.timezone).ok());
         oddity(&reservation, &zone.unwrap_or(TimeZone::UTC))
-    }
-
-    /// Writes the result of the batch.
-    pub(super) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
-        std::mem::take(&mut self.versions).write(context)?;
-        let has_domains = self.slots.iter().any(|((kind, _), slot)| {
-            *kind == RecordKind::CustomUrl && (slot.is_changed || slot.was_removed)
-        });
-        let removed = self.removed();
-        self.remove(context, &removed)?;
-        let mut written: Vec<_> = self
-            .slots
-            .drain()
-            .filter(|(_, slot)| slot.is_changed && slot.now.is_some())
-            .collect();
-        // All writers use the same order of rows, which also makes the log readable.
-        written.sort_unstable_by_key(|(record, _)| *record);
-        let mut added: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
-        let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
-        let mut relinked: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
-        let mut changed: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
-        let mut last = self.begun;
-        for ((kind, id), slot) in written {
-            let BatchRecord { stored, now, .. } = slot;
-            let Some(RecordState {
-                data,
-                origin,
-                property_id,
-                created_at,
-                updated_at,
-            }) = now
-            else {
-                continue;
-            };
-            last = last.max(updated_at.0);
-            let names = named(kind, &data);
-            if stored.is_some() {
-                changed.entry(kind).or_default().push(id);
-            } else {
-                added.entry(kind).or_default().push((created_at.0, id));
-                if kind == RecordKind::Reservation {
-                    tokens.push(values![
-                        id,
-                        access::token_of("", context.organization.id, context.ids())
-                    ]);
-                }
-            }
-            if stored.as_ref().is_none_or(|(_, before)| *before != names) {
-                if stored.is_some() && !kind.references().is_empty() {
-                    relinked.entry(kind).or_default().push(id);
-                }
-                links.extend(
-                    names
-                        .into_iter()
-                        .map(|(to, target)| (<&str>::from(kind), id, to, target)),
-                );
-            }
-            let doc = serde_json::to_string(&data).map_err(Error::internal)?;
-            rows.push((
-                kind,
-                StoredRecord {
-                    id,
-                    property_id,
-                    doc,
-                    origin,
-                    facets: facets(kind, &data),
-                    created_at,
-                    updated_at,
-                },
-            ));
-        }
-        let mut gone: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
-        for ((kind, id), created_at) in &removed {
-            gone.entry(*kind).or_default().push((created_at.0, *id));
-        }
-        for kind in RecordKind::VARIANTS.iter().copied() {
-            blocks::note(
-                context,
-                kind,
-                added.remove(&kind).unwrap_or_default(),
-                &gone.remove(&kind).unwrap_or_default(),
-            )?;
-        }
-        stored::save_all(context, rows)?;
-        if last > self.begun {
-            stored::end_change(context, last)?;
-        }
-        if has_domains && let Err((host, refused)) = follow_domains(context)? {
-            let index = self.hosts.get(&host).copied().unwrap_or_default();
-            let path = vec!["records".into(), index.into(), "data".into(), "host".into()];
-            return Err(Error::issues(vec![Issue::at(path, refused.message())]));
-        }
-        for (kind, ids) in changed {
-            for OnChanged(follow) in context.listed() {
-                follow(context, kind, &ids)?;
-            }
-        }
-        for (kind, ids) in relinked {
-            for OnRelinked(note) in context.listed() {
-                note(context, kind, &ids)?;
-            }
-            stored::unlink_all(context, kind.as_ref(), ids)?;
-        }
-        stored::link_all(context, links.into_iter())?;
-        context.execute_many(&INSERT_GUEST_LINK, tokens)?;
-        events::note_arrived_reviews(context, std::mem::take(&mut self.arriving))?;
-        events::set_timers(context, &self.timers)?;
-        events::fire_all(context, &self.happenings)
-    }
-
-    /// Returns the stored records to delete, with their time of creation.
-    fn removed(&self) -> Vec<((RecordKind, Uuid), Moment)> {
-        let removed = self.slots.iter().filter(|(_, slot)| slot.was_removed);
-        let mut removed: Vec<_> = removed
-            .filter_map(|(record, slot)| Some((*record, slot.stored.as_ref()?.0)))
-            .collect();
-        removed.sort_unstable();
-        removed
-    }
-
-    /// Deletes records, their assignments, and the references of steps and manuals to them.
-    fn remove(
-        &mut self,
-        context: &mut Context<'_, '_>,
-        removed: &[((RecordKind, Uuid), Moment)],
-    ) -> Result<()> {
-        let mut by_kind: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
-        let mut linking: HashMap<&str, Vec<(Uuid, RecordKind, Uuid)>> = HashMap::new();
-        let known = context.listed::<LinkingThings>();
-        for ((kind, id), _) in removed {
-            by_kind.entry(*kind).or_default().push(*id);
-            for (from, of) in self.configured.remove(&(*kind, *id)).unwrap_or_default() {
-                let module = known.iter().find(|module| module.filed_as == from);
-                let module = module.ok_or_else(|| {
-                    Error::internal("a record of an unknown kind refers to this one")
-                })?;
-                linking
-                    .entry(module.filed_as)
-                    .or_default()
-                    .push((of, *kind, *id));
-            }
-        }
-        for (kind, ids) in by_kind {
-            stored::remove_all(context, kind, &ids)?;
-            for OnDeleted(forget) in context.listed() {
-                forget(context, kind, &ids)?;
-            }
-        }
-        for module in known {
-            if let Some(links) = linking.get(module.filed_as) {
-                (module.forget)(context, links)?;
-            }
-        }
-        Ok(())
     }
 }
 
