@@ -6,6 +6,7 @@ mod audit_log;
 mod audited;
 mod backups;
 mod batch;
+mod by_hand;
 mod connections;
 mod credentials;
 mod erasure;
@@ -22,15 +23,14 @@ pub(crate) use audited::member as audited_member;
 pub(crate) use audited::named_member;
 pub use backups::BackupNote;
 pub(crate) use batch::SyncRecord;
+pub(crate) use by_hand::{issues_of_record, require_every_property};
 pub(crate) use connections::AppConnection;
 pub(crate) use credentials::{CredentialSuccess, MemberView, each_once, save_member};
 pub use erasure::sweep;
 pub(crate) use organizations::create_organization;
 pub use sync::MAX_RECORDS;
 pub(crate) use sync::schemas;
-pub(crate) use sync::{
-    OnInvalid, SyncSettings, apply_records, issues_of_record, require_every_property,
-};
+pub(crate) use sync::{OnInvalid, SyncSettings, apply_records};
 
 /// The registration of this module.
 pub(crate) static MODULE: Module = Module {
@@ -44,6 +44,7 @@ pub(crate) static MODULE: Module = Module {
         let of_the_rest = [
             links::operations(),
             sync::operations(),
+            by_hand::operations(),
             audit_log::operations(),
             backups::operations(),
         ];
