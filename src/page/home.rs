@@ -16,7 +16,7 @@ use crate::guest::{
     StepView, UpcomingView,
 };
 use crate::portals::Tile;
-use crate::words::fill;
+use crate::words::{Words, fill};
 
 /// Maximum number of extras on the entry page.
 const EXTRAS: usize = 5;
@@ -366,7 +366,7 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
         is_folded,
         is_open: is_folded && (status == PrecheckinStatus::ChangesRequested || page_stay.has_new()),
         icon: icon("clipboard-check"),
-        prompt,
+        prompt: prompt.map(|prompt| invitation(prompt, phase, page_stay.words)),
         prompt_language: TextTongue(precheckin.text_languages.of("promptMessage")),
         progress: fill(
             words.progress,
@@ -399,6 +399,16 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
                 .is_some_and(|portal| portal.is_confetti_enabled),
         bits: (2..100).step_by(7).collect(),
     })
+}
+
+/// Returns the invitation to pre-check-in. The built-in prompt asks for it before the arrival, so
+/// another text takes its place from the arrival day on. A host's own prompt is not replaced.
+fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v str {
+    if phase != Phase::Before && prompt == words.precheckin.prompt {
+        words.progress.action_required
+    } else {
+        prompt
+    }
 }
 
 /// Returns the text on the result of a submission; `None` before it, and where something is left to

@@ -56,6 +56,28 @@ on_both! {
         lacks(&page, &["4711", "id=\"precheckin\"", "Stay longer", "/messages"]);
     }
 
+    async fn the_built_in_prompt_fits_the_phase(app: App) {
+        let house = House::build(&app).await;
+        house.step("main", json!({})).await;
+        let browser = StayBrowser::new(&house);
+        let before = "Please complete your pre-check-in before you arrive.";
+        let later = "There is something for you to do.";
+        let page = browser.open("").await;
+        shows(&page, &[before]);
+        lacks(&page, &[later]);
+        app.clock.advance(DAY * 20);
+        let page = browser.open("").await;
+        shows(&page, &[later]);
+        lacks(&page, &[before]);
+        shows(&browser.open("?language=de").await, &["Hier müssen Sie noch etwas tun."]);
+        // A host's own prompt is not replaced.
+        let own = json!({ "precheckinPromptMessage": "Fill this in early" });
+        house.update_portal(house.portal, own).await;
+        let page = browser.open("").await;
+        shows(&page, &["Fill this in early"]);
+        lacks(&page, &[later]);
+    }
+
     async fn the_page_language_follows_request_reservation_and_browser(app: App) {
         let house = House::build(&app).await;
         let unknown = json!({ "guest": { "firstName": "Ada" } });
