@@ -20,7 +20,7 @@ use crate::precheck::{
     QuestionOption, Step, StepState, StepType,
 };
 use crate::translations::{TextLanguages, Texts};
-use crate::words::in_language;
+use crate::words::{in_language, step_title, yes_or_no};
 
 /// A step as the guest sees it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -208,12 +208,9 @@ impl StepOfStay {
     /// Returns the heading of the step in the guest's language.
     pub(super) fn title(&self, texts: &Texts, language: &str) -> String {
         let step = &self.step;
-        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| {
-            in_language(language)
-                .0
-                .step_title(step.step_type)
-                .to_owned()
-        })
+        texts
+            .of(step.display_title_ml_text_id)
+            .unwrap_or_else(|| step_title(in_language(language).0, step.step_type).to_owned())
     }
 
     /// Returns the questions that are asked now; `None` for steps of another type.
@@ -341,7 +338,7 @@ fn question_view(
         id: option.id,
         name: option
             .answer
-            .map(|answer| in_language(language).0.yes_or_no(answer).to_owned())
+            .map(|answer| yes_or_no(in_language(language).0, answer).to_owned())
             .or_else(|| texts.of(option.name_ml_text_id)),
         text_languages: match option.answer {
             Some(_) => TextLanguages::default().and("name", in_language(language).1, language),

@@ -237,10 +237,10 @@ fn plain_deposit(
     );
     let taken = deposit.days_before_checkin.map_or_else(
         || words.due_at_submission.to_owned(),
-        |days| page_stay.words.deposit_due(days),
+        |days| words.due.of(days),
     );
     let days = deposit.release_days_after_checkout.unwrap_or_default();
-    let released = page_stay.words.deposit_released(days);
+    let released = words.released.of(days);
     ("deposit".to_owned(), label, vec![taken, released])
 }
 

@@ -16,7 +16,7 @@ use crate::guest::{
     StepView, UpcomingView,
 };
 use crate::portals::Tile;
-use crate::words::{Words, fill};
+use crate::words::{Words, fill, tile_title};
 
 /// Maximum number of extras on the entry page.
 const EXTRAS: usize = 5;
@@ -287,7 +287,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
         range: format!(
             "{} · {}",
             page_stay.days(stay.check_in, stay.check_out),
-            page_stay.words.nights(nights)
+            page_stay.words.phase.nights.of(nights)
         ),
         check_in,
         check_in_time: time(flat.and_then(|flat| flat.check_in_time.as_ref()))
@@ -456,7 +456,7 @@ fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
         };
         ContactLink {
             icon: icon(name),
-            label: page_stay.words.tile(*tile),
+            label: tile_title(page_stay.words, *tile),
             href,
             is_away,
         }

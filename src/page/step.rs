@@ -16,7 +16,7 @@ use super::summary::Summary;
 use super::uploads::{self, Files};
 use crate::guest::{PrecheckinStatus, StepView, fingerprint};
 use crate::precheck::{AnswerForm, Fee, FileUse, StepState};
-use crate::words::fill;
+use crate::words::{fill, what_happens};
 
 #[derive(Template)]
 #[template(path = "page/step.html")]
@@ -147,8 +147,7 @@ pub fn render(
             .then_some(page_stay.view.precheckin.message.as_deref())
             .flatten(),
         note: note(page_stay, step, is_open, summary.is_some()),
-        sentence: words
-            .what_happens(step.step_type)
+        sentence: what_happens(words, step.step_type)
             .filter(|_| step.description.is_none())
             .or(elsewhere),
         progress: progress(page_stay, step),

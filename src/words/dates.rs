@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     fn every_language_has_date_formats() {
-        for tag in TAGS {
+        for tag in TAGS.into_iter().chain(words::LANGUAGES) {
             let dates = in_language(tag);
             assert!(dates.patterns.is_some(), "{tag}");
             assert!(tag.starts_with(dates.language), "{tag}");

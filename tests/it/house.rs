@@ -242,6 +242,15 @@ fn engine_http_and_delivery_name_no_concept_of_the_service() {
     assert_eq!(found, [""; 0]);
 }
 
+/// A change of a text compiles the crate `texts` and the crates above it. It is the lowest crate, so
+/// a change of other code never compiles it.
+#[test]
+fn texts_depends_on_no_crate() {
+    let manifest = std::fs::read_to_string(root().join("crates/texts/Cargo.toml")).unwrap();
+    assert!(manifest.contains("\n[build-dependencies]"));
+    assert!(!manifest.contains("\n[dependencies"));
+}
+
 #[test]
 fn imported_modules_are_found_in_code() {
     let code = "use crate::{a::{b, c}, d, e::f};\nuse crate::g::h; crate::i::j(); $crate::k";
@@ -287,6 +296,7 @@ fn one_function_reads_each_setting_url_and_address() {
         "crates/http/src",
         "crates/delivery/src",
         "crates/schema/src",
+        "crates/texts/src",
     ];
     let files = folders
         .iter()

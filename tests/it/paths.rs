@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The folders with which a path in backticks begins.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     ".ci/",
     "bench/",
     "crates/",
@@ -16,6 +16,7 @@ const FOLDERS: [&str; 11] = [
     "src/",
     "templates/",
     "tests/",
+    "texts/",
     "examples/",
 ];
 

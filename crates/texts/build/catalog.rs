@@ -1,0 +1,245 @@
+//! Reads Fluent files, and refuses what a table cannot hold.
+//!
+//! A text is a template, `{ $name }` being its placeholders, or a choice by a number that is the
+//! whole text. A message has at most one attribute. Terms, functions and references are refused.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use fluent_syntax::ast::{
+    Comment, Entry, Expression, InlineExpression, Message, Pattern, PatternElement, Variant,
+    VariantKey,
+};
+use fluent_syntax::parser;
+use fluent_syntax::unicode::unescape_unicode_to_string;
+
+/// All files, or the problems that were found.
+pub type Catalog = Result<Vec<TextFile>, Vec<String>>;
+
+/// A file of a language.
+#[derive(Debug)]
+pub struct TextFile {
+    /// The folder that contains the file.
+    pub language: String,
+    /// Its name without the ending.
+    pub name: String,
+    /// The texts by their ids.
+    pub texts: BTreeMap<String, Text>,
+    /// The groups of ids, by their prefixes, with their comments.
+    pub groups: BTreeMap<String, String>,
+}
+
+impl TextFile {
+    /// Returns the path below the repository's root.
+    pub fn path(&self) -> String {
+        format!("texts/{}/{}.ftl", self.language, self.name)
+    }
+}
+
+/// A message of a file.
+#[derive(Debug)]
+pub struct Text {
+    /// The comment above it.
+    pub comment: String,
+    /// Its value. Only a message with an attribute may have none.
+    pub value: Option<Template>,
+    /// Its attribute: name and value.
+    pub attribute: Option<(String, Template)>,
+}
+
+/// A value, with its placeholders in braces.
+#[derive(Debug)]
+pub enum Template {
+    /// The same for every number.
+    Plain(String),
+    /// One template for each of some exact numbers and plural categories. The last is `other`.
+    Counted {
+        variable: String,
+        forms: Vec<(String, String)>,
+    },
+}
+
+impl Template {
+    /// Returns each template.
+    pub fn forms(&self) -> Vec<&str> {
+        match self {
+            Self::Plain(text) => vec![text],
+            Self::Counted { forms, .. } => forms.iter().map(|(_, text)| text.as_str()).collect(),
+        }
+    }
+}
+
+/// Reads every `<language>/<name>.ftl` in a folder.
+pub fn read(folder: &Path) -> io::Result<Catalog> {
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    for language in sorted(folder)? {
+        for name in sorted(&folder.join(&language))? {
+            let source = fs::read_to_string(folder.join(&language).join(&name))?;
+            match name.strip_suffix(".ftl") {
+                Some(name) => match parse(&language, name, &source) {
+                    Ok(file) => files.push(file),
+                    Err(found) => problems.extend(found),
+                },
+                None => problems.push(format!("texts/{language}/{name} does not end in .ftl")),
+            }
+        }
+    }
+    Ok(if problems.is_empty() {
+        Ok(files)
+    } else {
+        Err(problems)
+    })
+}
+
+fn sorted(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names: Vec<String> = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<io::Result<_>>()?;
+    names.sort();
+    Ok(names)
+}
+
+/// Parses a file. Returns each problem with the path and the message, or the line.
+pub fn parse(language: &str, name: &str, source: &str) -> Result<TextFile, Vec<String>> {
+    let mut file = TextFile {
+        language: language.to_owned(),
+        name: name.to_owned(),
+        texts: BTreeMap::new(),
+        groups: BTreeMap::new(),
+    };
+    let path = file.path();
+    let resource = parser::parse(source).map_err(|(_, errors)| {
+        let line = |place: usize| {
+            source
+                .bytes()
+                .take(place)
+                .filter(|byte| *byte == b'\n')
+                .count()
+                + 1
+        };
+        errors
+            .iter()
+            .map(|error| format!("{path}:{}: {}", line(error.pos.start), error.kind))
+            .collect::<Vec<_>>()
+    })?;
+    let (mut problems, mut group) = (Vec::new(), None);
+    for entry in resource.body {
+        match entry {
+            Entry::GroupComment(comment) => {
+                let comment = joined(&comment);
+                let Some((name, about)) = comment.split_once(": ") else {
+                    problems.push(format!(
+                        "{path}: `## {comment}` has to begin with the name of the group and a colon"
+                    ));
+                    continue;
+                };
+                group = Some(format!("{name}-"));
+                file.groups.insert(name.to_owned(), about.to_owned());
+            }
+            Entry::Message(message) => {
+                let id = message.id.name;
+                if let Some(prefix) = &group
+                    && !id.starts_with(prefix)
+                {
+                    problems.push(format!("{path}: `{id}` has to begin with `{prefix}`"));
+                }
+                match text(&message) {
+                    Ok(text) => {
+                        if file.texts.insert(id.to_owned(), text).is_some() {
+                            problems.push(format!("{path}: `{id}` is there twice"));
+                        }
+                    }
+                    Err(problem) => problems.push(format!("{path}: `{id}` {problem}")),
+                }
+            }
+            Entry::Term(term) => problems.push(format!("{path}: `-{}` is a term", term.id.name)),
+            Entry::Comment(_) | Entry::ResourceComment(_) | Entry::Junk { .. } => {}
+        }
+    }
+    if problems.is_empty() {
+        Ok(file)
+    } else {
+        Err(problems)
+    }
+}
+
+fn joined(comment: &Comment<&str>) -> String {
+    comment.content.join(" ").trim().to_owned()
+}
+
+fn text(message: &Message<&str>) -> Result<Text, String> {
+    let attribute = match message.attributes.as_slice() {
+        [] => None,
+        [one] => Some((one.id.name.to_owned(), template(&one.value)?)),
+        _ => return Err("has more than one attribute".into()),
+    };
+    Ok(Text {
+        comment: message.comment.as_ref().map(joined).unwrap_or_default(),
+        value: message.value.as_ref().map(template).transpose()?,
+        attribute,
+    })
+}
+
+fn template(pattern: &Pattern<&str>) -> Result<Template, String> {
+    if let [
+        PatternElement::Placeable {
+            expression:
+                Expression::Select {
+                    selector: InlineExpression::VariableReference { id },
+                    variants,
+                },
+        },
+    ] = pattern.elements.as_slice()
+    {
+        return Ok(Template::Counted {
+            variable: id.name.to_owned(),
+            forms: forms(variants)?,
+        });
+    }
+    plain(pattern).map(Template::Plain)
+}
+
+fn forms(variants: &[Variant<&str>]) -> Result<Vec<(String, String)>, String> {
+    let mut forms = Vec::new();
+    for variant in variants {
+        let (VariantKey::Identifier { name } | VariantKey::NumberLiteral { value: name }) =
+            variant.key;
+        if variant.default != (name == "other") {
+            return Err("needs `*[other]`, and no other default".into());
+        }
+        if forms.iter().any(|(known, _)| known == name) {
+            return Err(format!("has [{name}] twice"));
+        }
+        forms.push((name.to_owned(), plain(&variant.value)?));
+    }
+    forms.sort_by_key(|(name, _)| name == "other");
+    Ok(forms)
+}
+
+fn plain(pattern: &Pattern<&str>) -> Result<String, String> {
+    let mut text = String::new();
+    for element in &pattern.elements {
+        match element {
+            PatternElement::TextElement { value } => text.push_str(value),
+            PatternElement::Placeable {
+                expression: Expression::Inline(InlineExpression::VariableReference { id }),
+            } => {
+                text.push('{');
+                text.push_str(id.name);
+                text.push('}');
+            }
+            PatternElement::Placeable {
+                expression: Expression::Inline(InlineExpression::StringLiteral { value }),
+            } => text.push_str(&unescape_unicode_to_string(value)),
+            PatternElement::Placeable {
+                expression: Expression::Select { .. },
+            } => return Err("chooses in the middle of a text".into()),
+            PatternElement::Placeable { .. } => {
+                return Err("has something in braces that is neither a variable nor a text".into());
+            }
+        }
+    }
+    Ok(text)
+}

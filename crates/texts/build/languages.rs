@@ -1,0 +1,45 @@
+//! The languages, and the forms that their plurals have.
+
+/// The categories of a language with the numbers that belong to each, as a pattern of Rust. Every
+/// other number is `other`.
+type Categories = &'static [(&'static str, &'static str)];
+
+/// The languages with a folder in `texts/`, English first. The categories are those of [CLDR] for
+/// whole numbers.
+///
+/// [CLDR]: https://www.unicode.org/cldr/charts/latest/supplemental/language_plural_rules.html
+pub const LANGUAGES: &[(&str, Categories)] = &[
+    ("en", ONE),
+    ("ar", ARABIC),
+    ("ca", ONE_AND_MILLIONS),
+    ("de", ONE),
+    ("es", ONE_AND_MILLIONS),
+    ("fr", ZERO_OR_ONE_AND_MILLIONS),
+    ("he", ONE_AND_TWO),
+    ("it", ONE_AND_MILLIONS),
+    ("nl", ONE),
+    // European Portuguese. In Brazil, `one` contains 0 as well.
+    ("pt", ONE_AND_MILLIONS),
+];
+
+const ONE: Categories = &[("one", "1")];
+const ONE_AND_TWO: Categories = &[("one", "1"), ("two", "2")];
+const ONE_AND_MILLIONS: Categories = &[("one", "1"), MILLIONS];
+const ZERO_OR_ONE_AND_MILLIONS: Categories = &[("one", "0 | 1"), MILLIONS];
+const ARABIC: Categories = &[
+    ("zero", "0"),
+    ("one", "1"),
+    ("two", "2"),
+    ("few", "n if matches!(n % 100, 3..=10)"),
+    ("many", "n if matches!(n % 100, 11..=99)"),
+];
+
+const MILLIONS: (&str, &str) = ("many", "n if n != 0 && n % 1_000_000 == 0");
+
+/// Returns the categories of a language; `None` for a language that is not in the list.
+pub fn categories(language: &str) -> Option<Categories> {
+    LANGUAGES
+        .iter()
+        .find(|(known, _)| *known == language)
+        .map(|(_, categories)| *categories)
+}

@@ -1,0 +1,18 @@
+//! The product's own texts: static tables, which the build makes of the Fluent files in `texts/`.
+//!
+//! A folder of `texts/` is a language. Each file is a table with the same texts in every language;
+//! otherwise the build fails. A text is a template with placeholders in braces, filled by [`fill`],
+//! or a [`Plural`]. Dates, times, amounts and sizes in a template are already formatted for the
+//! language.
+//!
+//! The crate depends on no other crate.
+
+mod fill;
+pub mod page;
+mod plural;
+
+pub use fill::fill;
+pub use plural::Plural;
+
+/// A message: a heading, with its meaning or the next action.
+pub type Notice = (&'static str, &'static str);

@@ -1,0 +1,50 @@
+//! Texts that depend on a number.
+
+use std::fmt;
+
+use crate::fill;
+
+/// A text with one template for each form that its language has for numbers.
+pub struct Plural {
+    /// The name of the number in the templates.
+    variable: &'static str,
+    template: fn(i64) -> &'static str,
+}
+
+impl Plural {
+    pub(crate) const fn new(variable: &'static str, template: fn(i64) -> &'static str) -> Self {
+        Self { variable, template }
+    }
+
+    /// Returns the text for a number.
+    #[must_use]
+    pub fn of(&self, number: impl Into<i64>) -> String {
+        let number = number.into();
+        fill(
+            (self.template)(number),
+            &[(self.variable, &number.to_string())],
+        )
+    }
+}
+
+impl fmt::Debug for Plural {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str((self.template)(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::page;
+
+    #[test]
+    fn plural_forms_follow_the_number() {
+        let words = page::table("en");
+        let nights = &words.phase.nights;
+        assert_eq!([nights.of(1), nights.of(4)], ["1 night", "4 nights"]);
+        let released = &words.deposit.released;
+        assert_eq!(released.of(0), "Released on the day you leave.");
+        assert_eq!(released.of(3), "Released 3 days after you leave.");
+        assert_eq!(words.deposit.due.of(1), "Due 1 day before you arrive.");
+    }
+}

@@ -1,0 +1,243 @@
+//! The compiler of the texts: what it refuses, and what holds for all languages.
+
+#[path = "../build/catalog.rs"]
+mod catalog;
+#[path = "../build/languages.rs"]
+mod languages;
+#[path = "../build/tables.rs"]
+mod tables;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use catalog::TextFile;
+use languages::LANGUAGES;
+
+fn files() -> Vec<TextFile> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../texts");
+    catalog::read(&folder).unwrap().unwrap()
+}
+
+/// Compiles the files after one of them has been replaced. Returns the problems.
+fn problems(language: &str, name: &str, source: &str) -> Vec<String> {
+    let mut files = files();
+    files.retain(|file| file.language != language || file.name != name);
+    match catalog::parse(language, name, source) {
+        Ok(file) => files.push(file),
+        Err(problems) => return problems,
+    }
+    tables::compile(&files).err().unwrap_or_default()
+}
+
+/// Returns the problems of the German page after a change of its source.
+fn german(change: impl Fn(&str) -> String) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../texts/de/page.ftl");
+    let source = std::fs::read_to_string(path).unwrap();
+    let changed = change(&source);
+    assert_ne!(source, changed);
+    problems("de", "page", &changed)
+}
+
+/// Returns the templates of a file by the ids of their texts.
+fn templates(file: &TextFile) -> BTreeMap<&str, Vec<&str>> {
+    file.texts
+        .iter()
+        .map(|(id, text)| {
+            let attribute = text.attribute.iter().map(|(_, value)| value);
+            let values = text.value.iter().chain(attribute);
+            (
+                id.as_str(),
+                values.flat_map(|value| value.forms()).collect(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_table_is_made_of_each_file() {
+    let tables = tables::compile(&files()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    for table in tables {
+        assert!(table.code.contains("pub fn table("), "{}", table.file);
+    }
+}
+
+#[test]
+fn a_missing_text_is_named_with_its_file() {
+    let problems = german(|source| source.replace("common-yes = Ja\n", ""));
+    assert_eq!(problems, ["texts/de/page.ftl: `common-yes` is missing"]);
+}
+
+#[test]
+fn a_superfluous_text_is_named_with_its_file() {
+    let problems = german(|source| format!("{source}common-maybe = Vielleicht\n"));
+    assert_eq!(
+        problems,
+        ["texts/de/page.ftl: `common-maybe` is superfluous: there is no such text in English"]
+    );
+}
+
+#[test]
+fn placeholders_are_those_of_english() {
+    let problems = german(|source| source.replace("{ $date }", "{ $day }"));
+    assert!(!problems.is_empty());
+    for problem in problems {
+        assert!(
+            problem.ends_with("has the placeholders {\"day\"}, and in English {\"date\"}"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn a_text_that_cannot_be_a_table_is_refused() {
+    let file = |text: &str| catalog::parse("de", "page", text).unwrap_err();
+    assert_eq!(
+        file("a = 1\na = 2\n"),
+        ["texts/de/page.ftl: `a` is there twice"]
+    );
+    assert_eq!(
+        file("## steps: Titles.\nstep-one = 1\n"),
+        ["texts/de/page.ftl: `step-one` has to begin with `steps-`"]
+    );
+    assert_eq!(
+        file("a = for { NUMBER($n) }\n"),
+        ["texts/de/page.ftl: `a` has something in braces that is neither a variable nor a text"]
+    );
+    assert_eq!(
+        file("a = for { $n ->\n    [one] one\n   *[other] more\n}\n"),
+        ["texts/de/page.ftl: `a` chooses in the middle of a text"]
+    );
+    assert_eq!(
+        file("a = { $n ->\n   *[one] one\n    [other] more\n}\n"),
+        ["texts/de/page.ftl: `a` needs `*[other]`, and no other default"]
+    );
+    assert_eq!(file("-a = term\n"), ["texts/de/page.ftl: `-a` is a term"]);
+    assert!(file("a = 1\nb = { $n } }\n")[0].starts_with("texts/de/page.ftl:2: "));
+}
+
+#[test]
+fn a_form_is_of_the_plurals_of_its_language() {
+    let singular = |form: &str| {
+        let text = format!("[{form}] 1 Nacht");
+        german(|source| source.replace("[one] 1 Nacht", &text))
+    };
+    assert_eq!(
+        singular("few"),
+        [
+            "texts/de/page.ftl: `phase-nights` has a form [few], which the plurals of `de` do not \
+             have"
+        ]
+    );
+    assert_eq!(singular("1"), [""; 0]);
+    let twice = |source: &str| source.replace("[one] 1 Nacht", "[1] 1 Nacht\n    [one] 1 Nacht");
+    assert_eq!(
+        german(twice),
+        ["texts/de/page.ftl: `phase-nights` has another form for the numbers of [one]"]
+    );
+}
+
+#[test]
+fn a_text_of_another_type_is_refused() {
+    let problems =
+        german(|source| source.replace("common-yes = Ja", "common-yes = Ja\n    .b = c"));
+    assert_eq!(
+        problems,
+        ["texts/de/page.ftl: `common-yes` is a text with `.b`, and in English a text"]
+    );
+    let problems = german(|source| source.replace("common-yes = Ja", "common-yes = { \" \" }"));
+    assert_eq!(
+        problems,
+        ["texts/de/page.ftl: `common-yes` has an empty text"]
+    );
+}
+
+#[test]
+fn files_and_languages_belong_together() {
+    let mut files = files();
+    files.retain(|file| file.language != "de" || file.name != "page");
+    files.push(catalog::parse("xx", "page", "").unwrap());
+    files.push(catalog::parse("en", "pages", "").unwrap());
+    let problems = tables::compile(&files).err().unwrap();
+    assert_eq!(
+        problems,
+        [
+            "texts/xx/page.ftl: the language `xx` is not in crates/texts/build/languages.rs",
+            "texts/en/pages.ftl: no table is made of this file",
+            "texts/de/page.ftl is missing",
+        ]
+    );
+}
+
+/// A text copied from another language by mistake would make two languages agree in most of their
+/// texts.
+#[test]
+fn no_two_languages_share_most_texts() {
+    let files = files();
+    for one in &files {
+        let same_table = |file: &&TextFile| file.name == one.name && file.language != one.language;
+        for other in files.iter().filter(same_table) {
+            let (one_texts, other_texts) = (templates(one), templates(other));
+            let common = one_texts
+                .iter()
+                .filter(|(id, texts)| other_texts.get(*id) == Some(texts))
+                .count();
+            assert!(
+                common <= one_texts.len() / 8,
+                "{} and {}: {common}",
+                one.path(),
+                other.path()
+            );
+        }
+    }
+}
+
+#[test]
+fn arabic_and_hebrew_texts_use_their_scripts() {
+    /// Texts of names that are the same in every language, such as `WhatsApp`.
+    const NAMES: [&str; 3] = ["contact-whatsapp", "wifi-title", "deposit-waiver"];
+    let scripts = BTreeMap::from([("ar", '\u{600}'..='\u{6ff}'), ("he", '\u{590}'..='\u{5ff}')]);
+    let mut checked = 0;
+    for file in files() {
+        let Some(letters) = scripts.get(file.language.as_str()) else {
+            continue;
+        };
+        checked += 1;
+        for (id, texts) in templates(&file) {
+            let is_in_script = |text: &&str| text.contains(|letter| letters.contains(&letter));
+            assert!(
+                texts.iter().all(is_in_script) || NAMES.contains(&id),
+                "{}: {id}",
+                file.path()
+            );
+        }
+    }
+    assert!(checked >= 2);
+}
+
+#[test]
+fn texts_neither_begin_nor_end_with_a_blank() {
+    for file in files().iter().filter(|file| file.name == "page") {
+        for (id, texts) in templates(file) {
+            let is_trimmed = |text: &&str| text.trim() == *text;
+            assert!(texts.iter().all(is_trimmed), "{}: {id}", file.path());
+        }
+    }
+}
+
+#[test]
+fn english_is_the_first_language() {
+    assert_eq!(LANGUAGES[0].0, "en");
+    assert!(
+        texts::page::LANGUAGES
+            .iter()
+            .eq(LANGUAGES.iter().map(|(language, _)| language))
+    );
+    let english = texts::page::table("sv");
+    assert_eq!(english.common.yes, "Yes");
+    for language in &texts::page::LANGUAGES[1..] {
+        assert!(
+            !std::ptr::eq(texts::page::table(language), english),
+            "{language}"
+        );
+    }
+}
