@@ -17,7 +17,7 @@ use super::stays::{self, StayItem};
 use super::texts::texts;
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
-use super::words::{AuditedAction, ConsoleWords};
+use super::words::{AuditedAction, ConsoleWords, describe_action, entrance, precheckin_status};
 use super::{labels, operation_calls};
 use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
@@ -137,11 +137,14 @@ pub async fn last_writes(
 ) -> Vec<String> {
     let names = AuditNames(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &CredentialLastWrite)| {
-        visit.words.audit.describe(&AuditedAction {
-            operation: &write.operation,
-            who,
-            ..names.deed(&write.target)
-        })
+        describe_action(
+            &visit.words.audit,
+            &AuditedAction {
+                operation: &write.operation,
+                who,
+                ..names.deed(&write.target)
+            },
+        )
     };
     writes.iter().map(text).collect()
 }
@@ -183,13 +186,16 @@ impl AuditLine {
         let app = entry
             .app()
             .and_then(|(id, name)| name.or_else(|| names.app(id)));
-        let text = words.describe(&AuditedAction {
-            operation: &entry.operation,
-            who,
-            app,
-            is_new: entry.is_new(),
-            ..names.deed(&entry.target)
-        });
+        let text = describe_action(
+            words,
+            &AuditedAction {
+                operation: &entry.operation,
+                who,
+                app,
+                is_new: entry.is_new(),
+                ..names.deed(&entry.target)
+            },
+        );
         let fields = entry
             .changes
             .iter()
@@ -478,9 +484,9 @@ fn plain(
         Value::Bool(false) => words.frame.no.to_owned(),
         Value::String(text) => match (names.0.get(text), field) {
             (Some(name), _) => name.clone(),
-            (None, "by") => words.audit.entrance(text).unwrap_or(text).to_owned(),
+            (None, "by") => entrance(&words.audit, text).unwrap_or(text).to_owned(),
             (None, "permissions") => words.access.permission(text).to_owned(),
-            (None, "status") => words.submissions.status(text).0.to_owned(),
+            (None, "status") => precheckin_status(&words.submissions, text).0.to_owned(),
             (None, "language" | "languages") => own_name(text).to_owned(),
             (None, "expiresAt" | "since" | "at") => when::moment(visit, text).text,
             (None, _) if is_choice => labels::choice(visit.language, text),
@@ -498,8 +504,7 @@ fn plain(
                 .collect::<Vec<_>>()
                 .join(", ")
         }
-        Value::Array(items) if items.len() == 1 => words.audit.one_entry.to_owned(),
-        Value::Array(items) => fill(words.audit.entries, &[("count", &items.len().to_string())]),
+        Value::Array(items) => words.audit.entries.of(items.len()),
         Value::Object(parts) => {
             let part = |(name, value): (&String, &Value)| {
                 words.frame.labelled(

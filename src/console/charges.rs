@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
-use super::words::ConsoleWords;
+use super::words::{ConsoleWords, charge_status};
 
 const LIST: &str = "listReservationCharges";
 const ACCOUNTS: &str = "listPaymentAccounts";
@@ -121,7 +121,7 @@ fn row(
         amount: visit
             .dates()
             .money(charge.amount_cents, Some(&charge.currency)),
-        status: words.status(&charge.status),
+        status: charge_status(words, &charge.status),
         due: when::moment(visit, &charge.due_at),
         release: when::maybe(visit, charge.release_at.as_deref()),
         account: charge

@@ -6,11 +6,15 @@ use serde_json::{Value, json};
 
 use super::screens::way;
 use super::visit::ConsoleRequest;
-use super::words::Begin;
+use super::words::ConsoleBeginWords;
 
 /// A first step: the list that has something once it is done, the page where it is done, and its
 /// label.
-type FirstStepTask = (&'static str, &'static str, fn(&Begin) -> &'static str);
+type FirstStepTask = (
+    &'static str,
+    &'static str,
+    fn(&ConsoleBeginWords) -> &'static str,
+);
 
 static TASKS: [FirstStepTask; 6] = [
     ("listPortalBrandings", "/brandings/new", |words| {

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
+use texts::console::ConsoleTranslationsWords;
 use uuid::Uuid;
 
 use super::flats;
@@ -20,6 +21,22 @@ const PREVIEW: &str = "previewTranslation";
 /// Maximum number of custom fields in the list.
 const MOST: usize = 100;
 
+/// Returns the meaning of a placeholder.
+const fn meaning(words: &ConsoleTranslationsWords, value: StayValue) -> &'static str {
+    match value {
+        StayValue::PropertyName => words.p_name,
+        StayValue::PropertyAddress => words.p_address,
+        StayValue::CheckInTime => words.p_check_in_time,
+        StayValue::CheckOutTime => words.p_check_out_time,
+        StayValue::WifiName => words.p_wifi_name,
+        StayValue::WifiPassword => words.p_wifi_password,
+        StayValue::GuestFirstName => words.p_first_name,
+        StayValue::CheckIn => words.p_check_in,
+        StayValue::CheckOut => words.p_check_out,
+        StayValue::Nights => words.p_nights,
+    }
+}
+
 /// The known placeholders: each with its braces and its meaning.
 pub struct Placeholders {
     pub rows: Vec<(String, String)>,
@@ -32,7 +49,7 @@ impl Placeholders {
         let code = |name: &str| format!("{{{{{name}}}}}");
         let stay = StayValue::VARIANTS
             .iter()
-            .map(|value| (code(value.as_ref()), words.meaning(*value).to_owned()));
+            .map(|value| (code(value.as_ref()), meaning(words, *value).to_owned()));
         let fields: Vec<Value> = if visit.may(FIELDS) {
             let fields = visit.get(FIELDS, json!({ "limit": MOST })).await;
             fields.unwrap_or_default()

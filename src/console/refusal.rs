@@ -58,10 +58,13 @@ impl ConsoleRefusal {
             path: issue.path.iter().map(segment).collect(),
             message: Some(&issue.reason)
                 .filter(|reason| !is_english || is_for_programs(reason))
-                .and_then(|reason| words.reason(reason))
+                .and_then(|reason| words::reason_text(words, reason))
                 .unwrap_or_else(|| issue.reason.to_string()),
         };
-        let (kind, english) = (words.kind(error.kind()), error.message().to_string());
+        let (kind, english) = (
+            words::kind_text(words, error.kind()),
+            error.message().to_string(),
+        );
         let message = match error.message() {
             Reason::Permission(name) => {
                 fill(words.permission, &[("wanted", all.access.permission(name))])
@@ -72,7 +75,7 @@ impl ConsoleRefusal {
             {
                 kind.to_owned()
             }
-            reason => words.reason(reason).unwrap_or_else(|| {
+            reason => words::reason_text(words, reason).unwrap_or_else(|| {
                 fill(words.in_its_words, &[("said", kind), ("english", &english)])
             }),
         };

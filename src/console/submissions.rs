@@ -22,6 +22,7 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
+use super::words::{precheckin_status, progress_status, step_state};
 use crate::precheck::StepType;
 use crate::words::{fill, own_name};
 
@@ -206,7 +207,7 @@ impl SubmissionRow {
             ),
             since: when::maybe(visit, one.submitted_at.as_deref()),
             opened: one.opened(visit),
-            status: words.status(&one.status),
+            status: precheckin_status(words, &one.status),
             way: visit.address(&format!("/submissions/{}", one.reservation_id)),
         }
     }
@@ -258,7 +259,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             let called = if known == "all" {
                 words.all
             } else {
-                words.status(known).0
+                precheckin_status(words, known).0
             };
             (
                 called,
@@ -412,7 +413,7 @@ fn shown_step(
     let words = &visit.words.submissions;
     let (given, is_cut) = answers::answer_lines(visit, &step.answers, waivers);
     let progress = |progress: &CarriedOutProgress| ShownProgress {
-        state: words.state_label(&progress.status),
+        state: progress_status(words, &progress.status),
         message: progress.message.clone(),
         amount: progress
             .amount_cents
@@ -436,7 +437,7 @@ fn shown_step(
     let id = step.id.to_string();
     ShownStep {
         title: step.title.clone(),
-        state: words.state(&step.state),
+        state: step_state(words, &step.state),
         is_shown: step.is_shown,
         is_open: step.is_open,
         is_elsewhere: step.step_type.is_carried_out_elsewhere() && step.progress.is_none(),
@@ -497,7 +498,7 @@ async fn page(
         .unwrap_or_else(|| words.unknown_guest.to_owned());
     let page = SubmissionPage {
         frame: ConsoleFrame::new(visit, guest).below(visit, words.submissions, SCREEN.path),
-        status: words.status(&one.status),
+        status: precheckin_status(words, &one.status),
         opened: one.opened(visit),
         arrival: when::day(visit, &one.check_in),
         submitted: when::maybe(visit, one.submitted_at.as_deref()),

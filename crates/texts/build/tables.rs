@@ -6,8 +6,11 @@ use std::fmt::Write as _;
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{LANGUAGES, categories};
 
-/// The files that each language has, with the names of their tables.
-const TABLES: [(&str, &str); 1] = [("page", "Words")];
+/// The files that every language has, with the names of their tables. Guests read them.
+const FOR_GUESTS: &[(&str, &str)] = &[("page", "Words")];
+
+/// The files that a language has all or none of, with the names of their tables. Members read them.
+const FOR_MEMBERS: &[(&str, &str)] = &[("console", "ConsoleWords")];
 
 /// Words of Rust that a text may be named. Their fields end in an underscore.
 const KEYWORDS: [&str; 6] = ["continue", "for", "in", "move", "type", "use"];
@@ -22,7 +25,7 @@ pub struct Table {
 pub fn compile(files: &[TextFile]) -> Result<Vec<Table>, Vec<String>> {
     let mut problems = misplaced(files);
     let mut tables = Vec::new();
-    for (name, title) in TABLES {
+    for &(name, title) in FOR_GUESTS.iter().chain(FOR_MEMBERS) {
         let files: Vec<_> = LANGUAGES
             .iter()
             .filter_map(|(language, _)| {
@@ -62,18 +65,25 @@ fn misplaced(files: &[TextFile]) -> Vec<String> {
                 file.language
             ));
         }
-        if !TABLES.iter().any(|(name, _)| *name == file.name) {
+        let mut names = FOR_GUESTS.iter().chain(FOR_MEMBERS);
+        if !names.any(|(name, _)| *name == file.name) {
             problems.push(format!("{}: no table is made of this file", file.path()));
         }
     }
     for (language, _) in LANGUAGES {
-        for (name, _) in TABLES {
-            if !files
+        let has = |name: &str| {
+            files
                 .iter()
                 .any(|file| file.language == *language && file.name == name)
-            {
-                problems.push(format!("texts/{language}/{name}.ftl is missing"));
-            }
+        };
+        let is_for_members = FOR_MEMBERS.iter().any(|(name, _)| has(name));
+        let members = FOR_MEMBERS.iter().filter(|_| is_for_members);
+        for (name, _) in FOR_GUESTS
+            .iter()
+            .chain(members)
+            .filter(|(name, _)| !has(name))
+        {
+            problems.push(format!("texts/{language}/{name}.ftl is missing"));
         }
     }
     problems

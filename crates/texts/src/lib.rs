@@ -7,6 +7,7 @@
 //!
 //! The crate depends on no other crate.
 
+pub mod console;
 mod fill;
 pub mod page;
 mod plural;

@@ -18,8 +18,8 @@ impl Plural {
 
     /// Returns the text for a number.
     #[must_use]
-    pub fn of(&self, number: impl Into<i64>) -> String {
-        let number = number.into();
+    pub fn of(&self, number: impl TryInto<i64>) -> String {
+        let number = number.try_into().unwrap_or(i64::MAX);
         fill(
             (self.template)(number),
             &[(self.variable, &number.to_string())],

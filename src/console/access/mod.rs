@@ -284,8 +284,7 @@ fn members(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             may: may(visit, &member.permissions),
             flats: match &member.property_ids {
                 None => words.all_flats.to_owned(),
-                Some(ids) if ids.len() == 1 => words.one_flat.to_owned(),
-                Some(ids) => fill(words.some_flats, &[("count", &ids.len().to_string())]),
+                Some(ids) => words.flats.of(ids.len()),
             },
             name: if member.name.trim().is_empty() {
                 member.email.clone()

@@ -90,7 +90,7 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
             fill(words.seasons, &[("windows", &windows.join(", "))])
         }
         "length_of_stay" => {
-            let nights = |number: i64| visit.words.stays.nights(number);
+            let nights = |number: i64| visit.words.stays.nights.of(number);
             match (
                 rule["lengthOfStayFromDays"].as_i64(),
                 rule["lengthOfStayToDays"].as_i64(),
@@ -140,9 +140,9 @@ fn moment(
     }
     let counted = &visit.words.stays;
     let time = if rule[unit] == "hour" {
-        counted.hours(count)
+        counted.hours.of(count)
     } else {
-        counted.days(count)
+        counted.days.of(count)
     };
     let way = if anchor.starts_with("before") {
         words.before

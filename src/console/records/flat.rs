@@ -10,6 +10,7 @@ use crate::console::screens::way;
 use crate::console::stays::StayItem;
 use crate::console::visit::ConsoleRequest;
 use crate::console::when;
+use crate::console::words::stay_status;
 use crate::records::RecordKind;
 use crate::words::fill;
 
@@ -245,7 +246,7 @@ impl Flat<'_> {
             note: format!(
                 "{} · {}",
                 when::days(visit, &stay.check_in, &stay.check_out),
-                words.stays.state_label(&stay.status).0
+                stay_status(&words.stays, &stay.status).0
             ),
             way: way(visit, "/stays/{id}", &stay.id.to_string()),
         };

@@ -27,6 +27,7 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::visit::ConsoleRequest;
 use super::when;
+use super::words::{add_label, records_title};
 use crate::records::{RecordKind, RecordOrigin, defaults};
 
 /// The screen of the records.
@@ -123,7 +124,7 @@ fn tabs(visit: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
         .filter(|kind| *kind != RecordKind::Reservation || *kind == shown)
         .map(|kind| {
             (
-                visit.words.records.of(kind),
+                records_title(&visit.words.records, kind),
                 address(visit, SCREEN.path, kind),
                 kind == shown,
             )
@@ -170,7 +171,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let is_open = visit.answers_for_organization();
         let rows = answer.data.iter().map(|record| row(visit, kind, record));
         let page = RecordList {
-            frame: ConsoleFrame::new(visit, words.of(kind)),
+            frame: ConsoleFrame::new(visit, records_title(words, kind)),
             tabs: tabs(visit, kind),
             action: visit.address(SCREEN.path),
             kind: (kind != RecordKind::Property).then(|| kind.into()),
@@ -179,7 +180,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             rows: rows.collect(),
             paging: Paging::of(visit, SCREEN.path, total),
             new: (is_open && visit.may(PUT))
-                .then(|| (words.adding(kind), address(visit, "/flats/new", kind))),
+                .then(|| (add_label(words, kind), address(visit, "/flats/new", kind))),
             import: (is_open && visit.may(IMPORT)).then(|| address(visit, "/flats/import", kind)),
             empty: if kind == RecordKind::Property {
                 words.empty_flats
@@ -208,7 +209,7 @@ fn name(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
             .to_owned(),
     ];
     let name = names.into_iter().find(|name| !typed::is_blank(name));
-    name.unwrap_or_else(|| visit.words.records.of(kind).to_owned())
+    name.unwrap_or_else(|| records_title(&visit.words.records, kind).to_owned())
 }
 
 fn row(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
@@ -253,7 +254,7 @@ struct RecordPage<'v> {
 fn frame(visit: &ConsoleRequest, kind: RecordKind, title: String) -> ConsoleFrame<'_> {
     ConsoleFrame::new(visit, title).below(
         visit,
-        visit.words.records.of(kind),
+        records_title(&visit.words.records, kind),
         &path(SCREEN.path, kind),
     )
 }
@@ -271,7 +272,11 @@ fn form_of_new<'s>(visit: &ConsoleRequest, kind: RecordKind, specs: &'s [Spec]) 
 fn new_page(visit: &ConsoleRequest, kind: RecordKind, form: FormView) -> Response {
     let status = form.status;
     let page = RecordPage {
-        frame: frame(visit, kind, visit.words.records.adding(kind).to_owned()),
+        frame: frame(
+            visit,
+            kind,
+            add_label(&visit.words.records, kind).to_owned(),
+        ),
         form,
         is_of_platform: false,
         ways: Vec::new(),

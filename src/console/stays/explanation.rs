@@ -124,7 +124,7 @@ impl SentenceLanguage {
     fn booked(self, days: i64) -> String {
         let words = &self.words.stays;
         if days > 0 {
-            fill(words.booked_before, &[("days", &words.days(days))])
+            fill(words.booked_before, &[("days", &words.days.of(days))])
         } else {
             words.booked_same.to_owned()
         }
@@ -163,7 +163,7 @@ impl DecidingReason {
         };
         // The value that would suffice is the value of the stay.
         let value = match self.key.as_str() {
-            "min_los" | "max_los" => self.facts.nights.map(|nights| words.nights(nights)),
+            "min_los" | "max_los" => self.facts.nights.map(|nights| words.nights.of(nights)),
             _ => self
                 .facts
                 .nights
@@ -199,9 +199,9 @@ impl DecidingReason {
         let is_of_days = self.key.starts_with("lead_time");
         let limit = limit.map(|limit| {
             if is_of_days {
-                words.days(limit)
+                words.days.of(limit)
             } else {
-                words.nights(limit)
+                words.nights.of(limit)
             }
         });
         let name = name.as_deref().map(|name| {
@@ -213,7 +213,7 @@ impl DecidingReason {
         });
         let field = field_of(&self.key).map(|field| labels::label(tongue.language, field));
         let values = [
-            ("nights", nights.map(|nights| words.nights(nights))),
+            ("nights", nights.map(|nights| words.nights.of(nights))),
             ("booked", days.map(|days| tongue.booked(days))),
             ("limit", limit),
             ("name", name),

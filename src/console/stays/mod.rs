@@ -19,6 +19,7 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::visit::ConsoleRequest;
 use super::when;
+use super::words::stay_status;
 
 /// The screen of the stays.
 pub static SCREEN: Screen = Screen {
@@ -181,7 +182,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                     .unwrap_or_default(),
             },
             dates: when::days(visit, &stay.check_in, &stay.check_out),
-            status: words.stays.state_label(&stay.status),
+            status: stay_status(&words.stays, &stay.status),
             way: visit.address(&format!("/stays/{}", stay.id)),
         };
         let page = StayList {
@@ -193,7 +194,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             import: records::import_stays(visit),
             statuses: STATUSES
                 .into_iter()
-                .map(|known| (known, words.stays.state_label(known).0, known == status))
+                .map(|known| (known, stay_status(&words.stays, known).0, known == status))
                 .collect(),
             query,
             from,

@@ -18,6 +18,7 @@ use super::super::screens::ScreenAnswer;
 use super::super::submissions::SubmissionItem;
 use super::super::visit::ConsoleRequest;
 use super::super::when::{self, When};
+use super::super::words::{precheckin_status, stay_status};
 use super::explanation::{self, StayExplanation};
 use super::{SCREEN, StayItem};
 use crate::words::{fill, own_name};
@@ -169,9 +170,9 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 words.stays,
                 SCREEN.path,
             ),
-            state: words.state_label(&stay.status),
+            state: stay_status(words, &stay.status),
             facts: facts(visit, &stay, submission.property_name.as_deref()),
-            precheckin: visit.words.submissions.status(&submission.status),
+            precheckin: precheckin_status(&visit.words.submissions, &submission.status),
             opened: submission.opened(visit),
             so_far: fill(words.so_far, &[("done", &done), ("all", &all)]),
             submission: visit.address(&format!("/submissions/{id}")),

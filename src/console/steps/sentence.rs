@@ -56,8 +56,7 @@ impl Rules {
                     fill(words.those, &[("parts", &parts.join("; "))])
                 );
             }
-            Some(1) => Some(words.one_flat.to_owned()),
-            Some(count) => Some(fill(words.flats, &[("count", &count.to_string())])),
+            Some(count) => Some(words.flats.of(count)),
         };
         let of = |known: &str, of_flats: &str| {
             flats.as_ref().map_or_else(
@@ -85,23 +84,26 @@ impl Rules {
         match (self.min_los, self.max_los) {
             (0, NO_MAXIMUM) => {}
             (from, NO_MAXIMUM) => {
-                parts.push(fill(words.nights_from, &[("from", &counted.nights(from))]));
+                parts.push(fill(
+                    words.nights_from,
+                    &[("from", &counted.nights.of(from))],
+                ));
             }
-            (0, to) => parts.push(fill(words.nights_to, &[("to", &counted.nights(to))])),
+            (0, to) => parts.push(fill(words.nights_to, &[("to", &counted.nights.of(to))])),
             (from, to) => parts.push(fill(
                 words.nights_between,
-                &[("from", &number(from)), ("to", &counted.nights(to))],
+                &[("from", &number(from)), ("to", &counted.nights.of(to))],
             )),
         }
         match (self.lead_time_min_days, self.lead_time_max_days) {
             (None, None) => {}
             (Some(from), None) => {
-                parts.push(fill(words.ahead_from, &[("from", &counted.days(from))]));
+                parts.push(fill(words.ahead_from, &[("from", &counted.days.of(from))]));
             }
-            (None, Some(to)) => parts.push(fill(words.ahead_to, &[("to", &counted.days(to))])),
+            (None, Some(to)) => parts.push(fill(words.ahead_to, &[("to", &counted.days.of(to))])),
             (Some(from), Some(to)) => parts.push(fill(
                 words.ahead_between,
-                &[("from", &number(from)), ("to", &counted.days(to))],
+                &[("from", &number(from)), ("to", &counted.days.of(to))],
             )),
         }
         let channels = |names: &Option<Vec<String>>| {

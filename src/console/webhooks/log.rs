@@ -14,6 +14,7 @@ use super::super::reply;
 use super::super::screens::ScreenAnswer;
 use super::super::visit::ConsoleRequest;
 use super::super::when::{self, When};
+use super::super::words::delivery_status;
 use super::make::CREATE;
 use super::{SCREEN, Subscription};
 use crate::words::fill;
@@ -119,7 +120,7 @@ fn row(visit: &ConsoleRequest, path: &str, is_off: bool, delivery: Delivery) -> 
     };
     DeliveryRow {
         made: when::moment(visit, &delivery.created_at),
-        status: words.delivery(&delivery.status),
+        status: delivery_status(words, &delivery.status),
         attempts: fill(
             words.attempts,
             &[("count", &delivery.attempts.len().to_string())],

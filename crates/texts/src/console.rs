@@ -1,0 +1,168 @@
+//! The texts of the console for members.
+
+include!(concat!(env!("OUT_DIR"), "/console.rs"));
+
+impl ConsoleAccessWords {
+    /// Describes a permission.
+    #[must_use]
+    pub fn permission(&self, name: &str) -> &'static str {
+        match name {
+            "view_properties" => self.view_properties,
+            "modify_properties" => self.modify_properties,
+            "view_guides" => self.view_guides,
+            "modify_guides" => self.modify_guides,
+            "modify_tasks" => self.modify_tasks,
+            "manage_organization" => self.manage_organization,
+            "view_reservations" => self.view_reservations,
+            "view_tasks" => self.view_tasks,
+            "view_devices" => self.view_devices,
+            "view_workflows" => self.view_workflows,
+            "view_analytics" => self.view_analytics,
+            _ => self.other_permission,
+        }
+    }
+}
+
+impl ConsoleBeginWords {
+    /// Describes the missing setting of a step.
+    #[must_use]
+    pub fn issue(&self, key: &str) -> &'static str {
+        match key {
+            "missing_payment_account" => self.missing_payment_account,
+            "missing_authenticate_account" => self.missing_authenticate_account,
+            _ => self.lacks_something,
+        }
+    }
+}
+
+impl ConsoleCalendarsWords {
+    /// Describes why a fetch failed. Returns `None` for an unknown code.
+    #[must_use]
+    pub fn failure(&self, code: &str) -> Option<&'static str> {
+        Some(match code {
+            "private" => self.e_private,
+            "redirects" => self.e_redirects,
+            "refused" => self.e_refused,
+            "timed_out" => self.e_timed_out,
+            "unreachable" => self.e_unreachable,
+            "too_large" => self.e_too_large,
+            "no_calendar" => self.e_no_calendar,
+            "not_applied" => self.e_not_applied,
+            _ => return None,
+        })
+    }
+}
+
+impl ConsoleChargesWords {
+    /// Returns the label of a kind.
+    #[must_use]
+    pub fn kind(&self, kind: &str) -> &'static str {
+        match kind {
+            "waiver" => self.waiver,
+            "deposit" => self.deposit,
+            _ => self.fee,
+        }
+    }
+}
+
+impl ConsoleFrameWords {
+    /// Puts a label before a text, with the colon of the language.
+    #[must_use]
+    pub fn labelled(&self, label: &str, text: &str) -> String {
+        format!("{label}{} {text}", self.colon)
+    }
+}
+
+impl ConsoleStaysWords {
+    /// Returns the sentence for the rule that decided, with placeholders for its facts. Returns
+    /// `None` for an unknown key: the caller then shows the interface's message.
+    #[must_use]
+    pub fn reason(&self, key: &str) -> Option<&'static str> {
+        Some(match key {
+            "cancelled" => self.r_cancelled,
+            "no_property" => self.r_no_property,
+            "not_assigned" => self.r_not_assigned,
+            "inactive" => self.r_inactive,
+            "no_portal" => self.r_no_portal,
+            "precheckin_disabled" => self.r_precheckin_disabled,
+            "always_shown" => self.r_always_shown,
+            "all_rules_pass" => self.r_all_rules_pass,
+            "always_visible" => self.r_always_visible,
+            "visible" => self.r_visible,
+            "min_los" => self.r_min_los,
+            "max_los" => self.r_max_los,
+            "lead_time_min" => self.r_lead_time_min,
+            "lead_time_max" => self.r_lead_time_max,
+            "channel_excluded" => self.r_channel_excluded,
+            "channel_not_included" => self.r_channel_not_included,
+            "returning_guest" => self.r_returning_guest,
+            "too_early" => self.r_too_early,
+            "too_late" => self.r_too_late,
+            "stay_over" => self.r_stay_over,
+            "value_missing" => self.r_value_missing,
+            "out_of_season" => self.r_out_of_season,
+            "stay_too_short" => self.r_stay_too_short,
+            "stay_too_long" => self.r_stay_too_long,
+            "booking_source" => self.r_booking_source,
+            "verification_status" => self.r_verification_status,
+            "property" => self.r_property,
+            "property_group" => self.r_property_group,
+            "tag" => self.r_tag,
+            "default" => self.r_default,
+            _ => return None,
+        })
+    }
+
+    /// Returns the change that would show a hidden item, by the key of the rule that decided. The
+    /// text has placeholders for the field and for the sufficient value.
+    #[must_use]
+    pub fn change(&self, key: &str) -> &'static str {
+        match key {
+            "cancelled" => self.c_cancelled,
+            "no_property" => self.c_flat,
+            "not_assigned" => self.c_assign,
+            "inactive" => self.c_activate,
+            "no_portal" => self.c_portal,
+            "precheckin_disabled" => self.c_precheckin,
+            "min_los" => self.c_at_most,
+            "max_los" => self.c_at_least,
+            "lead_time_min" => self.c_days_at_most,
+            "lead_time_max" => self.c_days_at_least,
+            "channel_excluded" => self.c_without,
+            "channel_not_included" => self.c_with,
+            "returning_guest" => self.c_unticked,
+            "too_early" => self.c_earlier,
+            "too_late" => self.c_later,
+            "stay_over" => self.c_stay_over,
+            "value_missing" => self.c_value_missing,
+            "out_of_season" => self.c_season,
+            "stay_too_short" => self.c_length_at_most,
+            "stay_too_long" => self.c_length_at_least,
+            "booking_source" | "verification_status" => self.c_lets,
+            _ => self.c_rule,
+        }
+    }
+}
+
+impl ConsoleWebhooksWords {
+    /// Returns the label of a state in the filter.
+    #[must_use]
+    pub fn state(&self, state: &str) -> &'static str {
+        match state {
+            "working" => self.working,
+            "failing" => self.failing,
+            _ => self.disabled,
+        }
+    }
+
+    /// Describes why a subscription is disabled.
+    #[must_use]
+    pub fn disabled_for(&self, reason: &str) -> &'static str {
+        match reason {
+            "failures" => self.d_failures,
+            "permission_lost" => self.d_permission,
+            "private_target" => self.d_target,
+            _ => self.d_credential,
+        }
+    }
+}
