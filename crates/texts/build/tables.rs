@@ -7,7 +7,7 @@ use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{LANGUAGES, categories};
 
 /// The files that every language has, with the names of their tables. Guests read them.
-const FOR_GUESTS: &[(&str, &str)] = &[("page", "Words")];
+const FOR_GUESTS: &[(&str, &str)] = &[("page", "Words"), ("ready", "ReadyWords")];
 
 /// The files that a language has all or none of, with the names of their tables. Members read them.
 const FOR_MEMBERS: &[(&str, &str)] = &[("console", "ConsoleWords")];

@@ -11,6 +11,7 @@ pub mod console;
 mod fill;
 pub mod page;
 mod plural;
+pub mod ready;
 
 pub use fill::fill;
 pub use plural::Plural;

@@ -155,7 +155,7 @@ fn a_text_of_another_type_is_refused() {
 #[test]
 fn a_language_has_all_files_for_members_or_none() {
     let mut files = files();
-    files.retain(|file| file.language != "es" || file.name == "page");
+    files.retain(|file| file.language != "es" || ["page", "ready"].contains(&file.name.as_str()));
     assert!(tables::compile(&files).is_ok());
 }
 
@@ -190,7 +190,7 @@ fn no_two_languages_share_most_texts() {
                 .filter(|(id, texts)| other_texts.get(*id) == Some(texts))
                 .count();
             assert!(
-                common < one_texts.len() / 8,
+                common <= one_texts.len() / 8,
                 "{} and {}: {common}",
                 one.path(),
                 other.path()
@@ -203,23 +203,20 @@ fn no_two_languages_share_most_texts() {
 fn arabic_and_hebrew_texts_use_their_scripts() {
     /// Texts of names that are the same in every language, such as `WhatsApp`.
     const NAMES: [&str; 3] = ["contact-whatsapp", "wifi-title", "deposit-waiver"];
-    let scripts = BTreeMap::from([("ar", '\u{600}'..='\u{6ff}'), ("he", '\u{590}'..='\u{5ff}')]);
-    let mut checked = 0;
+    let scripts = [("ar", '\u{600}'..='\u{6ff}'), ("he", '\u{590}'..='\u{5ff}')];
     for file in files() {
-        let Some(letters) = scripts.get(file.language.as_str()) else {
-            continue;
-        };
-        checked += 1;
         for (id, texts) in templates(&file) {
-            let is_in_script = |text: &&str| text.contains(|letter| letters.contains(&letter));
-            assert!(
-                texts.iter().all(is_in_script) || NAMES.contains(&id),
-                "{}: {id}",
-                file.path()
-            );
+            for (language, letters) in &scripts {
+                let is_in_script = |text: &&str| text.contains(|letter| letters.contains(&letter));
+                let (path, is_own) = (file.path(), file.language == *language);
+                if is_own && !NAMES.contains(&id) {
+                    assert!(texts.iter().all(is_in_script), "{path}: {id}");
+                } else if !is_own {
+                    assert!(!texts.iter().any(is_in_script), "{path}: {id}");
+                }
+            }
         }
     }
-    assert!(checked >= 2);
 }
 
 /// A single word may be the same in two languages, a sentence never is.
@@ -250,7 +247,7 @@ fn sentences_for_members_are_translated() {
 
 #[test]
 fn texts_neither_begin_nor_end_with_a_blank() {
-    for file in files().iter().filter(|file| file.name == "page") {
+    for file in files().iter().filter(|file| file.name != "console") {
         for (id, texts) in templates(file) {
             let is_trimmed = |text: &&str| text.trim() == *text;
             assert!(texts.iter().all(is_trimmed), "{}: {id}", file.path());

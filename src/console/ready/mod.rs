@@ -1,24 +1,18 @@
 //! The ready set: steps and manuals that most hosts have, made at once in the languages of the
 //! organization. Nothing of it is shown to guests until a member looks at it and switches it on.
 
-mod texts;
-
 use askama::Template;
 use axum::response::Response;
 use engine::format::is_uuid;
 use serde_json::{Value, json};
+use texts::ready::{LANGUAGES, ReadyWords, table};
 
-use self::texts::{
-    AGREEMENT, ARRIVAL, ARRIVAL_TITLE, LEAVING, LEAVING_TITLE, QUESTION, ReadyText, WIFI,
-    WIFI_TITLE,
-};
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::screens::ScreenAnswer;
 use super::visit::ConsoleRequest;
 use crate::translations::ENGLISH;
-use crate::words::LANGUAGES;
 
 /// The operations that the set needs.
 pub const NEEDS: &[&str] = &[
@@ -30,32 +24,35 @@ pub const NEEDS: &[&str] = &[
 /// The path of the page.
 pub const PATH: &str = "/ready-set";
 
+/// Chooses a text of the set.
+type ReadyText = fn(&ReadyWords) -> &'static str;
+
 /// A manual of the set: its internal name, its icon, its title and its text.
 struct ReadyManual {
     nickname: &'static str,
     icon: &'static str,
-    title: &'static ReadyText,
-    text: &'static ReadyText,
+    title: ReadyText,
+    text: ReadyText,
 }
 
 static MANUALS: [ReadyManual; 3] = [
     ReadyManual {
         nickname: "Wi-Fi",
         icon: "wifi",
-        title: &WIFI_TITLE,
-        text: &WIFI,
+        title: |words| words.wifi_title,
+        text: |words| words.wifi,
     },
     ReadyManual {
         nickname: "Arrival",
         icon: "map-pin",
-        title: &ARRIVAL_TITLE,
-        text: &ARRIVAL,
+        title: |words| words.arrival_title,
+        text: |words| words.arrival,
     },
     ReadyManual {
         nickname: "Departure",
         icon: "luggage",
-        title: &LEAVING_TITLE,
-        text: &LEAVING,
+        title: |words| words.leaving_title,
+        text: |words| words.leaving,
     },
 ];
 
@@ -107,8 +104,14 @@ pub fn make(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 }
 
 async fn made(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    let agreement = text(visit, "precheck_step_detail", "agreement", &AGREEMENT).await?;
-    let question = text(visit, "precheck_question", "question", &QUESTION).await?;
+    let agreement = text(visit, "precheck_step_detail", "agreement", |words| {
+        words.agreement
+    })
+    .await?;
+    let question = text(visit, "precheck_question", "question", |words| {
+        words.question
+    })
+    .await?;
     let steps = [
         json!({ "stepType": "your_details", "nickname": "Guest details" }),
         json!({
@@ -152,20 +155,16 @@ async fn text(
     visit: &ConsoleRequest,
     source: &str,
     name: &str,
-    text: &'static ReadyText,
+    text: ReadyText,
 ) -> Result<String, ConsoleRefusal> {
-    let of = |language: &str| {
-        let place = LANGUAGES.iter().position(|known| *known == language);
-        place.map(|place| text[place])
-    };
-    let english = of(ENGLISH).unwrap_or_default();
-    let arguments = json!({ "sourceTable": source, "text": english });
+    let arguments = json!({ "sourceTable": source, "text": text(table(ENGLISH)) });
     let key = visit.key(&format!("text {name}"));
     let made: Value = visit.create("createTranslation", arguments, &key).await?;
     let id = made["id"].as_str().unwrap_or_default().to_owned();
     for language in &visit.signed_in.organization.settings.languages {
         let primary = language.split('-').next().unwrap_or_default();
-        if let Some(text) = of(primary).filter(|_| primary != ENGLISH) {
+        if primary != ENGLISH && LANGUAGES.contains(&primary) {
+            let text = text(table(primary));
             let arguments = json!({ "id": id, "language": language, "text": text });
             visit.change("setTranslationEntry", arguments).await?;
         }
