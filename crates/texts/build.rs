@@ -3,6 +3,10 @@
 
 #[path = "build/catalog.rs"]
 mod catalog;
+#[path = "build/checks.rs"]
+mod checks;
+#[path = "build/code.rs"]
+mod code;
 #[path = "build/languages.rs"]
 mod languages;
 #[path = "build/tables.rs"]

@@ -43,3 +43,16 @@ pub fn categories(language: &str) -> Option<Categories> {
         .find(|(known, _)| *known == language)
         .map(|(_, categories)| *categories)
 }
+
+/// Returns the pattern for the numbers of a form. Returns `None` for a category that the language
+/// does not have.
+pub fn pattern<'f>(form: &'f str, known: &[(&str, &'f str)]) -> Option<&'f str> {
+    if form == "other" {
+        return Some("_");
+    }
+    if form.parse::<u32>().is_ok() {
+        return Some(form);
+    }
+    let category = known.iter().find(|(name, _)| *name == form);
+    category.map(|(_, pattern)| *pattern)
+}

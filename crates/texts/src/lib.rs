@@ -8,13 +8,24 @@
 //! The crate depends on no other crate.
 
 pub mod console;
+pub mod fields;
 mod fill;
 pub mod page;
 mod plural;
 pub mod ready;
+pub mod values;
 
 pub use fill::fill;
 pub use plural::Plural;
 
 /// A message: a heading, with its meaning or the next action.
 pub type Notice = (&'static str, &'static str);
+
+/// The label of a name of the interface.
+#[derive(Debug)]
+pub struct Label {
+    /// The label. English has none where one is made of the name.
+    pub text: Option<&'static str>,
+    /// The help text. English has none where the schema has it.
+    pub hint: Option<&'static str>,
+}

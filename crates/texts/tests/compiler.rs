@@ -2,6 +2,10 @@
 
 #[path = "../build/catalog.rs"]
 mod catalog;
+#[path = "../build/checks.rs"]
+mod checks;
+#[path = "../build/code.rs"]
+mod code;
 #[path = "../build/languages.rs"]
 mod languages;
 #[path = "../build/tables.rs"]
@@ -57,7 +61,10 @@ fn templates(file: &TextFile) -> BTreeMap<&str, Vec<&str>> {
 fn a_table_is_made_of_each_file() {
     let tables = tables::compile(&files()).unwrap_or_else(|problems| panic!("{problems:?}"));
     for table in tables {
-        assert!(table.code.contains("pub fn table("), "{}", table.file);
+        let has_lookup = ["pub fn table(", "pub fn label("]
+            .iter()
+            .any(|lookup| table.code.contains(lookup));
+        assert!(has_lookup, "{}", table.file);
     }
 }
 
@@ -113,6 +120,49 @@ fn a_text_that_cannot_be_a_table_is_refused() {
     );
     assert_eq!(file("-a = term\n"), ["texts/de/page.ftl: `-a` is a term"]);
     assert!(file("a = 1\nb = { $n } }\n")[0].starts_with("texts/de/page.ftl:2: "));
+}
+
+#[test]
+fn a_label_is_in_every_language_but_english() {
+    assert_eq!(
+        problems("en", "values", "surprise = Surprise\n"),
+        ["es", "fr"].map(|language| format!("texts/{language}/values.ftl: `surprise` is missing"))
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../texts/es/values.ftl");
+    let source = std::fs::read_to_string(path).unwrap();
+    let hint = source
+        .lines()
+        .find(|line| line.starts_with("    .hint"))
+        .unwrap();
+    let changed = source.replacen(&format!("{hint}\n"), "", 1);
+    assert_eq!(
+        problems("es", "values", &changed),
+        ["texts/es/values.ftl: `relative_date` has no hint"]
+    );
+    let changed = format!("{source}surprise = {{ $name }}\n");
+    assert_eq!(
+        problems("es", "values", &changed),
+        [
+            "texts/fr/values.ftl: `surprise` is missing",
+            "texts/es/values.ftl: `surprise` has a placeholder"
+        ]
+    );
+}
+
+#[test]
+fn help_texts_of_fields_are_sentences() {
+    for file in files().iter().filter(|file| file.name == "fields") {
+        for (id, text) in &file.texts {
+            let forms = text.attribute.iter().flat_map(|(_, hint)| hint.forms());
+            for hint in forms {
+                assert!(
+                    hint.is_empty() || hint.ends_with('.'),
+                    "{}: {id}",
+                    file.path()
+                );
+            }
+        }
+    }
 }
 
 #[test]

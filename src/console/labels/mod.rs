@@ -1,41 +1,19 @@
 //! Labels and help texts of fields.
 //!
 //! In English they come from the name of the field and its summary in the schema, so a new
-//! field has them at once. For some fields, [`fields`] contains a better name. Spanish and French
-//! texts exist only in the tables; a test names the missing ones.
+//! field has them at once. For some fields, `texts/en/fields.ftl` contains better ones. The other
+//! languages have them only there; a test names the missing ones.
 
-mod fields;
-mod values;
+use texts::{Label, fields, values};
 
 use super::form::Spec;
 use crate::words::in_language;
 
-/// The texts of a field. `called` contains its label in English, Spanish and French; an empty
-/// English label means that it is derived from the name. `about` contains its help text in Spanish
-/// and French. An English help text comes first if the description in the schema is written for
-/// callers of the interface, or only repeats the label.
-pub(super) struct Label {
-    pub name: &'static str,
-    pub called: [&'static str; 3],
-    pub about: &'static [&'static str],
-}
-
-impl Label {
-    /// Returns the help text in a language. Returns `None` if it comes from the schema.
-    fn about(&self, language: &str) -> Option<&'static str> {
-        (place(language) + self.about.len())
-            .checked_sub(self.called.len())
-            .and_then(|place| self.about.get(place))
-            .copied()
-    }
-}
-
 /// Returns the label of a field.
 pub fn label(language: &str, name: &str) -> String {
-    let known = find(name)
-        .map(|label| label.called[place(language)])
-        .filter(|text| !text.is_empty());
-    known.map_or_else(|| plain(name), str::to_owned)
+    find(language, name)
+        .and_then(|label| label.text)
+        .map_or_else(|| plain(name), str::to_owned)
 }
 
 /// Returns the help text of a field.
@@ -44,10 +22,14 @@ pub fn help(language: &str, spec: &Spec) -> String {
 }
 
 fn hint(language: &str, name: &str, summary: &str) -> String {
-    find(name)
-        .and_then(|label| label.about(language))
-        .unwrap_or(summary)
-        .to_owned()
+    let is_english = !fields::LANGUAGES[1..].contains(&language);
+    let hint = match find(language, name) {
+        // The summary is English.
+        Some(label) if !is_english => label.hint.unwrap_or_default(),
+        Some(label) => label.hint.unwrap_or(summary),
+        None => summary,
+    };
+    hint.to_owned()
 }
 
 /// Returns the label of a guest field or a document type that a step asks for. It is the label on
@@ -70,38 +52,19 @@ pub fn asked(language: &str, name: &str) -> String {
 
 /// Returns the label of a value to choose.
 pub fn choice(language: &str, value: &str) -> String {
-    let known = values::VALUES
-        .iter()
-        .find(|(known, _)| *known == value)
-        .map(|(_, called)| called[place(language)]);
-    known.map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
+    values::label(language, value)
+        .and_then(|label| label.text)
+        .map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
 }
 
 /// Returns the description of a category of rules. Returns `None` if it comes from the schema.
 pub fn rule(language: &str, category: &str) -> Option<&'static str> {
-    let known = values::RULES
-        .iter()
-        .find(|(known, _)| *known == category)
-        .map(|(_, about)| about);
-    match language {
-        "es" => known.map(|about| about[0]),
-        "fr" => known.map(|about| about[1]),
-        _ => None,
-    }
+    values::label(language, category).and_then(|label| label.hint)
 }
 
 /// Finds the texts of a field. A field that links a text has the label of that text.
-fn find(name: &str) -> Option<&'static Label> {
-    let of = |name: &str| fields::FIELDS.iter().find(|label| label.name == name);
-    of(name).or_else(|| of(name.strip_suffix("Id")?))
-}
-
-fn place(language: &str) -> usize {
-    match language {
-        "es" => 1,
-        "fr" => 2,
-        _ => 0,
-    }
+fn find(language: &str, name: &str) -> Option<&'static Label> {
+    fields::label(language, name).or_else(|| fields::label(language, name.strip_suffix("Id")?))
 }
 
 /// Derives a label from the name of a field: `isChatEnabled` becomes "Chat enabled".
@@ -218,15 +181,12 @@ mod tests {
                 .input_schema(&mut inline_generator());
             collect(&schema, &mut names, &mut values);
         }
-        let lacks_name = |name: &&String| !UNSHOWN.contains(&name.as_str()) && find(name).is_none();
+        let lacks_name =
+            |name: &&String| !UNSHOWN.contains(&name.as_str()) && find("es", name).is_none();
         let names: Vec<_> = names.iter().filter(lacks_name).collect();
         let values: Vec<_> = values
             .iter()
-            .filter(|value| {
-                !super::values::VALUES
-                    .iter()
-                    .any(|(known, _)| known == value)
-            })
+            .filter(|value| values::label("es", value).is_none())
             .collect();
         assert!(
             names.is_empty() && values.is_empty(),
@@ -271,7 +231,7 @@ mod tests {
             .collect();
         let lacking: Vec<&str> = lacking
             .into_iter()
-            .filter(|name| !UNSHOWN.contains(name) && find(name).is_none())
+            .filter(|name| !UNSHOWN.contains(name) && find("es", name).is_none())
             .collect();
         assert!(lacking.is_empty(), "{lacking:?}");
     }
@@ -357,29 +317,6 @@ mod tests {
                 assert_eq!(labels.len(), names().count(), "{labels:?}");
             }
         }
-    }
-
-    #[test]
-    fn labels_are_complete_and_unique() {
-        for label in fields::FIELDS {
-            let [_, spanish, french] = label.called;
-            assert!(
-                !spanish.is_empty() && !french.is_empty(),
-                "{} is not called anything",
-                label.name
-            );
-            assert!(matches!(label.about.len(), 2 | 3), "{}", label.name);
-            assert!(
-                label
-                    .about
-                    .iter()
-                    .all(|text| text.is_empty() || text.ends_with('.')),
-                "{}",
-                label.name
-            );
-        }
-        let names: BTreeSet<_> = fields::FIELDS.iter().map(|label| label.name).collect();
-        assert_eq!(names.len(), fields::FIELDS.len());
     }
 
     #[test]

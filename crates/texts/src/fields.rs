@@ -1,0 +1,3 @@
+//! The labels of fields, by the names of the interface.
+
+include!(concat!(env!("OUT_DIR"), "/fields.rs"));
