@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use engine::pipeline::Service;
+use texts::sign_in::{self, SignInWords};
 
 use super::addresses::{SIGN_OUT, address};
 use super::session::SignedIn;
-use super::words::{self, SignInWords};
 use vestibule_http::browser::hash;
 
 /// The style sheet of the pages.
@@ -44,7 +44,7 @@ impl<'f> SignInFrame<'f> {
         Self {
             title,
             language,
-            words: words::of(language),
+            words: sign_in::table(language),
             signed_in,
             sign_out: address(service, SIGN_OUT),
             style: &STYLE,

@@ -7,10 +7,10 @@ use engine::language::{self, LanguageReader};
 use engine::pipeline::Service;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
+use texts::sign_in::{self, SignInWords};
 
 use super::cookie::Cookie;
 use super::reply::with_cookies;
-use super::words::{self, SignInWords};
 
 /// Time for which a choice is kept, in seconds: a year.
 const CHOICE_LASTS: u64 = 365 * 24 * 3_600;
@@ -39,11 +39,11 @@ pub fn with_language(response: Response, service: &Service, tag: &str) -> Respon
 
 /// Returns the texts in the language for a browser.
 pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static SignInWords {
-    words::of(language(service, headers))
+    sign_in::table(language(service, headers))
 }
 
 fn known(tag: &str) -> Option<&'static str> {
-    words::LANGUAGES
+    sign_in::LANGUAGES
         .into_iter()
         .find(|language| *language == tag)
 }
@@ -51,7 +51,7 @@ fn known(tag: &str) -> Option<&'static str> {
 fn wanted(header: &str) -> Option<&'static str> {
     language::accepted(header)
         .iter()
-        .find_map(|tag| LanguageReader::of(tag).exact(words::LANGUAGES))
+        .find_map(|tag| LanguageReader::of(tag).exact(sign_in::LANGUAGES))
 }
 
 #[cfg(test)]

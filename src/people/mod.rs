@@ -33,7 +33,6 @@ mod team;
 mod tickets;
 mod validity;
 mod visit;
-mod words;
 
 use engine::module::Module;
 
@@ -51,9 +50,9 @@ pub(crate) use session::sweep as sweep_sessions;
 pub use session::{SignedIn, signed_in};
 pub use settings::SignIn;
 pub use setup::link as setup_link;
+pub use texts::sign_in::{LANGUAGES, SignInWords};
 pub(crate) use tickets::sweep as sweep_tickets;
 pub use validity::SignInBar;
-pub use words::{LANGUAGES, SignInWords};
 
 /// The registration of this module.
 pub(crate) static MODULE: Module = Module {

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use engine::access::{Member, Organization};
+use texts::Notice;
 
 use super::addresses::{self, SIGN_IN, SIGN_OUT, address, returning};
 use super::frame::SignInFrame;
@@ -12,7 +13,6 @@ use super::reply::{leads_on, page, rendered};
 use super::session::{SignedIn, called};
 use super::tickets::TicketGrant;
 use super::visit::SignInRequest;
-use super::words::SignInNotice;
 
 /// The person who is about to sign in or is signed in, and their organization.
 struct SignedInPerson<'p> {
@@ -177,7 +177,7 @@ pub(super) fn sign_out(visit: &SignInRequest, signed_in: &SignedIn) -> Response 
 #[template(path = "people/notice.html")]
 struct NoticePage<'p> {
     frame: SignInFrame<'p>,
-    notice: SignInNotice,
+    notice: Notice,
     /// The address of the sign-in page.
     to_sign_in: String,
 }
@@ -192,7 +192,7 @@ pub(super) fn refusal(visit: &SignInRequest, refusal: &SignInRefusal) -> Respons
     notice(visit, refusal.status(), refusal.notice(visit.words))
 }
 
-fn notice(visit: &SignInRequest, status: u16, notice: SignInNotice) -> Response {
+fn notice(visit: &SignInRequest, status: u16, notice: Notice) -> Response {
     let to_sign_in = address(&visit.service, &returning(SIGN_IN, visit.return_to()));
     let template = NoticePage {
         frame: frame(visit, notice.0),

@@ -2,10 +2,11 @@
 
 use engine::error::{Error, ErrorKind};
 use store::Error as StoreError;
+use texts::Notice;
+use texts::sign_in::SignInWords;
 use uuid::Uuid;
 
 use super::validity::SignInBar;
-use super::words::{SignInNotice, SignInWords};
 
 /// Maximum length of a provider's error code in the log.
 const LONGEST_WORD: usize = 64;
@@ -59,7 +60,7 @@ impl SignInRefusal {
     }
 
     /// Returns the message of the page.
-    pub(super) fn notice(&self, words: &SignInWords) -> SignInNotice {
+    pub(super) fn notice(&self, words: &SignInWords) -> Notice {
         match self {
             Self::ForeignForm => words.foreign_form,
             Self::UsedLink => words.used_link,

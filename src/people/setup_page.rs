@@ -4,13 +4,14 @@ use askama::Template;
 use axum::response::Response;
 use engine::format::ENGLISH;
 use http::header::ACCEPT_LANGUAGE;
+use texts::Notice;
+use texts::sign_in::SignInSetupWords;
 
 use super::addresses::{SETUP, address};
 use super::frame::SignInFrame;
 use super::reply::{page, rendered};
 use super::setup::{InvalidField, SetupInput};
 use super::visit::SignInRequest;
-use super::words::{SetupWords, SignInNotice};
 use crate::words;
 
 /// A text field of the form.
@@ -86,11 +87,11 @@ fn shown(
 }
 
 fn fields(
-    texts: &SetupWords,
+    texts: &SignInSetupWords,
     typed: &SetupInput,
     wrong: &[(&'static str, InvalidField)],
 ) -> Vec<SetupField> {
-    let field = |name: &'static str, (label, hint): SignInNotice, value: &str, attributes| {
+    let field = |name: &'static str, (label, hint): Notice, value: &str, attributes| {
         let error = wrong.iter().find(|(field, _)| *field == name);
         let error = error.map(|(_, wrong)| describe(texts, *wrong));
         let ids = [("hint", !hint.is_empty()), ("error", error.is_some())];
@@ -142,7 +143,7 @@ fn fields(
     ]
 }
 
-fn describe(texts: &SetupWords, wrong: InvalidField) -> &'static str {
+fn describe(texts: &SignInSetupWords, wrong: InvalidField) -> &'static str {
     match wrong {
         InvalidField::Required => texts.required,
         InvalidField::Country => texts.no_country,

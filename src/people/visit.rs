@@ -9,6 +9,7 @@ use engine::access::token;
 use engine::pipeline::Service;
 use http::header::{ACCEPT, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use texts::sign_in::SignInWords;
 use uuid::Uuid;
 use vestibule_http::surface::{note, query, request_id};
 
@@ -19,7 +20,6 @@ use super::pages;
 use super::refusal::SignInRefusal;
 use super::reply;
 use super::return_path;
-use super::words::SignInWords;
 
 /// Lifetime of a form of a visitor who is not signed in, in seconds.
 const FORMS_LAST: u64 = 3_600;

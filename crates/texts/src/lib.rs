@@ -13,6 +13,7 @@ mod fill;
 pub mod page;
 mod plural;
 pub mod ready;
+pub mod sign_in;
 pub mod values;
 
 pub use fill::fill;
