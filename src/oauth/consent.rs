@@ -15,6 +15,7 @@ use engine::values;
 use serde::Deserialize;
 use serde_json::json;
 use store::Json;
+use texts::consent::{ConsentWords, table};
 use uuid::Uuid;
 use vestibule_http::surface::{note, request_id};
 
@@ -24,7 +25,6 @@ use super::grant::{self, Allowed};
 use super::parameters::Parameters;
 use super::problem::PageProblem;
 use super::refusal::{Code, OauthRefusal};
-use super::words::{self, ConsentWords};
 use super::{code, paths, redirect};
 use crate::people::{self, SignInFrame, SignedIn};
 
@@ -71,13 +71,13 @@ pub(super) async fn show(
         &visit.service,
         people::language(&visit.service, &visit.headers),
     );
-    let words = words::of(language);
+    let words = table(language);
     let organization = signed_in.organization.settings.name.as_str();
     let given = asked.scopes.held(&signed_in.member.permissions);
     let text = |permissions: &[Permission]| {
         permissions
             .iter()
-            .map(|permission| (words.scope)(*permission))
+            .map(|permission| describe(words, *permission))
             .collect::<Vec<_>>()
     };
     let not_given: Vec<_> = asked
@@ -120,6 +120,24 @@ pub(super) async fn show(
         page.render().map_err(Error::internal),
         language,
     ))
+}
+
+/// Returns the description of the actions that a permission allows an app.
+const fn describe(words: &ConsentWords, permission: Permission) -> &'static str {
+    let words = &words.scope;
+    match permission {
+        Permission::ViewProperties => words.view_properties,
+        Permission::ModifyProperties => words.modify_properties,
+        Permission::ViewGuides => words.view_guides,
+        Permission::ModifyGuides => words.modify_guides,
+        Permission::ModifyTasks => words.modify_tasks,
+        Permission::ManageOrganization => words.manage_organization,
+        Permission::ViewReservations => words.view_reservations,
+        Permission::ViewTasks => words.view_tasks,
+        Permission::ViewDevices => words.view_devices,
+        Permission::ViewWorkflows => words.view_workflows,
+        Permission::ViewAnalytics => words.view_analytics,
+    }
 }
 
 /// Returns the warning about a client's name. The data that a client gives about itself is

@@ -39,7 +39,6 @@ mod revoke;
 mod scope;
 mod sweep;
 mod token;
-mod words;
 
 use std::sync::Arc;
 

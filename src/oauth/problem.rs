@@ -6,7 +6,6 @@ use engine::error::Error;
 use engine::pipeline::Service;
 use http::HeaderMap;
 
-use super::words;
 use crate::people::{self, SignInFrame, SignedIn};
 
 /// The error that a page shows.
@@ -66,7 +65,7 @@ pub(super) fn page(
     problem: PageProblem,
 ) -> Response {
     let language = people::language(service, headers);
-    let own = words::of(language);
+    let own = texts::consent::table(language);
     let around = SignInFrame::new(service, language, "", None).words;
     let (title, text) = match problem {
         PageProblem::Client => own.unknown_client,

@@ -9,7 +9,11 @@ const FOR_GUESTS: &[(&str, &str)] = &[("page", "Words"), ("ready", "ReadyWords")
 
 /// The files that a language has all or none of, with the names of their tables, and those with
 /// labels by the names of the interface. Members read them.
-const FOR_MEMBERS: &[(&str, &str)] = &[("console", "ConsoleWords"), ("sign-in", "SignInWords")];
+const FOR_MEMBERS: &[(&str, &str)] = &[
+    ("console", "ConsoleWords"),
+    ("sign-in", "SignInWords"),
+    ("consent", "ConsentWords"),
+];
 const LABELS: &[&str] = &["fields", "values"];
 
 /// A file of Rust.

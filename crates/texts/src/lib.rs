@@ -7,6 +7,7 @@
 //!
 //! The crate depends on no other crate.
 
+pub mod consent;
 pub mod console;
 pub mod fields;
 mod fill;

@@ -1,0 +1,44 @@
+### The page on which a member connects an app. Spanish, addressed as usted.
+
+title = ¿Conectar { $app }?
+caution = Fíjese bien.
+registered-itself = Esta aplicación se ha presentado sola y nadie ha comprobado su nombre. Continúe solo si acaba de iniciar esto usted.
+described-at = Esta aplicación se describe en { $host }. Nadie ha comprobado el nombre que se da. Continúe solo si conoce esta dirección y acaba de iniciar esto usted.
+who = Aplicación
+sends-to = Se le enviará a
+local = un programa en este dispositivo ({ $host })
+for-member = Actúa en nombre de
+through = Utiliza
+through-api = la interfaz REST
+through-tools = las herramientas para asistentes (MCP)
+properties = Alojamientos a los que llega
+every-property = todos, los de ahora y los futuros
+no-property = ninguno
+and-more = { $names } y { $more } más
+may = Podrá
+may-not = No podrá
+not-given = La aplicación también lo pide. Usted no tiene ese permiso, así que no se le concede.
+nothing = Usted no tiene ninguno de los permisos que pide esta aplicación, así que no hay nada que concederle.
+lasts = La aplicación nunca podrá hacer más que usted. Seguirá conectada hasta que alguien que administre { $organization } la desconecte o hasta que pasen 30 días sin uso.
+allow = Permitir
+deny = No permitir
+unknown-client = Esta aplicación no se conoce aquí
+    .text = El enlace que le ha traído es de una aplicación que este servicio no conoce o ya no conoce. Vuelva a la aplicación y conéctela de nuevo; si no funciona, pregunte a quien la hace.
+bad-document = No se puede comprobar esta aplicación
+    .text = La aplicación dice dónde se describe, y allí no hay nada que se pueda leer y creer. No se le ha enviado a ningún sitio. Inténtelo más tarde o pregunte a quien hace la aplicación.
+bad-redirect = Este enlace no es correcto
+    .text = Le enviaría a una dirección que la aplicación no ha indicado antes. No se le ha enviado allí, para que nadie más reciba lo que es para la aplicación. Pregunte a quien la hace.
+bad-request = No se puede leer esta petición
+    .text = Vuelva a la aplicación e inténtelo de nuevo; si no funciona, pregunte a quien la hace.
+
+scope-view-properties = ver alojamientos, grupos, etiquetas, portales y pasos del registro previo
+scope-modify-properties = cambiar lo que se muestra de los alojamientos y decidir sobre lo que entregan los huéspedes
+scope-view-guides = leer las guías de la casa
+scope-modify-guides = escribir y borrar guías de la casa
+scope-modify-tasks = cambiar los pasos del registro previo y sus preguntas
+scope-manage-organization = cambiar portales y marcas de toda la organización, y ver sus miembros y las aplicaciones conectadas
+scope-view-reservations = ver reservas, huéspedes, opiniones y lo que entregan los huéspedes
+scope-view-tasks = ver tareas y turnos
+scope-view-devices = ver dispositivos y códigos de cerraduras
+scope-view-workflows = saber cuándo se ejecuta un paso de un flujo de trabajo
+scope-view-analytics = ver estadísticas

@@ -1,0 +1,44 @@
+### The page on which a member connects an app. French, addressed as vous.
+
+title = Connecter { $app } ?
+caution = Regardez bien.
+registered-itself = Cette application s’est présentée elle-même et personne n’a vérifié son nom. Ne continuez que si vous venez de lancer cela vous-même.
+described-at = Cette application est décrite sur { $host }. Personne n’a vérifié le nom qu’elle se donne. Ne continuez que si vous connaissez cette adresse et venez de lancer cela vous-même.
+who = Application
+sends-to = Vous serez envoyé vers
+local = un programme sur cet appareil ({ $host })
+for-member = Elle agit pour
+through = Elle utilise
+through-api = l’interface REST
+through-tools = les outils pour assistants (MCP)
+properties = Logements qu’elle atteint
+every-property = tous, aujourd’hui et plus tard
+no-property = aucun
+and-more = { $names } et { $more } autres
+may = Elle pourra
+may-not = Elle ne pourra pas
+not-given = L’application le demande aussi. Vous n’en avez pas le droit vous-même : cela ne lui est donc pas accordé.
+nothing = Vous n’avez aucun des droits que cette application demande : il n’y a rien à lui accorder.
+lasts = L’application ne pourra jamais faire plus que vous. Elle reste connectée jusqu’à ce que quelqu’un qui gère { $organization } y mette fin, ou jusqu’à 30 jours sans utilisation.
+allow = Autoriser
+deny = Ne pas autoriser
+unknown-client = Cette application n’est pas connue ici
+    .text = Le lien qui vous a amené ici est celui d’une application que ce service ne connaît pas, ou plus. Revenez à l’application et connectez-la de nouveau ; si cela ne suffit pas, demandez à qui la fait.
+bad-document = Cette application ne peut pas être vérifiée
+    .text = L’application dit où elle est décrite, et il n’y a rien là-bas que l’on puisse lire et croire. Vous n’avez été envoyé nulle part. Réessayez plus tard, ou demandez à qui fait l’application.
+bad-redirect = Ce lien n’est pas correct
+    .text = Il vous enverrait à une adresse que l’application n’a pas indiquée auparavant. Vous n’y avez pas été envoyé, pour que personne d’autre ne reçoive ce qui est destiné à l’application. Demandez à qui la fait.
+bad-request = Cette demande ne peut pas être lue
+    .text = Revenez à l’application et réessayez ; si cela ne suffit pas, demandez à qui la fait.
+
+scope-view-properties = voir les logements, groupes, étiquettes, portails et étapes du pré-enregistrement
+scope-modify-properties = changer ce qui est affiché pour les logements et décider de ce que les voyageurs remettent
+scope-view-guides = lire les guides de la maison
+scope-modify-guides = écrire et supprimer des guides de la maison
+scope-modify-tasks = changer les étapes du pré-enregistrement et leurs questions
+scope-manage-organization = changer les portails et identités visuelles de toute l’organisation, et voir ses membres et applications connectées
+scope-view-reservations = voir les réservations, les voyageurs, les avis et ce que les voyageurs remettent
+scope-view-tasks = voir les tâches et les services
+scope-view-devices = voir les appareils et les codes de serrure
+scope-view-workflows = savoir quand une étape d’un flux de travail s’exécute
+scope-view-analytics = voir les statistiques
