@@ -1,4 +1,4 @@
-//! Reads Fluent files, and refuses what a table cannot hold.
+//! Reads Fluent files, and refuses parts of the syntax that have no place in a table.
 //!
 //! A text is a template, `{ $name }` being its placeholders, or a choice by a number that is the
 //! whole text. A message has at most one attribute. Terms, functions and references are refused.
@@ -121,7 +121,11 @@ pub fn parse(language: &str, name: &str, source: &str) -> Result<TextFile, Vec<S
         };
         errors
             .iter()
-            .map(|error| format!("{path}:{}: {}", line(error.pos.start), error.kind))
+            .map(|error| {
+                // The message contains the characters that were expected, such as a line break.
+                let kind = error.kind.to_string().replace('\n', "\\n");
+                format!("{path}:{}: {kind}", line(error.pos.start))
+            })
             .collect::<Vec<_>>()
     })?;
     let (mut problems, mut group) = (Vec::new(), None);

@@ -1,11 +1,11 @@
-//! Finds what is wrong with a file, and how it differs from those of other languages.
+//! Finds faults of a file, and its differences from the files of other languages.
 
 use std::collections::BTreeSet;
 
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Returns what is wrong with a file by itself.
+/// Returns the faults of a file by itself.
 pub fn faults(file: &TextFile) -> Vec<String> {
     let mut problems = Vec::new();
     let known = categories(&file.language).unwrap_or_default();
@@ -81,17 +81,16 @@ pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     let ids: BTreeSet<&String> = files.iter().flat_map(|file| file.texts.keys()).collect();
     let mut problems = Vec::new();
     for id in ids {
-        let has_hint = |file: &&&TextFile| {
-            file.texts
-                .get(id)
-                .is_some_and(|text| text.attribute.is_some())
+        let has_hint = |file: &TextFile| {
+            let attribute = file.texts.get(id).and_then(|text| text.attribute.as_ref());
+            attribute.is_some_and(|(_, hint)| hint.forms() != [""])
         };
-        let is_hinted = others().any(|file| has_hint(&file));
+        let is_hinted = others().any(|file| has_hint(file));
         for file in others() {
             let path = file.path();
             if file.texts.get(id).is_none_or(|text| text.value.is_none()) {
                 problems.push(format!("{path}: `{id}` is missing"));
-            } else if is_hinted && !has_hint(&file) {
+            } else if is_hinted && !has_hint(file) {
                 problems.push(format!("{path}: `{id}` has no hint"));
             }
         }

