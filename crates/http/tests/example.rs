@@ -15,14 +15,14 @@ use engine::context::Context;
 use engine::error::Result;
 use engine::ids::Ids;
 use engine::module::{Module, assemble};
-use engine::operation::{CacheBasis, Needs, Nothing, Operation, Surface};
+use engine::operation::{CacheBasis, Needs, Nothing, Operation, OperationName, Surface};
 use engine::pipeline::{
-    Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service, ServiceSettings,
-    TenantHints,
+    self, Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service,
+    ServiceSettings, TenantHints,
 };
 use engine::values;
-use http::header::{AUTHORIZATION, ETAG};
-use http::{Method, Request, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -36,6 +36,8 @@ use vestibule_http::surface::{self, Metrics, OtherRoutes, openapi};
 /// A token of the organization `ORGANIZATION`: its id in 22 digits, then 43 characters.
 const TOKEN: &str = "sk_0000000000000000000001an-example-secret-of-forty-three-characters";
 const ORGANIZATION: Uuid = Uuid::from_u128(1);
+const CREATE_NOTE: OperationName<Note> = OperationName::new("createNote");
+const LIST_NOTES: OperationName<Vec<Note>> = OperationName::new("listNotes");
 
 store::statements! {
     /// Inserts a note.
@@ -60,7 +62,7 @@ struct CreateNote {
 }
 
 /// A note.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Note {
     /// Server-assigned.
@@ -93,23 +95,23 @@ static NOTES: Module = Module {
     operations: || {
         vec![
             Operation::public(
-                "createNote",
+                CREATE_NOTE.id(),
                 Method::POST,
                 "/notes",
                 Needs::Permission(Permission::ModifyTasks),
             )
             .summary("Write a note down")
             .creates()
-            .run(create),
+            .run_as(CREATE_NOTE, create),
             Operation::public(
-                "listNotes",
+                LIST_NOTES.id(),
                 Method::GET,
                 "/notes",
                 Needs::Permission(Permission::ViewTasks),
             )
             .summary("List the notes")
             .cached(CacheBasis::Configuration)
-            .run(list),
+            .run_as(LIST_NOTES, list),
         ]
     },
     statements: || vec![&INSERT, &LIST],
@@ -254,6 +256,61 @@ impl Program {
             serde_json::from_slice(&bytes).unwrap_or_default(),
         )
     }
+}
+
+#[tokio::test]
+async fn a_caller_in_this_process_gets_values() {
+    let program = Program::start().await;
+    let call = async |operation: &str, headers: &[(HeaderName, &str)], body: &str| {
+        let mut sent = HeaderMap::new();
+        for (name, value) in headers {
+            sent.insert(name, HeaderValue::from_str(value).unwrap());
+        }
+        let bearer = format!("Bearer {TOKEN}");
+        sent.insert(AUTHORIZATION, HeaderValue::from_str(&bearer).unwrap());
+        let request = pipeline::Request {
+            id: Uuid::nil(),
+            path: Vec::new(),
+            query: Vec::new(),
+            headers: sent,
+            payload: pipeline::Payload::Body(Body::from(body.to_owned()), None),
+            caller: None,
+        };
+        let operation = app().operation(operation).unwrap();
+        pipeline::call(&program.service, operation, request)
+            .await
+            .answer
+    };
+    let list = async || call(LIST_NOTES.id(), &[], "").await.unwrap();
+    let key = [
+        (HeaderName::from_static("idempotency-key"), "a"),
+        (CONTENT_TYPE, "application/json"),
+    ];
+    let create = async || {
+        call(CREATE_NOTE.id(), &key, r#"{"text":"Milk"}"#)
+            .await
+            .unwrap()
+    };
+
+    let note = create().await.value::<Note>().unwrap().data;
+    assert_eq!(note.text, "- Milk");
+    // The answer to the same request was recorded as text.
+    assert!(create().await.value::<Note>().is_err());
+    let replayed = create().await.value_or_text::<Note>().unwrap().data;
+    assert_eq!(replayed, note);
+
+    let first = list().await.value::<Vec<Note>>().unwrap().data;
+    let second = list().await.value::<Vec<Note>>().unwrap().data;
+    assert!(Arc::ptr_eq(&first, &second), "the value comes from memory");
+    assert_eq!(first[0], *note);
+    let (_, listed) = program.ask(Method::GET, TOKEN, &[], None).await;
+    assert_eq!(list().await.json::<Value>().unwrap().data, listed["data"]);
+
+    let mismatch = list().await.value::<Note>().err().unwrap();
+    let cause = mismatch.cause().unwrap().to_owned();
+    assert!(cause.contains("listNotes"), "{cause}");
+    let refused = call(CREATE_NOTE.id(), &key[1..], "{}").await.err().unwrap();
+    assert_eq!(refused.kind().status(), 400);
 }
 
 #[tokio::test]

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Answer, CacheBasis, CommandContext, Effect, FilteredList, Findings, Listing, Operation, Page,
-    PageLimits, RaisedRevision, ShownOnce, Work,
+    Answer, CacheBasis, CommandContext, Effect, FilteredList, Findings, Listing, Operation,
+    OperationName, Page, PageLimits, RaisedRevision, ShownOnce, Work,
 };
 use crate::app_state::AppState;
 use crate::audit::Audits;
@@ -200,12 +200,35 @@ impl Declaration {
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        O: Serialize + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = tenant(move |context, input| Answer::new(&work(context, input)?));
+        self.0.work = tenant(move |context, input| Ok(Answer::of(work(context, input)?)));
         self.0
+    }
+
+    /// Sets the function as [`Declaration::run`] does, for an operation that callers in this process
+    /// call by a typed name. A function with another answer than the name's does not compile.
+    pub fn run_as<I, O>(
+        self,
+        name: OperationName<O>,
+        work: impl Fn(&mut Context<'_, '_>, I) -> Result<O> + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
+    {
+        self.named(name.id()).run(work)
+    }
+
+    /// Panics if the operation has another name, because callers would not find it.
+    fn named(self, name: &str) -> Self {
+        assert_eq!(
+            self.0.id, name,
+            "an operation is declared under another name than it is called by"
+        );
+        self
     }
 
     /// Sets a function that runs within the caller's organization and returns JSON text of the type
@@ -220,13 +243,8 @@ impl Declaration {
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = tenant(move |context, input| {
-            Ok(Answer {
-                data: work(context, input)?,
-                pagination: None,
-                warnings: Vec::new(),
-            })
-        });
+        self.0.answers_text = true;
+        self.0.work = tenant(move |context, input| Ok(Answer::text(work(context, input)?)));
         self.0
     }
 
@@ -238,7 +256,7 @@ impl Declaration {
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        O: Serialize + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
@@ -248,10 +266,25 @@ impl Declaration {
             let page = page(&mut input, limits);
             let (work, input) = (work.clone(), typed(input)?);
             Ok(Box::new(move |context| {
-                Answer::listing(&work(context, input, page)?, page)
+                Ok(Answer::listing(work(context, input, page)?, page))
             }))
         }));
         self.0
+    }
+
+    /// Sets the function as [`Declaration::pages`] does, for a list that callers in this process call
+    /// by a typed name.
+    pub fn pages_as<I, O>(
+        self,
+        name: OperationName<Vec<O>>,
+        limits: PageLimits,
+        work: impl Fn(&mut Context<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
+    {
+        self.named(name.id()).pages(limits, work)
     }
 
     /// Sets a function that runs without an organization.
@@ -261,12 +294,12 @@ impl Declaration {
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
-        O: Serialize + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
         self.0.work = Work::System(Box::new(move |system, input| {
-            Answer::new(&work(system, typed(input)?)?)
+            Ok(Answer::of(work(system, typed(input)?)?))
         }));
         self.0
     }
@@ -279,14 +312,14 @@ impl Declaration {
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
-        O: Serialize + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
         self.0.paging = Some(limits);
         self.0.work = Work::System(Box::new(move |system, mut input| {
             let page = page(&mut input, limits);
-            Answer::listing(&work(system, typed(input)?, page)?, page)
+            Ok(Answer::listing(work(system, typed(input)?, page)?, page))
         }));
         self.0
     }
@@ -299,7 +332,7 @@ impl Declaration {
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
-        O: Serialize + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
         F: Future<Output = Result<O>> + Send + 'static,
     {
         self.0.input = Box::new(I::json_schema);
@@ -307,7 +340,7 @@ impl Declaration {
         self.0.effect = Effect::Read;
         self.0.work = Work::Provider(Box::new(move |service, input| {
             let asking = typed(input).map(|input| work(service, input));
-            Box::pin(async move { Answer::new(&asking?.await?) })
+            Box::pin(async move { Ok(Answer::of(asking?.await?)) })
         }));
         self.0
     }
@@ -323,7 +356,7 @@ impl Declaration {
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
         P: Send + 'static,
-        O: Serialize + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
         F: Future<Output = Result<O>> + Send + 'static,
     {
         self.0.input = Box::new(I::json_schema);
@@ -336,7 +369,7 @@ impl Declaration {
                 let prepared = prepare(context, input)?;
                 Ok(Box::new(move |commanded| {
                     let asking = ask(commanded, prepared);
-                    Box::pin(async move { Answer::new(&asking.await?) })
+                    Box::pin(async move { Ok(Answer::of(asking.await?)) })
                 }))
             }))
         }));

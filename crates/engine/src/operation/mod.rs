@@ -1,5 +1,6 @@
 //! Operations: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
 
+mod answer;
 mod arguments;
 mod declaration;
 mod schema;
@@ -12,7 +13,6 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use strum::{AsRefStr, EnumString, VariantArray};
@@ -26,6 +26,8 @@ pub use crate::context::RaisedRevision;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
 use crate::uploads::TakesFile;
+pub(crate) use answer::AnswerText;
+pub use answer::{Answer, Listing, LocalValue, OperationName, Pagination, Warning};
 pub use arguments::Arguments;
 pub use declaration::Declaration;
 pub use schema::inline_generator;
@@ -153,78 +155,6 @@ pub struct Page {
     pub limit: u32,
     /// The number of items to skip.
     pub offset: i64,
-}
-
-/// A page of a list, with the total number of items.
-#[derive(Debug, Clone)]
-pub struct Listing<T> {
-    /// The items of the page.
-    pub items: Vec<T>,
-    /// The number of matches before paging.
-    pub total: i64,
-}
-
-/// `meta.pagination`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Pagination {
-    limit: u32,
-    offset: i64,
-    total: i64,
-}
-
-/// The answer of an operation: `data` as JSON text, and the pagination of a list.
-#[derive(Debug)]
-pub struct Answer {
-    /// The payload, serialized.
-    pub data: String,
-    /// The pagination; null for an answer that is not a paginated list.
-    pub pagination: Option<Pagination>,
-    /// Warnings about accepted values that the caller may not intend.
-    pub warnings: Vec<Warning>,
-}
-
-/// A field that was accepted and may not be meant (rules: errors#warnings).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// The name of the field in the request.
-    pub field: &'static str,
-    /// The text of the warning.
-    pub message: String,
-}
-
-impl Answer {
-    fn new(data: &impl Serialize) -> Result<Self> {
-        Ok(Self {
-            data: serde_json::to_string(data).map_err(Error::internal)?,
-            pagination: None,
-            warnings: Vec::new(),
-        })
-    }
-
-    fn listing<T: Serialize>(listing: &Listing<T>, page: Page) -> Result<Self> {
-        let pagination = Pagination {
-            limit: page.limit,
-            offset: page.offset,
-            total: listing.total,
-        };
-        Ok(Self {
-            pagination: Some(pagination),
-            ..Self::new(&listing.items)?
-        })
-    }
-
-    /// Returns the answer with null in this field.
-    pub(crate) fn without(&self, field: &str) -> Result<Self> {
-        let mut data: Value = serde_json::from_str(&self.data).map_err(Error::internal)?;
-        if let Some(value) = data.get_mut(field) {
-            *value = Value::Null;
-        }
-        Ok(Self {
-            data: data.to_string(),
-            pagination: self.pagination,
-            warnings: self.warnings.clone(),
-        })
-    }
 }
 
 /// A secret in an answer. It is returned once and never stored in clear text.
@@ -360,6 +290,8 @@ pub struct Operation {
     pub is_offered: Option<fn(&AppState) -> bool>,
     /// Rules on the input beyond its schema; null if there are none.
     pub rules: Option<Box<Rules>>,
+    /// Whether its function returns JSON text instead of a value.
+    pub answers_text: bool,
     /// The function that runs it.
     pub work: Work,
     input: SchemaOf,
@@ -453,6 +385,7 @@ impl Operation {
             shows_once: None,
             rules: None,
             is_offered: None,
+            answers_text: false,
             work: Work::System(Box::new(|_, _| {
                 Err(Error::internal(
                     "the operation was declared without a function",

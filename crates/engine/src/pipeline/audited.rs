@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::access::Access;
 use crate::audit::{self, Actor, AuditEntryRow, Audits, Change, Target, Thing, WriteKind};
 use crate::context::{Context, System};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
 /// The input field that names the organization of an operation that runs outside of one.
@@ -100,7 +100,7 @@ impl AuditedCall {
             before,
         } = self;
         let answer = if audits.reads_answer() {
-            serde_json::from_str(&answer.data).map_err(Error::internal)?
+            answer.json()?
         } else {
             Value::Null
         };

@@ -95,8 +95,11 @@ async fn settle(mut write: Write, organization: Uuid, answered: Result<Answer>) 
     let (key, audited) = (write.key.take(), write.audited.take());
     let error = match answered {
         Ok(answer) => {
-            let body = success_body(&answer, request_id);
-            let success = Success::text(operation.status, body.clone());
+            let body = success_body(&answer.clone().into_text().map_err(unknown)?, request_id);
+            let success = match call.head.local(&answer) {
+                Some(value) => Success::value(operation.status, value),
+                None => Success::text(operation.status, body.clone()),
+            };
             let now = call.service.clock.now();
             let recorded = in_organization(write, organization, move |context| {
                 if let Some(audited) = audited {

@@ -4,17 +4,17 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::operation::Answer;
+use crate::operation::AnswerText;
 
 /// Returns `{"data": …, "meta": {"requestId": …, "pagination": …}}`.
 #[must_use]
-pub fn success_body(answer: &Answer, request_id: Uuid) -> String {
+pub fn success_body(answer: &AnswerText, request_id: Uuid) -> String {
     let (open, close) = parts(answer);
     [open, request_id.to_string(), close].concat()
 }
 
 /// Returns the parts of a success before and after the request id.
-pub(super) fn parts(answer: &Answer) -> (String, String) {
+pub(super) fn parts(answer: &AnswerText) -> (String, String) {
     let pagination = answer
         .pagination
         .as_ref()
@@ -79,7 +79,7 @@ mod tests {
                 field: "text",
                 message: "has HTML".into(),
             };
-            let answer = Answer {
+            let answer = AnswerText {
                 data: "{}".into(),
                 pagination: None,
                 warnings: vec![warning; warnings],

@@ -5,7 +5,8 @@
 //! - the caller of a token, while the database has the version that the caller was read in
 //!   ([`store::Version`]);
 //! - the answer of an operation, under the revisions of its organization. Every identified caller
-//!   carries the current revisions, and an answer of other revisions is not used.
+//!   carries the current revisions, and an answer of other revisions is not used. Surfaces get the
+//!   answer as text, callers in this process as a value. Each form is cached on its own.
 //!
 //! An operation declares whether its answers are cached, and which data they depend on
 //! ([`crate::operation::CacheBasis`]). An answer that depends on the time has an end of validity
@@ -34,7 +35,8 @@ use super::envelope;
 use super::request::Head;
 use crate::access::{Credential, Identified, Permissions, Revisions};
 use crate::app_state::sharded;
-use crate::operation::{Answer, CacheBasis, Operation, Surface};
+use crate::error::Result;
+use crate::operation::{Answer, AnswerText, CacheBasis, LocalValue, Operation, Surface};
 
 /// The most callers in the cache.
 const CALLERS: usize = 4_096;
@@ -48,7 +50,7 @@ const OVERHEAD: u64 = 512;
 /// The caches.
 pub struct Memory {
     callers: Cache<[u8; 32], Arc<CachedState>>,
-    answers: Cache<AnswerKey, Arc<CachedAnswer>, ByBytes>,
+    answers: Cache<AnswerKey, KeptAnswer, ByBytes>,
     hits: AtomicU64,
     misses: AtomicU64,
     refusals: AtomicU64,
@@ -91,6 +93,8 @@ pub(super) struct AnswerKey {
     /// Set for a caller with limited scope, which includes every guest. Other callers have the same
     /// scope.
     limited: Option<Credential>,
+    /// Whether the caller takes a value.
+    takes_value: bool,
     /// The parameters of path and query, as they were sent.
     request: Box<str>,
 }
@@ -98,23 +102,61 @@ pub(super) struct AnswerKey {
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<AnswerKey, Arc<CachedAnswer>> for ByBytes {
-    fn weight(&self, question: &AnswerKey, kept: &Arc<CachedAnswer>) -> u64 {
-        // The compressed form is at most about as long as the plain one.
-        let bytes = question.request.len() + 2 * (kept.open.len() + kept.close.len());
+impl Weighter<AnswerKey, KeptAnswer> for ByBytes {
+    fn weight(&self, question: &AnswerKey, kept: &KeptAnswer) -> u64 {
+        let length = match kept {
+            KeptAnswer::Text(kept) => kept.length(),
+            KeptAnswer::Value(kept) => kept.length,
+        };
+        // The compressed form is at most about as long as the plain one. A value takes about twice
+        // the bytes of its text.
+        let bytes = question.request.len() + 2 * length;
         OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
+}
+
+/// A cached answer, in the form that its callers take.
+#[derive(Clone)]
+pub(super) enum KeptAnswer {
+    /// For a surface.
+    Text(Arc<CachedAnswer>),
+    /// For a caller in this process.
+    Value(Arc<CachedValue>),
+}
+
+impl KeptAnswer {
+    fn validity(&self) -> &Validity {
+        match self {
+            Self::Text(kept) => &kept.validity,
+            Self::Value(kept) => &kept.validity,
+        }
+    }
+}
+
+/// The states and the time for which a cached answer is valid.
+#[derive(Debug)]
+struct Validity {
+    revisions: Revisions,
+    holds: Range<Timestamp>,
 }
 
 /// A cached answer: an envelope without the request id.
 #[derive(Debug)]
 pub struct CachedAnswer {
-    revisions: Revisions,
-    holds: Range<Timestamp>,
+    validity: Validity,
     open: Bytes,
     close: Bytes,
     etag: HeaderValue,
     deflated: OnceLock<CompressedPrefix>,
+}
+
+/// A cached answer as a value.
+pub(super) struct CachedValue {
+    validity: Validity,
+    pub(super) value: LocalValue,
+    pub(super) etag: HeaderValue,
+    /// The length of its text.
+    length: usize,
 }
 
 impl Memory {
@@ -179,10 +221,11 @@ impl Memory {
         basis: CacheBasis,
         revisions: Revisions,
         now: Timestamp,
-    ) -> Option<Arc<CachedAnswer>> {
+    ) -> Option<KeptAnswer> {
         let kept = self.answers.get(question);
         let kept = kept.filter(|kept| {
-            basis.is_unchanged(kept.revisions, revisions) && kept.holds.contains(&now)
+            let validity = kept.validity();
+            basis.is_unchanged(validity.revisions, revisions) && validity.holds.contains(&now)
         });
         let count = if kept.is_some() {
             &self.hits
@@ -197,25 +240,35 @@ impl Memory {
     pub(super) fn keep(
         &self,
         question: AnswerKey,
-        answer: &Answer,
+        answer: Answer,
         revisions: Revisions,
         holds: Range<Timestamp>,
-    ) -> Arc<CachedAnswer> {
-        let (open, close) = envelope::parts(answer);
-        let kept = CachedAnswer {
-            revisions,
-            holds,
-            etag: etag(answer),
-            open: open.into(),
-            close: close.into(),
-            deflated: OnceLock::new(),
+    ) -> Result<KeptAnswer> {
+        let value = answer.local().filter(|_| question.takes_value);
+        let text = answer.into_text()?;
+        let validity = Validity { revisions, holds };
+        let kept = if let Some(value) = value {
+            KeptAnswer::Value(Arc::new(CachedValue {
+                validity,
+                value,
+                etag: etag(&text),
+                length: text.data.len(),
+            }))
+        } else {
+            let (open, close) = envelope::parts(&text);
+            KeptAnswer::Text(Arc::new(CachedAnswer {
+                validity,
+                etag: etag(&text),
+                open: open.into(),
+                close: close.into(),
+                deflated: OnceLock::new(),
+            }))
         };
-        let kept = Arc::new(kept);
         self.answers.insert(question.clone(), kept.clone());
         if !self.answers.contains_key(&question) {
             self.refusals.fetch_add(1, Ordering::Relaxed);
         }
-        kept
+        Ok(kept)
     }
 }
 
@@ -245,6 +298,7 @@ impl AnswerKey {
                 .property_scope
                 .is_limited()
                 .then_some(access.credential),
+            takes_value: head.is_local && !operation.answers_text,
             request: asked.into(),
         };
         Some((question, basis))
@@ -301,7 +355,7 @@ impl PresentedCredential<&str, &str> {
 }
 
 /// Returns an `ETag` that depends only on the data of an answer, not on the request.
-pub(super) fn etag(answer: &Answer) -> HeaderValue {
+pub(super) fn etag(answer: &AnswerText) -> HeaderValue {
     let pagination = answer
         .pagination
         .map(|pagination| serde_json::to_string(&pagination).unwrap_or_default());

@@ -1,8 +1,9 @@
 //! The request pipeline: authenticate → rate limit → two-factor → permission → validate → replay or
 //! run → envelope.
 //!
-//! REST, tools, platform and guest interfaces all enter at [`handle`]. There is no other entry, so
-//! no check can be skipped.
+//! REST, tools, platform and guest interfaces enter at [`handle`] and get JSON text. Callers in this
+//! process, such as pages, enter at [`call`] and get values. Both run the same stages, so no check
+//! can be skipped.
 
 mod audited;
 mod authenticate;
@@ -11,6 +12,7 @@ mod compressed_prefix;
 mod envelope;
 mod idempotency;
 mod incoming;
+mod local;
 mod memory;
 mod outbound;
 mod peer_limits;
@@ -40,15 +42,17 @@ use uuid::Uuid;
 use crate::access::{Access, Credential, Identified};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::{Answer, Arguments, Effect, Operation, Surface, Work};
+use crate::operation::{Answer, Arguments, Effect, LocalValue, Operation, Surface, Work};
 use crate::stage;
 use crate::uploads::TakesFile;
 pub use authenticate::at_tools;
 pub use authenticate::{Callers, bearer};
-pub use envelope::{error_body, success_body};
+pub use envelope::error_body;
+use envelope::success_body;
 pub use idempotency::{InFlight, sweep};
 pub use incoming::{Incoming, Refusal, Sender, out_of_memory};
-use memory::AnswerKey;
+pub use local::{LocalAnswer, LocalData, LocalOutcome, call};
+use memory::{AnswerKey, KeptAnswer};
 pub use memory::{CachedAnswer, Memory, Tally, tag};
 pub use outbound::{OutboundBuffer, OutboundReservation, TimeoutGuard};
 pub use peer_limits::PeerLimits;
@@ -128,37 +132,72 @@ impl Body {
     }
 }
 
-/// A successful result, before it is serialized for a surface.
+/// The body of a success.
+enum SuccessBody {
+    /// Text for a surface.
+    Written(Body),
+    /// A value for a caller in this process.
+    Value(LocalValue),
+}
+
+impl SuccessBody {
+    /// Returns the body as text.
+    fn written(self, request_id: Uuid) -> Result<Body> {
+        match self {
+            Self::Written(body) => Ok(body),
+            Self::Value(value) => {
+                let text = value.into_text()?;
+                Ok(Body::Text(success_body(&text, request_id)))
+            }
+        }
+    }
+}
+
+/// A successful result.
 struct Success {
     status: u16,
-    body: Body,
+    body: SuccessBody,
     etag: Option<HeaderValue>,
     is_replay: bool,
 }
 
 impl Success {
-    fn of(operation: &Operation, answer: &Answer, request_id: Uuid) -> Self {
-        let etag = (operation.method == Method::GET).then(|| memory::etag(answer));
-        Self {
-            etag,
-            ..Self::text(operation.status, success_body(answer, request_id))
+    /// Returns the success with an answer, which is written here for a surface.
+    fn of(operation: &Operation, answer: Answer, head: &Head) -> Result<Self> {
+        if let Some(value) = head.local(&answer) {
+            return Ok(Self::value(operation.status, value));
         }
+        let text = answer.into_text()?;
+        let etag = (operation.method == Method::GET).then(|| memory::etag(&text));
+        Ok(Self {
+            etag,
+            ..Self::text(operation.status, success_body(&text, head.id))
+        })
     }
 
     fn text(status: u16, body: String) -> Self {
-        Self {
-            status,
-            body: Body::Text(body),
-            etag: None,
-            is_replay: false,
-        }
+        Self::with(status, SuccessBody::Written(Body::Text(body)), None)
     }
 
-    fn cached(operation: &Operation, kept: Arc<CachedAnswer>, request_id: Uuid) -> Self {
-        let etag = Some(kept.etag());
+    const fn value(status: u16, value: LocalValue) -> Self {
+        Self::with(status, SuccessBody::Value(value), None)
+    }
+
+    fn cached(operation: &Operation, kept: KeptAnswer, request_id: Uuid) -> Self {
+        let (body, etag) = match kept {
+            KeptAnswer::Text(kept) => {
+                let etag = kept.etag();
+                (SuccessBody::Written(Body::Kept(kept, request_id)), etag)
+            }
+            KeptAnswer::Value(kept) => (SuccessBody::Value(kept.value.clone()), kept.etag.clone()),
+        };
+        Self::with(operation.status, body, Some(etag))
+    }
+
+    const fn with(status: u16, body: SuccessBody, etag: Option<HeaderValue>) -> Self {
         Self {
-            status: operation.status,
-            body: Body::Kept(kept, request_id),
+            status,
+            body,
             etag,
             is_replay: false,
         }
@@ -173,30 +212,25 @@ enum ReadOutcome {
     Asks(BoxFuture<'static, Result<Answer>>),
 }
 
-/// Runs a request through every stage. Always returns an outcome; errors become error bodies.
+/// Runs a request of a surface through every stage. Always returns an outcome; errors become error
+/// bodies.
 pub async fn handle(
     service: &Arc<Service>,
     operation: &'static Operation,
     request: Request,
 ) -> Outcome {
-    let (head, payload) = request.split();
-    let request_id = head.id;
-    let call = Arc::new(Call {
-        service: service.clone(),
-        operation,
-        head,
-        now: service.clock.now(),
+    let request_id = request.id;
+    let Finished {
+        call,
+        facts: RequestFacts { quota, requester },
+        answered,
+    } = finish(service, operation, request, false).await;
+    let written = answered.and_then(|success| {
+        let body = success.body.written(request_id)?;
+        Ok((success.status, body, success.etag, success.is_replay))
     });
-    let mut noted = RequestFacts::default();
-    let answered = through(&call, payload, &mut noted).await;
-    let RequestFacts { quota, requester } = noted;
-    match answered {
-        Ok(Success {
-            status,
-            body,
-            etag,
-            is_replay,
-        }) => Outcome {
+    match written {
+        Ok((status, body, etag, is_replay)) => Outcome {
             status,
             body: warned(&call, body),
             etag,
@@ -206,6 +240,41 @@ pub async fn handle(
             requester,
             error: None,
         },
+        Err(error) => Outcome {
+            status: error.kind().status(),
+            body: Body::Text(error_body(&error, request_id)),
+            etag: None,
+            retry_after: retry_after(&error, quota.as_ref()),
+            quota,
+            is_replay: false,
+            requester,
+            error: Some(error),
+        },
+    }
+}
+
+/// A request that went through every stage.
+struct Finished {
+    call: Arc<Call>,
+    facts: RequestFacts,
+    answered: Result<Success>,
+}
+
+async fn finish(
+    service: &Arc<Service>,
+    operation: &'static Operation,
+    request: Request,
+    is_local: bool,
+) -> Finished {
+    let (head, payload) = request.split(is_local);
+    let call = Arc::new(Call {
+        service: service.clone(),
+        operation,
+        head,
+        now: service.clock.now(),
+    });
+    let mut facts = RequestFacts::default();
+    let answered = match through(&call, payload, &mut facts).await {
         Err(error) => {
             let error = if error.kind() == ErrorKind::Authentication {
                 let wanted = RequiredCredential::at(operation.surface);
@@ -213,20 +282,23 @@ pub async fn handle(
             } else {
                 error
             };
-            log_failure(&error, operation.id, request_id);
-            let limited = quota.as_ref().and_then(|quota| quota.retry_after);
-            Outcome {
-                status: error.kind().status(),
-                body: Body::Text(error_body(&error, request_id)),
-                etag: None,
-                retry_after: limited.or(error.retry_after()),
-                quota,
-                is_replay: false,
-                requester,
-                error: Some(error),
-            }
+            log_failure(&error, operation.id, call.head.id);
+            Err(error)
         }
+        success => success,
+    };
+    Finished {
+        call,
+        facts,
+        answered,
     }
+}
+
+/// Returns the seconds to wait before a retry: those of the rate limit, else those of the error.
+fn retry_after(error: &Error, quota: Option<&Quota>) -> Option<u64> {
+    quota
+        .and_then(|quota| quota.retry_after)
+        .or(error.retry_after())
 }
 
 /// Adds warnings about unknown query parameters to a success. Tool calls are left as they are,
@@ -460,7 +532,7 @@ fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
 async fn answer_of(call: &Call, reading: ReadOutcome) -> Result<Success> {
     match reading {
         ReadOutcome::Done(success) => Ok(success),
-        ReadOutcome::Asks(asking) => Ok(Success::of(call.operation, &asking.await?, call.head.id)),
+        ReadOutcome::Asks(asking) => Success::of(call.operation, asking.await?, &call.head),
     }
 }
 
@@ -537,7 +609,7 @@ fn read(
             {
                 let kept = service
                     .memory
-                    .keep(question, &answer, identified.revisions, holds);
+                    .keep(question, answer, identified.revisions, holds)?;
                 return Ok(ReadOutcome::Done(Success::cached(operation, kept, head.id)));
             }
             answer
@@ -554,7 +626,7 @@ fn read(
         }
         (Work::Command(_), _) => return Err(Error::internal("a command is no read")),
     };
-    Ok(ReadOutcome::Done(Success::of(operation, &answer, head.id)))
+    Success::of(operation, answer, head).map(ReadOutcome::Done)
 }
 
 /// Authenticates a caller again within a transaction. A body may take long to arrive, and a

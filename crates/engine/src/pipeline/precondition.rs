@@ -55,7 +55,7 @@ impl Precondition {
     pub(super) fn check(self, context: &mut Context<'_, '_>) -> Result<()> {
         let Self { tags, read } = self;
         let etag = match read {
-            Some(read) => Some(memory::etag(&read(context)?)),
+            Some(read) => Some(memory::etag(&read(context)?.into_text()?)),
             None => None,
         };
         let etag = etag.as_ref().and_then(|etag| etag.to_str().ok());

@@ -15,7 +15,7 @@ use super::service::Service;
 use crate::access::{Identified, Resource};
 use crate::error::{Error, Issue, Result};
 use crate::json;
-use crate::operation::{Arguments, Operation};
+use crate::operation::{Answer, Arguments, LocalValue, Operation};
 
 /// The time that a client has to send a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
@@ -46,6 +46,8 @@ pub(super) struct Head {
     pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) is_tool_call: bool,
+    /// Whether the caller is in this process and takes a value instead of text.
+    pub(super) is_local: bool,
     pub(super) caller: Option<Arc<Identified>>,
 }
 
@@ -99,7 +101,7 @@ impl Payload {
 }
 
 impl Request {
-    pub(super) fn split(self) -> (Head, Payload) {
+    pub(super) fn split(self, is_local: bool) -> (Head, Payload) {
         let Self {
             id,
             path,
@@ -116,6 +118,7 @@ impl Request {
                 query,
                 headers,
                 is_tool_call,
+                is_local,
                 caller,
             },
             payload,
@@ -132,6 +135,11 @@ impl Head {
         } else {
             Resource::Api
         }
+    }
+
+    /// Returns the value for a caller in this process; `None` for a surface, which takes text.
+    pub(super) fn local(&self, answer: &Answer) -> Option<LocalValue> {
+        self.is_local.then(|| answer.local()).flatten()
     }
 
     /// Returns the values of a header, in order.

@@ -130,12 +130,12 @@ impl Write {
         if let Some(precondition) = precondition {
             precondition.check(&mut context)?;
         }
-        let (answer, body) = run(&mut context, &call, job, audited)
+        let answer = run(&mut context, &call, job, audited)
             .map_err(|error| error.located_in(self.arguments.body()))?;
-        if let Some(key) = key {
-            record(&mut context, &call, key, &answer, &body)?;
-        }
-        let success = Success::text(call.operation.status, body);
+        let success = match key {
+            Some(key) => recorded(&mut context, &call, key, answer)?,
+            None => Success::of(call.operation, answer, &call.head)?,
+        };
         Ok((success, context.take_wake_signals()))
     }
 
@@ -187,7 +187,6 @@ impl Write {
             .map(|audited| audited.begin_outside(&mut system, caller.access()))
             .transpose()?;
         let answer = stage!("run").in_scope(|| work(&mut system, input))?;
-        let body = success_body(&answer, call.head.id);
         if let Some(audited) = audited {
             audited.end_outside(
                 &mut system,
@@ -197,27 +196,26 @@ impl Write {
                 call.service.clock.now(),
             )?;
         }
-        let success = Success::text(call.operation.status, body);
+        let success = Success::of(call.operation, answer, &call.head)?;
         Ok((success, system.wake_signals))
     }
 }
 
-/// Runs the operation and writes its audit entry. Returns the answer, and its body as text.
+/// Runs the operation and writes its audit entry.
 fn run(
     context: &mut Context<'_, '_>,
     call: &Call,
     job: Job,
     audited: Option<Audited>,
-) -> Result<(Answer, String)> {
+) -> Result<Answer> {
     let audited = audited.map(|audited| audited.begin(context)).transpose()?;
     let mut answer = stage!("run").in_scope(|| job(context))?;
     answer.warnings = warnings(context);
-    let body = success_body(&answer, call.head.id);
     context.close()?;
     if let Some(audited) = audited {
         audited.end(context, &answer, call.head.id, call.service.clock.now())?;
     }
-    Ok((answer, body))
+    Ok(answer)
 }
 
 /// Returns the warnings of the operation.
@@ -229,23 +227,25 @@ fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Records an answer under its key, without a secret that is shown only once.
-fn record(
+/// Records an answer under its key, without a secret that is shown only once. Returns the success.
+fn recorded(
     context: &mut Context<'_, '_>,
     call: &Call,
     key: IdempotencyKey,
-    answer: &Answer,
-    body: &str,
-) -> Result<()> {
-    let kept = call
+    answer: Answer,
+) -> Result<Success> {
+    let (status, id) = (call.operation.status, call.head.id);
+    let without_secret = call
         .operation
         .shows_once
-        .map(|once| answer.without(once.field))
+        .map(|once| answer.text_without(once.field))
         .transpose()?
-        .map(|answer| success_body(&answer, call.head.id));
-    key.record(
-        context,
-        call.operation.status,
-        kept.as_deref().unwrap_or(body),
-    )
+        .map(|text| success_body(&text, id));
+    let value = call.head.local(&answer);
+    let body = success_body(&answer.into_text()?, id);
+    key.record(context, status, without_secret.as_deref().unwrap_or(&body))?;
+    Ok(match value {
+        Some(value) => Success::value(status, value),
+        None => Success::text(status, body),
+    })
 }

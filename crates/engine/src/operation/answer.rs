@@ -1,0 +1,229 @@
+//! The answer of an operation. It stays a value until a surface writes it as JSON text. A caller in
+//! this process gets the value.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Page;
+use crate::error::{Error, Result};
+
+/// A page of a list, with the total number of items.
+#[derive(Debug, Clone)]
+pub struct Listing<T> {
+    /// The items of the page.
+    pub items: Vec<T>,
+    /// The number of matches before paging.
+    pub total: i64,
+}
+
+/// `meta.pagination`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pagination {
+    limit: u32,
+    offset: i64,
+    total: i64,
+}
+
+impl Pagination {
+    /// Returns the number of matches before paging.
+    #[must_use]
+    pub const fn total(self) -> i64 {
+        self.total
+    }
+}
+
+/// A field that was accepted and may not be meant (rules: errors#warnings).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// The name of the field in the request.
+    pub field: &'static str,
+    /// The text of the warning.
+    pub message: String,
+}
+
+/// The name of an operation and the type of its answer, for callers in this process.
+pub struct OperationName<O> {
+    id: &'static str,
+    answer: PhantomData<fn() -> O>,
+}
+
+impl<O> OperationName<O> {
+    /// Names the operation with this id. [`super::Declaration::run_as`] and
+    /// [`super::Declaration::pages_as`] check the type.
+    #[must_use]
+    pub const fn new(id: &'static str) -> Self {
+        Self {
+            id,
+            answer: PhantomData,
+        }
+    }
+
+    /// Returns the id of the operation.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        self.id
+    }
+}
+
+impl<O> Clone for OperationName<O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<O> Copy for OperationName<O> {}
+
+/// A value that an operation returns, of any type that can be written as JSON.
+pub trait AnswerValue: Send + Sync {
+    /// Writes the value as JSON text.
+    fn text(&self) -> serde_json::Result<String>;
+
+    /// Converts the value to a JSON value.
+    fn json(&self) -> serde_json::Result<Value>;
+
+    /// Returns the value for a conversion to its own type.
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<T: Serialize + Send + Sync + 'static> AnswerValue for T {
+    fn text(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    fn json(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// The payload of an answer.
+#[derive(Clone)]
+enum AnswerData {
+    /// A value of the operation's own type.
+    Value(Arc<dyn AnswerValue>),
+    /// JSON text that the database put together.
+    Text(String),
+}
+
+/// The answer of an operation, before it is written.
+#[derive(Clone)]
+pub struct Answer {
+    data: AnswerData,
+    /// The pagination; `None` for an answer that is not a paginated list.
+    pagination: Option<Pagination>,
+    /// Warnings about accepted values that the caller may not intend.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// An answer as text.
+#[derive(Debug)]
+pub struct AnswerText {
+    /// The payload as JSON.
+    pub(crate) data: String,
+    pub(crate) pagination: Option<Pagination>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// An answer as a value, for a caller in this process.
+#[derive(Clone)]
+pub struct LocalValue {
+    pub(crate) value: Arc<dyn AnswerValue>,
+    pub(crate) pagination: Option<Pagination>,
+}
+
+impl Answer {
+    /// Returns the answer with a value.
+    pub(crate) fn of(value: impl Serialize + Send + Sync + 'static) -> Self {
+        Self::with(AnswerData::Value(Arc::new(value)), None)
+    }
+
+    /// Returns the answer with JSON text.
+    pub(crate) fn text(data: String) -> Self {
+        Self::with(AnswerData::Text(data), None)
+    }
+
+    /// Returns the answer with a page of a list.
+    pub(crate) fn listing<T>(listing: Listing<T>, page: Page) -> Self
+    where
+        T: Serialize + Send + Sync + 'static,
+    {
+        let pagination = Pagination {
+            limit: page.limit,
+            offset: page.offset,
+            total: listing.total,
+        };
+        Self::with(AnswerData::Value(Arc::new(listing.items)), Some(pagination))
+    }
+
+    const fn with(data: AnswerData, pagination: Option<Pagination>) -> Self {
+        Self {
+            data,
+            pagination,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Returns the value; `None` for an answer with JSON text.
+    pub(crate) fn local(&self) -> Option<LocalValue> {
+        match &self.data {
+            AnswerData::Value(value) => Some(LocalValue {
+                value: value.clone(),
+                pagination: self.pagination,
+            }),
+            AnswerData::Text(_) => None,
+        }
+    }
+
+    /// Writes the answer as text.
+    pub(crate) fn into_text(self) -> Result<AnswerText> {
+        let data = match self.data {
+            AnswerData::Value(value) => value.text().map_err(Error::internal)?,
+            AnswerData::Text(text) => text,
+        };
+        Ok(AnswerText {
+            data,
+            pagination: self.pagination,
+            warnings: self.warnings,
+        })
+    }
+
+    /// Converts the payload to a JSON value.
+    pub(crate) fn json(&self) -> Result<Value> {
+        match &self.data {
+            AnswerData::Value(value) => value.json(),
+            AnswerData::Text(text) => serde_json::from_str(text),
+        }
+        .map_err(Error::internal)
+    }
+
+    /// Returns the answer as text, with null in this field.
+    pub(crate) fn text_without(&self, field: &str) -> Result<AnswerText> {
+        let mut data = self.json()?;
+        if let Some(value) = data.get_mut(field) {
+            *value = Value::Null;
+        }
+        Ok(AnswerText {
+            data: data.to_string(),
+            pagination: self.pagination,
+            warnings: self.warnings.clone(),
+        })
+    }
+}
+
+impl LocalValue {
+    /// Writes the value as text.
+    pub(crate) fn into_text(self) -> Result<AnswerText> {
+        Ok(AnswerText {
+            data: self.value.text().map_err(Error::internal)?,
+            pagination: self.pagination,
+            warnings: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! Calls of operations by code of this process, such as pages. The caller gets the answer as a value
+//! of the operation's own type.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::request::Request;
+use super::{Finished, Requester, Service, Success, SuccessBody, finish, retry_after};
+use crate::error::{Error, Result};
+use crate::operation::Operation;
+
+/// The result of a call, for code of this process.
+pub struct LocalOutcome {
+    pub answer: Result<LocalAnswer>,
+    /// Seconds to wait before a retry; `None` for a success, and if a retry needs no wait.
+    pub retry_after: Option<u64>,
+    /// The caller of the request; `None` if the caller was not identified.
+    pub requester: Option<Requester>,
+}
+
+/// A successful answer, for code of this process.
+pub struct LocalAnswer {
+    operation: &'static str,
+    body: SuccessBody,
+    /// Names the state of the answer; `None` for an answer that is not cached.
+    pub state: Option<HeaderValue>,
+}
+
+/// The envelope of an answer that exists only as text.
+#[derive(Deserialize)]
+struct Envelope<T> {
+    data: T,
+    meta: Meta,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    pagination: Option<PageMeta>,
+}
+
+#[derive(Deserialize)]
+struct PageMeta {
+    total: i64,
+}
+
+/// The data of an answer.
+#[derive(Debug, Clone)]
+pub struct LocalData<T> {
+    pub data: T,
+    /// The total number of items, for a list that is returned in pages.
+    pub total: Option<i64>,
+}
+
+/// Runs a request of code of this process through every stage.
+pub async fn call(
+    service: &Arc<Service>,
+    operation: &'static Operation,
+    request: Request,
+) -> LocalOutcome {
+    let Finished {
+        facts, answered, ..
+    } = finish(service, operation, request, true).await;
+    LocalOutcome {
+        retry_after: answered
+            .as_ref()
+            .err()
+            .and_then(|error| retry_after(error, facts.quota.as_ref())),
+        answer: answered.map(|success| LocalAnswer::of(operation, success)),
+        requester: facts.requester,
+    }
+}
+
+impl LocalAnswer {
+    fn of(operation: &'static Operation, success: Success) -> Self {
+        Self {
+            operation: operation.id,
+            body: success.body,
+            state: success.etag,
+        }
+    }
+
+    /// Returns the answer as the operation's own type. Fails with an internal error for another
+    /// type, and for an answer that exists only as text.
+    pub fn value<O: Send + Sync + 'static>(self) -> Result<LocalData<Arc<O>>> {
+        match self.body {
+            SuccessBody::Value(local) => match local.value.into_any().downcast() {
+                Ok(data) => Ok(LocalData {
+                    data,
+                    total: local.pagination.map(|pagination| pagination.total()),
+                }),
+                Err(_) => Err(Error::internal(format!(
+                    "the answer of {} is no {}",
+                    self.operation,
+                    std::any::type_name::<O>()
+                ))),
+            },
+            SuccessBody::Written(_) => Err(Error::internal(format!(
+                "the answer of {} is text",
+                self.operation
+            ))),
+        }
+    }
+
+    /// Returns the answer as [`LocalAnswer::value`] does. Parses an answer that exists only as text,
+    /// such as one that was recorded under an idempotency key.
+    pub fn value_or_text<O>(self) -> Result<LocalData<Arc<O>>>
+    where
+        O: DeserializeOwned + Send + Sync + 'static,
+    {
+        match self.body {
+            SuccessBody::Value(_) => self.value(),
+            SuccessBody::Written(_) => self.json().map(|LocalData { data, total }| LocalData {
+                data: Arc::new(data),
+                total,
+            }),
+        }
+    }
+
+    /// Returns the answer as another type that has the same JSON.
+    pub fn json<T: DeserializeOwned>(self) -> Result<LocalData<T>> {
+        let unreadable = |error: serde_json::Error| {
+            Error::internal(format!(
+                "the answer of {} cannot be parsed: {error}",
+                self.operation
+            ))
+        };
+        match self.body {
+            SuccessBody::Value(local) => {
+                let total = local.pagination.map(|pagination| pagination.total());
+                let text = local.into_text()?.data;
+                let data = serde_json::from_str(&text).map_err(unreadable)?;
+                Ok(LocalData { data, total })
+            }
+            SuccessBody::Written(body) => {
+                let Envelope { data, meta } =
+                    serde_json::from_str(&body.into_text()).map_err(unreadable)?;
+                let total = meta.pagination.map(|pagination| pagination.total);
+                Ok(LocalData { data, total })
+            }
+        }
+    }
+}
