@@ -5,9 +5,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use engine::access::Identified;
 use engine::operation::{Operation, Surface};
-use engine::pipeline::{self, Payload, Request, Service};
+use engine::pipeline::{self, LocalAnswer, LocalData, Payload, Request, Service};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -34,40 +33,33 @@ pub struct OperationAnswer<T> {
     pub total: Option<usize>,
 }
 
-/// The envelope of an answer.
-#[derive(Deserialize)]
-struct ConsoleEnvelope<T> {
-    data: T,
-    meta: Meta,
-}
-
-#[derive(Deserialize)]
-struct Meta {
-    pagination: Option<Pagination>,
-}
-
-#[derive(Deserialize)]
-struct Pagination {
-    total: usize,
-}
-
-/// An answer before it is parsed.
+/// The answer of an operation, before a screen chooses its type.
 pub struct RawOperationAnswer {
-    text: String,
-    operation: &'static str,
+    answer: LocalAnswer,
     id: Uuid,
 }
 
 impl RawOperationAnswer {
-    /// Parses the answer.
+    /// Returns the answer as the operation's own type.
+    pub fn value<O>(self) -> Result<OperationAnswer<Arc<O>>, ConsoleRefusal>
+    where
+        O: Send + Sync + 'static,
+    {
+        understood(self.id, self.answer.value())
+    }
+
+    /// Returns the answer of a create as the operation's own type. The answer to a form that was sent
+    /// before is parsed, because it was recorded as text.
+    pub fn created<O>(self) -> Result<OperationAnswer<Arc<O>>, ConsoleRefusal>
+    where
+        O: DeserializeOwned + Send + Sync + 'static,
+    {
+        understood(self.id, self.answer.value_or_text())
+    }
+
+    /// Returns the answer as another type that has the same JSON.
     pub fn understood<T: DeserializeOwned>(self) -> Result<OperationAnswer<T>, ConsoleRefusal> {
-        match serde_json::from_str::<ConsoleEnvelope<T>>(&self.text) {
-            Ok(ConsoleEnvelope { data, meta }) => Ok(OperationAnswer {
-                data,
-                total: meta.pagination.map(|pagination| pagination.total),
-            }),
-            Err(error) => Err(not_understood(self.id, self.operation, &error)),
-        }
+        understood(self.id, self.answer.json())
     }
 }
 
@@ -83,21 +75,34 @@ pub async fn ask(
     language: &str,
 ) -> Result<RawOperationAnswer, ConsoleRefusal> {
     let request = request(id, operation, arguments, key, caller);
-    let outcome = pipeline::handle(service, operation, request).await;
-    if let Some(error) = &outcome.error {
-        return Err(ConsoleRefusal {
+    let outcome = pipeline::call(service, operation, request).await;
+    match outcome.answer {
+        Ok(answer) => Ok(RawOperationAnswer { answer, id }),
+        Err(error) => Err(ConsoleRefusal {
             retry_after: outcome.retry_after,
-            ..ConsoleRefusal::of(error, language)
-        });
+            ..ConsoleRefusal::of(&error, language)
+        }),
     }
-    Ok(RawOperationAnswer {
-        text: outcome.body.into_text(),
-        operation: operation.id,
-        id,
-    })
 }
 
-/// Logs that an answer could not be parsed, and returns the refusal for the member.
+fn understood<T>(
+    id: Uuid,
+    answer: engine::error::Result<LocalData<T>>,
+) -> Result<OperationAnswer<T>, ConsoleRefusal> {
+    match answer {
+        Ok(LocalData { data, total }) => Ok(OperationAnswer {
+            data,
+            total: total.and_then(|total| usize::try_from(total).ok()),
+        }),
+        Err(error) => {
+            let cause = error.cause();
+            tracing::error!(request_id = %id, cause, "the console cannot use an answer of an operation");
+            Err(ConsoleRefusal::broken())
+        }
+    }
+}
+
+/// Logs that a part of an answer could not be parsed, and returns the refusal for the member.
 pub fn not_understood(id: Uuid, operation: &str, cause: &serde_json::Error) -> ConsoleRefusal {
     tracing::error!(request_id = %id, operation, %cause, "the console cannot parse an answer of an operation");
     ConsoleRefusal::broken()

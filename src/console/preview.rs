@@ -12,6 +12,7 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::visit::ConsoleRequest;
 use super::words::ConsoleWords;
+use crate::guest::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW};
 use crate::page::look;
 use crate::people;
 use crate::words::own_name;
@@ -69,9 +70,8 @@ pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, 
     if visit.sent("look").is_none() {
         return go_on(visit, arguments).await;
     }
-    match visit.get::<Value>("previewGuestView", arguments).await {
-        Ok(view) => look(view, visit.service.clock.now())
-            .map_err(|error| ConsoleRefusal::of(&error, visit.language)),
+    match visit.read(PREVIEW_GUEST_VIEW, arguments).await {
+        Ok(view) => Ok(look(view, visit.service.clock.now())),
         Err(refusal) if refusal.status == 400 => {
             let frame = Bare::new(visit.language, visit.words.portals.preview_wrong);
             let page = InvalidPreview {
@@ -86,10 +86,10 @@ pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, 
 
 /// Creates a preview and redirects to its page.
 async fn go_on(visit: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
-    let link: Value = visit
-        .create("createPortalPreview", arguments, &visit.new_key())
+    let link = visit
+        .create_as(CREATE_PORTAL_PREVIEW, arguments, &visit.new_key())
         .await?;
-    let url = link["url"].as_str().unwrap_or_default();
+    let url = link.url.as_str();
     // The redirect stays on the host that the browser used. The public host name can differ.
     let path = url
         .find("/stay/")

@@ -8,7 +8,7 @@ use std::time::Duration;
 use engine::access::{Identified, Permission};
 use engine::error::ErrorKind;
 use engine::format;
-use engine::operation::{Effect, Needs};
+use engine::operation::{Effect, Needs, OperationName};
 use engine::pipeline::Service;
 use form_urlencoded::Serializer;
 use http::HeaderMap;
@@ -205,7 +205,20 @@ impl ConsoleRequest {
         dates_in(self.language)
     }
 
-    /// Calls an operation as the member and returns its answer.
+    /// Calls an operation as the member and returns its answer as the operation's own type.
+    pub async fn read<O: Send + Sync + 'static>(
+        &self,
+        operation: OperationName<O>,
+        arguments: Value,
+    ) -> Result<Arc<O>, ConsoleRefusal> {
+        self.ask_once(operation.id(), arguments, None)
+            .await?
+            .value()
+            .map(|answer| answer.data)
+    }
+
+    /// Calls an operation as the member and returns its answer, parsed as another type that has the
+    /// same JSON.
     pub async fn ask<T: DeserializeOwned>(
         &self,
         operation: &str,
@@ -224,6 +237,20 @@ impl ConsoleRequest {
     ) -> Result<T, ConsoleRefusal> {
         self.ask(operation, arguments)
             .await
+            .map(|answer| answer.data)
+    }
+
+    /// Calls an operation that creates something, as [`ConsoleRequest::create`] does. Returns its
+    /// answer as the operation's own type.
+    pub async fn create_as<O: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        operation: OperationName<O>,
+        arguments: Value,
+        key: &str,
+    ) -> Result<Arc<O>, ConsoleRefusal> {
+        self.ask_to_create(operation.id(), arguments, key)
+            .await?
+            .created()
             .map(|answer| answer.data)
     }
 

@@ -5,7 +5,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::Text6000;
 use engine::moment::Moment;
-use engine::operation::{Object, Operation};
+use engine::operation::{Object, Operation, OperationName};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -20,6 +20,10 @@ use super::stay::{Stay, reservation};
 use crate::events::{self, Event};
 use crate::portals::Portal;
 use crate::records::{RecordKind, TaskStatus, add_record, typed_among};
+
+/// Lists the issues that the guest reported.
+pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
+    OperationName::new("listOwnIssues");
 
 /// Maximum number of characters in the title of a task.
 const TITLE: usize = 120;
@@ -101,9 +105,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .run(report),
-        Operation::guest("listOwnIssues", Method::GET, "/stays/{token}/issues")
+        Operation::guest(LIST_OWN_ISSUES.id(), Method::GET, "/stays/{token}/issues")
             .summary("The issues that the guest reported, oldest first")
-            .run(list),
+            .run_as(LIST_OWN_ISSUES, list),
     ]
 }
 

@@ -30,7 +30,7 @@ use crate::scopes::{self, EntityType};
 use crate::translations::{TextLanguages, Texts, has_placeholders};
 
 /// A heading with its manuals.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManualCategoryView {
     /// Null for manuals without a heading, which come last, and for a heading without a title.

@@ -57,19 +57,20 @@ pub(crate) use domains::{gate, hosts, page_address, stay_url};
 pub use extras::{CartItem, ExtraView};
 pub use files::FileView;
 pub(crate) use files::{
-    AddressedFile, UploadRetention, remove_folder as remove_files_of, run as keep_files,
+    GET_STEP_FILE, UploadRetention, remove_folder as remove_files_of, run as keep_files,
     sweep as sweep_files,
 };
 pub use instructions::InstructionView;
 pub use issues::GuestIssue;
+pub(crate) use issues::LIST_OWN_ISSUES;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub use messages::Message;
-pub(crate) use operations::stay_token;
+pub(crate) use operations::{GET_STAY, LIST_OWN_MESSAGES, SAVE_STEP_ANSWERS, stay_token};
 pub use phase::{Phase, phase};
 pub use postal::address_lines;
 pub use precheckin::{PrecheckinStatus, STAY_OVER};
-pub(crate) use preview::sweep as sweep_previews;
+pub(crate) use preview::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW, sweep as sweep_previews};
 pub use progress::{Progress, ProgressStatus};
 pub use step_view::{OptionView, QuestionView, StepView};
 pub(crate) use view::{BrandingView, OfferView, PropertyView};

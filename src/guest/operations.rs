@@ -7,7 +7,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
 use engine::moment::Moment;
-use engine::operation::{CacheBasis, Needs, Object, Operation, PageLimits};
+use engine::operation::{CacheBasis, Needs, Object, Operation, OperationName, PageLimits};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -35,6 +35,14 @@ use super::surveys;
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
 use crate::records::{RecordKind, get_record};
+
+/// The guest's view.
+pub(crate) const GET_STAY: OperationName<GuestView> = OperationName::new("getStay");
+/// Saves the answers of a step.
+pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new("saveStepAnswers");
+/// Lists the messages that the guest wrote.
+pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
+    OperationName::new("listOwnMessages");
 
 /// Messages on a page without a given limit.
 const MESSAGES_PAGE: u32 = 50;
@@ -196,11 +204,14 @@ struct GuestPageAddress {
 pub(super) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     vec![
-        Operation::guest("getStay", Method::GET, "/stays/{token}")
+        Operation::guest(GET_STAY.id(), Method::GET, "/stays/{token}")
             .summary("What this guest of this flat sees now")
             .cached(CacheBasis::Everything)
-            .run(stay),
-        Operation::guest("saveStepAnswers", Method::PUT, "/stays/{token}/steps/{stepId}").summary("Save a step").touches_stream().run(save),
+            .run_as(GET_STAY, stay),
+        Operation::guest(SAVE_STEP_ANSWERS.id(), Method::PUT, "/stays/{token}/steps/{stepId}")
+            .summary("Save a step")
+            .touches_stream()
+            .run_as(SAVE_STEP_ANSWERS, save),
         Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit")
             .summary("Submit pre-check-in")
             .touches_stream()
@@ -210,9 +221,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .run(send),
-        Operation::guest("listOwnMessages", Method::GET, "/stays/{token}/messages")
+        Operation::guest(LIST_OWN_MESSAGES.id(), Method::GET, "/stays/{token}/messages")
             .summary("What the guest has written to the host, oldest first")
-            .run(read_messages),
+            .run_as(LIST_OWN_MESSAGES, read_messages),
         Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
             .tool(

@@ -5,7 +5,7 @@ use engine::access::{Access, Credential};
 use engine::context::{Context, RaisedRevision};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
-use engine::operation::{Object, Operation};
+use engine::operation::{Object, Operation, OperationName};
 use engine::pipeline::Service;
 use engine::typed;
 use engine::values;
@@ -21,6 +21,9 @@ use super::hours::Hours;
 use super::operations::own_reservation;
 use super::stay::Stay;
 use crate::records::{PhotoSigner, ReservationStatus};
+
+/// What a wallet pass of the stay holds.
+pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass");
 
 /// The prefix of a pass's token.
 const PREFIX: &str = "wp_";
@@ -123,9 +126,9 @@ pub(crate) enum Registered {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::guest("getPass", Method::GET, "/stays/{token}/pass")
+        Operation::guest(GET_PASS.id(), Method::GET, "/stays/{token}/pass")
             .summary("What a wallet pass of the stay holds: its door codes and its token")
-            .run(pass),
+            .run_as(GET_PASS, pass),
     ]
 }
 

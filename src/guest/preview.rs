@@ -11,7 +11,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{Field, Language};
 use engine::moment::Moment;
-use engine::operation::{Findings, Needs, Operation};
+use engine::operation::{Findings, Needs, Operation, OperationName};
 use engine::sweeping;
 use engine::values;
 use http::Method;
@@ -39,6 +39,13 @@ use crate::records::{
 };
 use crate::scopes;
 use crate::words::in_language;
+
+/// A link that shows what a guest of a portal would see.
+pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
+    OperationName::new("createPortalPreview");
+/// What a guest of a portal would see.
+pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
+    OperationName::new("previewGuestView");
 
 /// How long a preview is valid.
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
@@ -114,18 +121,18 @@ struct CreatePreview {
 }
 
 /// A preview's address and its end.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/pv_kq3…", "expiresAt": "2026-11-21T10:30:00.000Z" }))]
-struct PreviewLink {
+pub(crate) struct PreviewLink {
     /// Page for anyone with this address.
-    url: String,
+    pub url: String,
     /// Expiry time.
     expires_at: Moment,
 }
 
 /// Marks a view as a preview.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewView {
     /// End of the link.
@@ -161,7 +168,7 @@ struct StoredPreview {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("createPortalPreview", Method::POST, "/portals/{id}/preview", Needs::ByBody(may_preview))
+        Operation::public(CREATE_PORTAL_PREVIEW.id(), Method::POST, "/portals/{id}/preview", Needs::ByBody(may_preview))
             .summary("A link that shows, for an hour, what a guest of a portal would see")
             .tool(
                 "portals",
@@ -174,13 +181,13 @@ pub(super) fn operations() -> Vec<Operation> {
             .touches_stream()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
             .audited(Audits::does(portals::named_portal).telling(&STATED_FIELDS).withholding(&["url"]))
-            .run(create),
-        Operation::public("previewGuestView", Method::POST, "/portals/{id}/guest-view", Needs::ByBody(may_preview))
+            .run_as(CREATE_PORTAL_PREVIEW, create),
+        Operation::public(PREVIEW_GUEST_VIEW.id(), Method::POST, "/portals/{id}/guest-view", Needs::ByBody(may_preview))
             .summary("What a guest of a portal would see, without a link to it")
             .rest_only()
             .reads()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
-            .run(look),
+            .run_as(PREVIEW_GUEST_VIEW, look),
     ]
 }
 

@@ -23,7 +23,7 @@ use crate::translations::{TextLanguages, Texts};
 use crate::words::{in_language, step_title, yes_or_no};
 
 /// A step as the guest sees it.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepView {
     /// Step id.
@@ -123,7 +123,7 @@ pub struct AgreementView {
 }
 
 /// A question as the guest sees it.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionView {
     /// Question id.
@@ -145,7 +145,7 @@ pub struct QuestionView {
 }
 
 /// An option as the guest sees it.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OptionView {
     /// Option id.

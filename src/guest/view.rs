@@ -31,7 +31,7 @@ use crate::translations::{ENGLISH, TextLanguages, Texts};
 use crate::words::in_language;
 
 /// The guest's current view of a stay.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
 pub struct GuestView {
@@ -75,7 +75,7 @@ pub struct GuestView {
 }
 
 /// The stay.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StayView {
     pub id: Uuid,
@@ -96,7 +96,7 @@ pub struct StayView {
 }
 
 /// The flat.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PropertyView {
     pub id: Uuid,
@@ -117,7 +117,7 @@ pub struct PropertyView {
 }
 
 /// The portal settings that concern a guest.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PortalView {
     pub id: Uuid,
@@ -134,7 +134,7 @@ pub struct PortalView {
 }
 
 /// The portal's design.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrandingView {
     pub id: Uuid,
@@ -159,7 +159,7 @@ pub struct BrandingView {
 }
 
 /// Contact that the bubble opens.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ContactView {
     /// How.
     pub method: CommunicationMethod,
@@ -168,7 +168,7 @@ pub struct ContactView {
 }
 
 /// The special offer.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OfferView {
     /// Its title.
@@ -190,7 +190,7 @@ pub struct OfferView {
 }
 
 /// The pre-check-in.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrecheckinView {
     /// Whether it is enabled.

@@ -111,18 +111,10 @@ async fn choose(visit: &mut PageRequest, body: Body) -> Response {
 
 async fn send(visit: &mut PageRequest, items: &Value, is_request: bool) -> Result<(), PageRefusal> {
     let body = Body::from(json!({ "items": items }).to_string());
-    visit
-        .ask::<Value>("saveCart", &[], Vec::new(), HeaderMap::new(), body)
-        .await?;
+    visit.send("saveCart", &[], HeaderMap::new(), body).await?;
     if is_request {
         visit
-            .ask::<Value>(
-                "requestExtras",
-                &[],
-                Vec::new(),
-                HeaderMap::new(),
-                Body::empty(),
-            )
+            .send("requestExtras", &[], HeaderMap::new(), Body::empty())
             .await?;
     }
     Ok(())

@@ -25,7 +25,7 @@ use super::step::RefusedForm;
 use super::summary::Summary;
 use super::visit::PageRequest;
 use super::{reply, sending};
-use crate::guest::GuestIssue;
+use crate::guest::{GuestIssue, LIST_OWN_ISSUES};
 use crate::records::TaskStatus;
 use crate::words::fill;
 
@@ -76,11 +76,9 @@ async fn report(visit: &mut PageRequest, body: Body) -> Response {
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
-            let answer = visit
-                .ask::<Value>("reportIssue", &[], Vec::new(), HeaderMap::new(), body)
-                .await;
+            let answer = visit.send("reportIssue", &[], HeaderMap::new(), body).await;
             match answer {
-                Ok(_) => return reply::redirect(&page_stay.links.issue_sent()),
+                Ok(()) => return reply::redirect(&page_stay.links.issue_sent()),
                 Err(refusal) => refused(&page_stay, &refusal),
             }
         }
@@ -111,15 +109,9 @@ fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
 
 /// Returns the guest's issues. Returns none where they cannot be read, so that the guest can still
 /// report one.
-async fn reported(visit: &mut PageRequest) -> Vec<GuestIssue> {
+async fn reported(visit: &mut PageRequest) -> Arc<Vec<GuestIssue>> {
     visit
-        .ask(
-            "listOwnIssues",
-            &[],
-            Vec::new(),
-            HeaderMap::new(),
-            Body::empty(),
-        )
+        .ask(LIST_OWN_ISSUES, &[], Body::empty())
         .await
         .unwrap_or_default()
 }

@@ -1,10 +1,10 @@
 //! The entry page of a guest, as the console shows it to a member in an iframe. The links of this
 //! page lead nowhere.
 
+use std::sync::Arc;
+
 use axum::response::Response;
-use engine::error::{Error, Result};
 use jiff::Timestamp;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::links::StayLinks;
@@ -13,12 +13,12 @@ use super::{home, reply};
 use crate::guest::GuestView;
 use crate::translations::ENGLISH;
 
-/// Renders the guest's view from an operation's response. Pages of this service may show the result
+/// Renders a guest's view. Pages of this service may show the result
 /// in a frame.
-pub fn look(seen: Value, now: Timestamp) -> Result<Response> {
-    let mut view: GuestView = serde_json::from_value(seen).map_err(Error::internal)?;
+pub fn look(mut view: Arc<GuestView>, now: Timestamp) -> Response {
     // The moment is chosen where this page is requested, so the page has no form for it.
-    let now = view.preview.take().map_or(now, |preview| preview.at.0);
+    let preview = Arc::make_mut(&mut view).preview.take();
+    let now = preview.map_or(now, |preview| preview.at.0);
     let tag = view
         .reservation
         .guest
@@ -33,9 +33,5 @@ pub fn look(seen: Value, now: Timestamp) -> Result<Response> {
         true,
         Uuid::nil(),
     );
-    Ok(reply::framed_page(
-        200,
-        home::render(&page_stay, false),
-        page_stay.language,
-    ))
+    reply::framed_page(200, home::render(&page_stay, false), page_stay.language)
 }

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use engine::error::{Error, ErrorKind};
-use engine::pipeline::{self, Payload, Request, Requester, Service};
-use http::{HeaderMap, HeaderValue};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use engine::pipeline::{self, LocalAnswer, LocalOutcome, Payload, Request, Requester, Service};
+use http::HeaderMap;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -75,65 +73,40 @@ impl PageRefusal {
     }
 }
 
-/// The response of an operation, before it is parsed.
-pub struct RawAnswer {
-    text: String,
-    /// The `ETag` of the response, where the operation is a read.
-    pub state: Option<HeaderValue>,
-}
-
-/// The envelope of a response.
-#[derive(Deserialize)]
-struct PageEnvelope<T> {
-    data: T,
-}
-
-impl RawAnswer {
-    /// Parses the response as the type that the page uses.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, PageRefusal> {
-        serde_json::from_str(&self.text)
-            .map(|PageEnvelope { data }| data)
-            .map_err(|error| {
-                tracing::error!(cause = %error, "the guest's page cannot parse an answer of an operation");
-                broken()
-            })
-    }
-}
-
-fn broken() -> PageRefusal {
-    PageRefusal::of(&ErrorKind::Internal.into())
-}
-
-/// Calls an operation. Returns the requester, and the response or the refusal.
+/// Calls an operation. Returns the requester, and the answer or the refusal.
 pub async fn ask(
     service: &Arc<Service>,
     operation: &str,
     request: Request,
-) -> (Option<Requester>, Result<RawAnswer, PageRefusal>) {
+) -> (Option<Requester>, Result<LocalAnswer, PageRefusal>) {
     let Some(operation) = service.app.operation(operation) else {
-        return (None, Err(broken()));
-    };
-    let outcome = pipeline::handle(service, operation, request).await;
-    let text = outcome.body.into_text();
-    if outcome.status < 400 {
-        return (
-            outcome.requester,
-            Ok(RawAnswer {
-                text,
-                state: outcome.etag,
-            }),
+        tracing::error!(
+            operation,
+            "the guest's page calls an operation that does not exist"
         );
-    }
-    let envelope: Value = serde_json::from_str(&text).unwrap_or_default();
-    let refusal = PageRefusal::read(&envelope["error"]["details"]);
-    (
-        outcome.requester,
-        Err(PageRefusal {
-            status: outcome.status,
-            retry_after: outcome.retry_after,
-            ..refusal
-        }),
-    )
+        return (None, Err(PageRefusal::of(&ErrorKind::Internal.into())));
+    };
+    let LocalOutcome {
+        answer,
+        retry_after,
+        requester,
+    } = pipeline::call(service, operation, request).await;
+    let answer = answer.map_err(|error| PageRefusal {
+        retry_after,
+        ..PageRefusal::of(&error)
+    });
+    (requester, answer)
+}
+
+/// Returns the value of an answer.
+pub fn value<O: Send + Sync + 'static>(answer: LocalAnswer) -> Result<Arc<O>, PageRefusal> {
+    answer.value().map(|value| value.data).map_err(|error| {
+        tracing::error!(
+            cause = error.cause(),
+            "the guest's page cannot use an answer of an operation"
+        );
+        PageRefusal::of(&error)
+    })
 }
 
 /// Builds a request that the page makes by itself, with these path parameters besides the token. Of

@@ -20,7 +20,7 @@ use crate::words::{DateFormats, Words, dates_in, fill, in_language, language_of}
 
 /// A stay, as its pages show it.
 pub struct PageStay {
-    pub view: GuestView,
+    pub view: Arc<GuestView>,
     pub links: StayLinks,
     pub words: &'static Words,
     /// The language of the page, which applies to all texts that exist in it.
@@ -45,7 +45,7 @@ impl PageStay {
     /// Builds the data from a guest's view, with words of the language with this tag.
     #[must_use]
     pub fn new(
-        mut view: GuestView,
+        mut view: Arc<GuestView>,
         links: StayLinks,
         tag: &str,
         now: Timestamp,
@@ -64,8 +64,12 @@ impl PageStay {
             && !precheckin.steps.iter().any(|step| step.is_open);
         if !is_preview {
             // A step that came too late to be asked is not shown, because the guest cannot save it.
-            let steps = &mut view.precheckin.steps;
-            steps.retain(|step| step.is_open || step.state != StepState::Todo);
+            let is_shown = |step: &StepView| step.is_open || step.state != StepState::Todo;
+            if !view.precheckin.steps.iter().all(is_shown) {
+                // The view is copied only where a step is left out, because others may share it.
+                let steps = &mut Arc::make_mut(&mut view).precheckin.steps;
+                steps.retain(is_shown);
+            }
         }
         Self {
             view,
@@ -107,7 +111,7 @@ impl PageStay {
 
     /// Returns the flat.
     #[must_use]
-    pub const fn flat(&self) -> Option<&PropertyView> {
+    pub fn flat(&self) -> Option<&PropertyView> {
         self.view.property.as_ref()
     }
 
@@ -163,7 +167,7 @@ impl PageStay {
 
     /// Returns whether steps are open again since the last submission.
     #[must_use]
-    pub const fn has_new(&self) -> bool {
+    pub fn has_new(&self) -> bool {
         !self.view.precheckin.open_steps.is_empty()
     }
 

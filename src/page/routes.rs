@@ -25,8 +25,8 @@ use super::{
     extras, home, icons, issues, keeping, messages, reading, reply, review, sending, step, surveys,
     wallet,
 };
-use crate::guest::passes::PassView;
-use crate::guest::{AddressedFile, Message};
+use crate::guest::passes::GET_PASS;
+use crate::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
 use crate::records::SurveyKind;
 
 /// The deadline for a browser to send a form.
@@ -256,15 +256,9 @@ async fn messages_page(
 
 /// Returns the guest's messages. Returns none where they cannot be read, so that the guest can
 /// still write.
-pub(super) async fn written(visit: &mut PageRequest) -> Vec<Message> {
+pub(super) async fn written(visit: &mut PageRequest) -> Arc<Vec<Message>> {
     visit
-        .ask(
-            "listOwnMessages",
-            &[],
-            Vec::new(),
-            HeaderMap::new(),
-            Body::empty(),
-        )
+        .ask(LIST_OWN_MESSAGES, &[], Body::empty())
         .await
         .unwrap_or_default()
 }
@@ -321,9 +315,7 @@ async fn offered_pass(visit: &mut PageRequest) -> Result<Response, PageRefusal> 
         let html = notice::missing(&page_stay, MissingThing::Pass);
         return Ok(reply::page(404, html, page_stay.language));
     }
-    let details: PassView = visit
-        .ask("getPass", &[], Vec::new(), HeaderMap::new(), Body::empty())
-        .await?;
+    let details = visit.ask(GET_PASS, &[], Body::empty()).await?;
     let made = match visit.signer() {
         Some(signer) => keeping::pass(visit, &page_stay, signer, &details),
         None => {
@@ -369,16 +361,7 @@ async fn step_file(
     let mut response = match ids {
         Some((step, file)) => {
             let path = [("stepId", step), ("fileId", file)];
-            match visit
-                .ask::<AddressedFile>(
-                    "getStepFile",
-                    &path,
-                    Vec::new(),
-                    HeaderMap::new(),
-                    Body::empty(),
-                )
-                .await
-            {
+            match visit.ask(GET_STEP_FILE, &path, Body::empty()).await {
                 Ok(file) => reply::redirect(&file.url),
                 Err(refusal) => visit.instead(&refusal),
             }

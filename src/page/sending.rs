@@ -25,7 +25,7 @@ use super::routes::{read_form, written};
 use super::step::{RefusedForm, StepOptions, onward};
 use super::visit::PageRequest;
 use super::{additional_faults, messages, reply, review, step as step_page};
-use crate::guest::{STAY_OVER, StepView, TEXT_CHANGED};
+use crate::guest::{SAVE_STEP_ANSWERS, STAY_OVER, StepView, TEXT_CHANGED};
 use crate::precheck::AnswerForm;
 use crate::words::Words;
 
@@ -126,14 +126,8 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
         "answers": filled.answers, "language": page_stay.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,
     });
     let body = Body::from(body.to_string());
-    let answer: Result<Value, PageRefusal> = visit
-        .ask(
-            "saveStepAnswers",
-            &[("stepId", step.id)],
-            Vec::new(),
-            HeaderMap::new(),
-            body,
-        )
+    let answer = visit
+        .ask(SAVE_STEP_ANSWERS, &[("stepId", step.id)], body)
         .await;
     match answer {
         Ok(saved) => {
@@ -206,25 +200,15 @@ async fn text_changed(
 /// Returns the address to go to after a step is saved. A step that is incomplete or has new
 /// questions is shown again. Otherwise the address is that of the next incomplete step, or of the
 /// review where none is left.
-fn after_saving(page_stay: &PageStay, step: &StepView, saved: &Value) -> String {
-    let asked: Vec<String> = step
-        .questions
-        .iter()
-        .flatten()
-        .map(|question| question.id.to_string())
-        .collect();
-    let asks_anew = saved["questions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .any(|question| {
-            question["id"]
-                .as_str()
-                .is_some_and(|id| !asked.iter().any(|before| before == id))
-        });
+fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> String {
+    let mut asked = saved.questions.iter().flatten();
+    let asks_anew = asked.any(|question| {
+        let mut before = step.questions.iter().flatten();
+        !before.any(|before| before.id == question.id)
+    });
     if asks_anew {
         page_stay.links.step(step.id)
-    } else if saved["state"] != "done" && saved["state"] != "pending" {
+    } else if !saved.state.is_ready() {
         page_stay.links.step_lacking(step.id)
     } else {
         onward(page_stay, step)
@@ -261,14 +245,8 @@ async fn hand_in(mut visit: PageRequest, body: Body) -> FormAnswer {
     if fields.is_none_or(|fields| form::nothing(&fields).is_err()) {
         return of_review(visit, &page_stay, 400, page_stay.words.errors.not_saved);
     }
-    let answer: Result<Value, PageRefusal> = visit
-        .ask(
-            "submitPrecheckin",
-            &[],
-            Vec::new(),
-            HeaderMap::new(),
-            Body::empty(),
-        )
+    let answer = visit
+        .send("submitPrecheckin", &[], HeaderMap::new(), Body::empty())
         .await;
     let Err(refusal) = answer else {
         let response = reply::redirect(&page_stay.links.home_handed_in());
@@ -324,11 +302,11 @@ async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
             None,
         )),
     };
-    let answer: Result<Value, _> = match input {
+    let answer = match input {
         Ok(input) => {
             let body = Body::from(input.to_string());
             let answer = visit
-                .ask("sendGuestMessage", &[], Vec::new(), HeaderMap::new(), body)
+                .send("sendGuestMessage", &[], HeaderMap::new(), body)
                 .await;
             answer.map_err(|refusal: PageRefusal| {
                 let faults = Faults::found(&refusal, None);
@@ -354,7 +332,7 @@ async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
         Err(refused) => Err(refused),
     };
     let response = match answer {
-        Ok(_) => reply::redirect(&page_stay.links.messages()),
+        Ok(()) => reply::redirect(&page_stay.links.messages()),
         Err((status, faults, text, retry_after)) => {
             let messages = written(&mut visit).await;
             let refused = RefusedForm {
@@ -426,10 +404,8 @@ async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) 
             headers.append(name.clone(), value.clone());
         }
     }
-    let answer: Result<Value, PageRefusal> =
-        visit.ask(operation, &path, Vec::new(), headers, body).await;
-    match answer {
-        Ok(_) => {
+    match visit.send(operation, &path, headers, body).await {
+        Ok(()) => {
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { visit, response }
         }

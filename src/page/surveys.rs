@@ -91,11 +91,9 @@ async fn give(visit: &mut PageRequest, kind: SurveyKind, body: Body) -> Response
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
-            let answer = visit
-                .ask::<Value>("giveReview", &[], Vec::new(), HeaderMap::new(), body)
-                .await;
+            let answer = visit.send("giveReview", &[], HeaderMap::new(), body).await;
             match answer {
-                Ok(_) => return reply::redirect(&page_stay.links.survey_sent(kind)),
+                Ok(()) => return reply::redirect(&page_stay.links.survey_sent(kind)),
                 // It was given just now, by the same form.
                 Err(refusal) if refusal.status == 409 => {
                     return reply::redirect(&page_stay.links.survey_sent(kind));

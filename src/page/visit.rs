@@ -6,13 +6,13 @@ use axum::body::Body;
 use axum::extract::{RawPathParams, Request as HttpRequest};
 use axum::response::Response;
 use engine::moment::Moment;
-use engine::pipeline::{Requester, Service};
+use engine::operation::OperationName;
+use engine::pipeline::{LocalAnswer, Requester, Service};
 use engine::{format, language};
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use serde::de::DeserializeOwned;
 use uuid::Uuid;
 use vestibule_http::surface::{PathParams, query, readable, request_id};
 
@@ -20,11 +20,11 @@ use super::form;
 use super::languages;
 use super::links::StayLinks;
 use super::memory::{CachedPage, Pages};
-use super::operation_calls::{self, PageRefusal, RawAnswer};
+use super::operation_calls::{self, PageRefusal};
 use super::page_stay::PageStay;
 use super::wallet::PassSigner;
 use super::{notice, reply};
-use crate::guest::{GuestView, page_address};
+use crate::guest::{GET_STAY, GuestView, page_address};
 use crate::translations::ENGLISH;
 
 /// A request to the page, before its body is read.
@@ -274,15 +274,15 @@ impl PageRequest {
         &mut self,
         language: Option<String>,
         at: Option<(String, String)>,
-    ) -> Result<GuestView, PageRefusal> {
-        self.stay(language, at).await?.read()
+    ) -> Result<Arc<GuestView>, PageRefusal> {
+        operation_calls::value(self.stay(language, at).await?)
     }
 
     async fn stay(
         &mut self,
         language: Option<String>,
         at: Option<(String, String)>,
-    ) -> Result<RawAnswer, PageRefusal> {
+    ) -> Result<LocalAnswer, PageRefusal> {
         let asked = language
             .clone()
             .map(|language| ("language".to_owned(), language));
@@ -292,7 +292,7 @@ impl PageRequest {
         }
         let answer = self
             .say(
-                "getStay",
+                GET_STAY.id(),
                 &[],
                 asked.into_iter().chain(at).collect(),
                 headers,
@@ -364,18 +364,30 @@ impl PageRequest {
         }
     }
 
-    /// Calls an operation of the guest interface on the stay.
-    pub async fn ask<T: DeserializeOwned>(
+    /// Calls an operation of the guest interface on the stay. Returns its answer.
+    pub async fn ask<O: Send + Sync + 'static>(
+        &mut self,
+        operation: OperationName<O>,
+        path: &[(&str, Uuid)],
+        body: Body,
+    ) -> Result<Arc<O>, PageRefusal> {
+        let answer = self
+            .say(operation.id(), path, Vec::new(), HeaderMap::new(), body)
+            .await?;
+        operation_calls::value(answer)
+    }
+
+    /// Calls an operation of the guest interface on the stay, without need of its answer.
+    pub async fn send(
         &mut self,
         operation: &str,
         path: &[(&str, Uuid)],
-        query: Vec<(String, String)>,
         headers: HeaderMap,
         body: Body,
-    ) -> Result<T, PageRefusal> {
-        self.say(operation, path, query, headers, body)
-            .await?
-            .read()
+    ) -> Result<(), PageRefusal> {
+        self.say(operation, path, Vec::new(), headers, body)
+            .await
+            .map(drop)
     }
 
     async fn say(
@@ -385,7 +397,7 @@ impl PageRequest {
         query: Vec<(String, String)>,
         headers: HeaderMap,
         body: Body,
-    ) -> Result<RawAnswer, PageRefusal> {
+    ) -> Result<LocalAnswer, PageRefusal> {
         let request = operation_calls::request(self.id, &self.token, path, query, headers, body);
         let (requester, answer) = operation_calls::ask(&self.service, operation, request).await;
         self.requester = requester.or(self.requester);

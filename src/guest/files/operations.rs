@@ -3,7 +3,7 @@
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::Text200;
-use engine::operation::Operation;
+use engine::operation::{Operation, OperationName};
 use engine::uploads::{Received, TakesFile};
 use http::Method;
 use schemars::JsonSchema;
@@ -21,6 +21,9 @@ use crate::guest::operations::own_stay;
 use crate::guest::precheckin::Precheckin;
 use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck;
+
+/// Reads a file, with a short-lived address.
+pub(crate) const GET_STEP_FILE: OperationName<AddressedFile> = OperationName::new("getStepFile");
 
 /// The file in an upload to a step, and its limits.
 const FILE: TakesFile = TakesFile {
@@ -85,12 +88,12 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
         .takes_file(FILE)
         .run(add),
         Operation::guest(
-            "getStepFile",
+            GET_STEP_FILE.id(),
             Method::GET,
             "/stays/{token}/steps/{stepId}/files/{fileId}",
         )
         .summary("Read what is known of a file, with an address that shows it for 10 minutes")
-        .run(read),
+        .run_as(GET_STEP_FILE, read),
         Operation::guest(
             "removeStepFile",
             Method::DELETE,

@@ -29,7 +29,7 @@ use super::super::page_stay::PageStay;
 use super::super::visit::PageRequest;
 use super::super::{form, theme};
 use super::{PassSigner, package, pass};
-use crate::guest::passes::{self, HeldPass, PassView, Registered};
+use crate::guest::passes::{self, GET_PASS, HeldPass, Registered};
 
 /// The largest body of a request: 16 KiB.
 const BODY_LIMIT: usize = 16 << 10;
@@ -343,8 +343,8 @@ pub(super) async fn current(
     (organization, reservation): (Uuid, Uuid),
 ) -> Result<CurrentPass, u16> {
     let page_stay = visit.look().await.map_err(|refusal| refusal.status)?;
-    let details: PassView = visit
-        .ask("getPass", &[], Vec::new(), HeaderMap::new(), Body::empty())
+    let details = visit
+        .ask(GET_PASS, &[], Body::empty())
         .await
         .map_err(|refusal| refusal.status)?;
     let signer = visit.signer().ok_or(404_u16)?;
