@@ -10,6 +10,7 @@ use engine::moment::Moment;
 use engine::operation::{CacheBasis, Needs, Object, Operation, OperationName, PageLimits};
 use engine::values;
 use http::Method;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -25,7 +26,7 @@ use super::issues;
 use super::messages::{self, Message};
 use super::passes;
 use super::precheckin::{Precheckin, SentAnswers};
-use super::preview;
+use super::preview::{self, PreviewMoment};
 use super::setup::{self, GuestSetup};
 use super::stay::{Stay, reservation};
 use super::step_view::StepView;
@@ -36,8 +37,6 @@ use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
 use crate::records::{RecordKind, get_record};
 
-/// The guest's view.
-pub(crate) const GET_STAY: OperationName<GuestView> = OperationName::new("getStay");
 /// Saves the answers of a step.
 pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new("saveStepAnswers");
 /// Lists the messages that the guest wrote.
@@ -204,10 +203,10 @@ struct GuestPageAddress {
 pub(super) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     vec![
-        Operation::guest(GET_STAY.id(), Method::GET, "/stays/{token}")
+        Operation::guest("getStay", Method::GET, "/stays/{token}")
             .summary("What this guest of this flat sees now")
             .cached(CacheBasis::Everything)
-            .run_as(GET_STAY, stay),
+            .run(stay),
         Operation::guest(SAVE_STEP_ANSWERS.id(), Method::PUT, "/stays/{token}/steps/{stepId}")
             .summary("Save a step")
             .touches_stream()
@@ -291,20 +290,27 @@ pub(super) fn own_stay(
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     if let Credential::Preview { opens } = context.access.credential {
-        return preview::view(
-            context,
-            opens,
-            input.language.as_deref(),
-            input.at.map(|at| at.0),
-        );
+        let at = input.at.map(|at| PreviewMoment::Exact(at.0));
+        return preview::view(context, opens, input.language.as_deref(), at);
     }
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
-    let at = input.at.map_or_else(|| context.now(), |at| at.0);
-    if input.at.is_none() {
-        let until = surveys::until(&stay, at);
-        context.holds_until(setup.manual_groups.until(&stay, at).min(until));
+    view_at(context, stay, &setup, input.at.map(|at| at.0))
+}
+
+/// Builds the view of a stay at a moment, or else now. The view of now holds until the next change
+/// that the time brings.
+pub(super) fn view_at(
+    context: &mut Context<'_, '_>,
+    stay: Stay,
+    setup: &GuestSetup,
+    at: Option<Timestamp>,
+) -> Result<GuestView> {
+    let moment = at.unwrap_or_else(|| context.now());
+    if at.is_none() {
+        let until = surveys::until(&stay, moment);
+        context.holds_until(setup.manual_groups.until(&stay, moment).min(until));
     }
-    view(context, stay, &setup, at)
+    view(context, stay, setup, moment)
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {

@@ -15,7 +15,7 @@ use engine::operation::{Findings, Needs, Operation, OperationName};
 use engine::sweeping;
 use engine::values;
 use http::Method;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use schemars::JsonSchema;
@@ -141,6 +141,28 @@ pub struct PreviewView {
     pub at: Moment,
     /// Whether inactive items are shown.
     pub is_inactive_included: bool,
+}
+
+/// Another moment that a viewer asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum PreviewMoment {
+    Exact(Timestamp),
+    /// A time on the flat's clock.
+    Local(DateTime),
+}
+
+impl PreviewMoment {
+    /// Returns the moment in a flat's time zone; `None` for a time that no moment has.
+    fn at(self, flat: Option<&StayFlat>) -> Option<Timestamp> {
+        match self {
+            Self::Exact(at) => Some(at),
+            Self::Local(time) => flat
+                .and_then(|flat| TimeZone::get(&flat.property.timezone).ok())
+                .unwrap_or(TimeZone::UTC)
+                .to_timestamp(time)
+                .ok(),
+        }
+    }
 }
 
 /// The request for a preview, as it is stored.
@@ -311,7 +333,7 @@ pub(super) fn view(
     context: &mut Context<'_, '_>,
     id: Uuid,
     language: Option<&str>,
-    at: Option<Timestamp>,
+    at: Option<PreviewMoment>,
 ) -> Result<GuestView> {
     let row = context
         .row(&ONE, values![id])?
@@ -329,10 +351,9 @@ fn build_view(
     preview: StoredPreview,
     expires_at: Moment,
     language: Option<&str>,
-    at: Option<Timestamp>,
+    at: Option<PreviewMoment>,
 ) -> Result<GuestView> {
     let now = context.now();
-    let at = at.or(preview.at.map(|at| at.0)).unwrap_or(now);
     let which = if preview.is_inactive_included {
         SetupScope::All
     } else {
@@ -351,6 +372,10 @@ fn build_view(
         which,
         preview.draft,
     )?;
+    let at = at
+        .and_then(|at| at.at(setup.flat.as_deref()))
+        .or(preview.at.map(|at| at.0))
+        .unwrap_or(now);
     let mut stay = Stay {
         id: stay,
         reservation,

@@ -2,10 +2,10 @@
 //! rendered.
 //!
 //! A page depends on the guest's view, the address, the requested languages, and the minute, which
-//! it shows when it is read without a connection. So the interface is called for each request. It
-//! checks that the stay is there, counts the request, and names the state of its response. If the
-//! page was rendered from that state, the cached page is returned. A page that is requested a
-//! second time is compressed once for all later requests.
+//! it shows when it is read without a connection. So each request reads the guest's view. Reading it
+//! checks that the stay is there, counts the request, and names the state of the view. If the page
+//! was rendered from that state, the cached page is returned. A page that is requested a second time
+//! is compressed once for all later requests.
 
 use std::sync::Arc;
 
@@ -30,8 +30,6 @@ pub struct Pages(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 pub struct CachedPage {
     /// The state of the guest's view.
     pub state: HeaderValue,
-    /// The language in which the guest's view was requested.
-    pub language: Option<String>,
     minute: i64,
     length: usize,
     html: CompressedText,
@@ -66,13 +64,11 @@ impl Pages {
 }
 
 impl CachedPage {
-    /// Creates a page that was rendered at a moment, from a response of the interface with this
-    /// state and language.
+    /// Creates a page that was rendered at a moment, from this state of the guest's view.
     #[must_use]
-    pub fn new(html: String, state: HeaderValue, language: Option<String>, now: Timestamp) -> Self {
+    pub fn new(html: String, state: HeaderValue, now: Timestamp) -> Self {
         Self {
             state,
-            language,
             minute: minute(now),
             length: html.len(),
             html: CompressedText::new(html),
@@ -101,7 +97,7 @@ mod tests {
         let state = HeaderValue::from_static("\"a\"");
         pages.keep(
             "home".into(),
-            CachedPage::new("<html>".into(), state, None, at("2026-11-22T09:30:01Z")),
+            CachedPage::new("<html>".into(), state, at("2026-11-22T09:30:01Z")),
         );
         assert!(pages.get("home", at("2026-11-22T09:30:59Z")).is_some());
         assert!(pages.get("home", at("2026-11-22T09:31:00Z")).is_none());
@@ -113,12 +109,7 @@ mod tests {
         let pages = Pages::seeing(2);
         let now = Timestamp::UNIX_EPOCH;
         for number in 0..2_000 {
-            let page = CachedPage::new(
-                "x".repeat(50_000),
-                HeaderValue::from_static("\"a\""),
-                None,
-                now,
-            );
+            let page = CachedPage::new("x".repeat(50_000), HeaderValue::from_static("\"a\""), now);
             pages.keep(number.to_string().into(), page);
         }
         assert!(

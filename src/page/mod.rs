@@ -18,7 +18,6 @@ mod home;
 mod icons;
 mod issues;
 mod keeping;
-mod languages;
 mod links;
 mod look;
 mod mark;

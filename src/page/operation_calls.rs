@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use engine::error::{Error, ErrorKind};
+use engine::operation::{Operation, OperationName};
 use engine::pipeline::{self, LocalAnswer, LocalOutcome, Payload, Request, Requester, Service};
 use http::HeaderMap;
 use serde_json::Value;
@@ -73,19 +74,23 @@ impl PageRefusal {
     }
 }
 
+/// Returns an operation of the guest interface.
+pub fn operation(service: &Service, id: &str) -> Result<&'static Operation, PageRefusal> {
+    service.app.operation(id).ok_or_else(|| {
+        tracing::error!(
+            operation = id,
+            "the guest's page calls an operation that does not exist"
+        );
+        PageRefusal::of(&ErrorKind::Internal.into())
+    })
+}
+
 /// Calls an operation. Returns the requester, and the answer or the refusal.
 pub async fn ask(
     service: &Arc<Service>,
-    operation: &str,
+    operation: &'static Operation,
     request: Request,
 ) -> (Option<Requester>, Result<LocalAnswer, PageRefusal>) {
-    let Some(operation) = service.app.operation(operation) else {
-        tracing::error!(
-            operation,
-            "the guest's page calls an operation that does not exist"
-        );
-        return (None, Err(PageRefusal::of(&ErrorKind::Internal.into())));
-    };
     let LocalOutcome {
         answer,
         retry_after,
@@ -98,8 +103,11 @@ pub async fn ask(
     (requester, answer)
 }
 
-/// Returns the value of an answer.
-pub fn value<O: Send + Sync + 'static>(answer: LocalAnswer) -> Result<Arc<O>, PageRefusal> {
+/// Returns the value of an operation's answer.
+pub fn value<O: Send + Sync + 'static>(
+    _: OperationName<O>,
+    answer: LocalAnswer,
+) -> Result<Arc<O>, PageRefusal> {
     answer.value().map(|value| value.data).map_err(|error| {
         tracing::error!(
             cause = error.cause(),

@@ -157,15 +157,17 @@ async fn opened(
     made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Result<Response, PageRefusal> {
     let key = visit.key(operation);
+    let view = visit.view().await?;
+    let state = view.state.clone();
     if let Some(key) = &key
-        && let Some(page) = visit.remembered(key).await?
+        && let Some(page) = visit.remembered(key, state.as_ref())
     {
         return Ok(reply::kept(&page, &visit.headers).await);
     }
-    let page_stay = visit.look().await?;
+    let page_stay = visit.page_stay(view)?;
     let (status, html) = made(visit, &page_stay);
-    if let (Some(key), 200, Ok(html)) = (key, status, &html) {
-        visit.remember(key, &page_stay, html);
+    if let (Some(key), Some(state), 200, Ok(html)) = (key, state, status, &html) {
+        visit.remember(key, &page_stay, state, html);
     }
     Ok(reply::page_of_stay(&page_stay, status, html))
 }

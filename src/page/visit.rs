@@ -6,25 +6,23 @@ use axum::body::Body;
 use axum::extract::{RawPathParams, Request as HttpRequest};
 use axum::response::Response;
 use engine::moment::Moment;
-use engine::operation::OperationName;
+use engine::operation::{Operation, OperationName};
 use engine::pipeline::{LocalAnswer, Requester, Service};
 use engine::{format, language};
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue};
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use uuid::Uuid;
 use vestibule_http::surface::{PathParams, query, readable, request_id};
 
 use super::form;
-use super::languages;
 use super::links::StayLinks;
 use super::memory::{CachedPage, Pages};
 use super::operation_calls::{self, PageRefusal};
 use super::page_stay::PageStay;
 use super::wallet::PassSigner;
 use super::{notice, reply};
-use crate::guest::{GET_STAY, GuestView, page_address};
+use crate::guest::{GET_PAGE_VIEW, GuestView, PAGE_VIEW, PageView, best_language, page_address};
 use crate::translations::ENGLISH;
 
 /// A request to the page, before its body is read.
@@ -43,14 +41,14 @@ pub struct PageRequest {
     accepted: Vec<String>,
     /// The requester, once it is known.
     pub requester: Option<Requester>,
-    /// The last request for the guest's view.
-    seen: Option<ViewRequest>,
 }
 
-/// A request for the guest's view, with the state that the response named.
-struct ViewRequest {
-    language: Option<String>,
-    state: Option<HeaderValue>,
+/// A moment that the address of a page names.
+enum PageMoment<'q> {
+    /// A text for the operation, which may be no moment.
+    Sent(&'q str),
+    /// A time on the flat's clock.
+    Local(DateTime),
 }
 
 impl PageRequest {
@@ -99,7 +97,6 @@ impl PageRequest {
                 asked,
                 accepted,
                 requester: None,
-                seen: None,
             },
             body,
         )
@@ -141,7 +138,6 @@ impl PageRequest {
             asked: None,
             accepted: Vec::new(),
             requester: None,
-            seen: None,
         }
     }
 
@@ -192,72 +188,80 @@ impl PageRequest {
     /// Returns the language to use before the stay is known.
     #[must_use]
     pub fn tag(&self) -> String {
-        let language = languages::best(&self.accepted, &[]);
-        self.asked
-            .clone()
-            .or(language)
-            .unwrap_or_else(|| ENGLISH.to_owned())
+        let language = best_language(self.accepted.iter().map(String::as_str), &[]);
+        let language = self.asked.as_deref().or(language);
+        language.unwrap_or(ENGLISH).to_owned()
+    }
+
+    /// Reads the guest's view, and returns the data of the page.
+    pub async fn look(&mut self) -> Result<PageStay, PageRefusal> {
+        let answer = self.view().await?;
+        self.page_stay(answer)
     }
 
     /// Reads the guest's view, at the moment in the query where the caller may ask for one, and
-    /// else now.
+    /// else now. The form of a preview may give the moment as local time of the flat.
     ///
     /// The language is that of the address, else the guest's own. Otherwise it is the first
-    /// language that the browser accepts and that has texts. The form of a preview may give the
-    /// moment as local time of the flat.
-    pub async fn look(&mut self) -> Result<PageStay, PageRefusal> {
-        let asked_at = self.asks("at").map(str::to_owned);
-        let by_clock = asked_at
-            .as_deref()
-            .and_then(|at| at.parse::<DateTime>().ok())
-            .filter(|_| !asked_at.as_deref().is_some_and(is_moment));
-        let at = |at: String| ("at".to_owned(), at);
-        let mut at = asked_at.filter(|_| by_clock.is_none()).map(at);
-        let mut view = self.view(self.asked.clone(), at.clone()).await?;
-        if let (Some(_), Some(time)) = (&view.preview, by_clock) {
-            let zone = view
-                .property
-                .as_ref()
-                .and_then(|flat| TimeZone::get(&flat.timezone).ok())
-                .unwrap_or(TimeZone::UTC);
-            if let Ok(moment) = zone.to_timestamp(time) {
-                at = Some(("at".to_owned(), Moment(moment).to_string()));
-                view = self.view(self.asked.clone(), at.clone()).await?;
-            }
-        }
-        let own = self.asked.clone().or_else(|| {
-            view.reservation
-                .guest
-                .language
-                .as_deref()
-                .and_then(language::lenient)
-        });
-        let (view, tag) = match own {
-            Some(tag) => (view, tag),
-            None => match languages::best(&self.accepted, &view.languages) {
-                Some(tag) if !language::is_same(&tag, ENGLISH) => {
-                    (self.view(Some(tag.clone()), at.clone()).await?, tag)
+    /// language that the browser accepts and that has texts.
+    pub async fn view(&mut self) -> Result<LocalAnswer, PageRefusal> {
+        let language = self.asked.clone();
+        let language = language.map(|language| ("language".to_owned(), language));
+        let accepted = self.accepted.iter();
+        let accepted = accepted.map(|tag| ("accepted".to_owned(), tag.clone()));
+        let mut headers = HeaderMap::new();
+        let moment = match self.moment() {
+            Some(PageMoment::Sent(at)) => {
+                if let Some(credential) = self.headers.get(AUTHORIZATION) {
+                    headers.insert(AUTHORIZATION, credential.clone());
                 }
-                _ => (view, ENGLISH.to_owned()),
-            },
+                Some(("at".to_owned(), at.to_owned()))
+            }
+            Some(PageMoment::Local(time)) => Some(("localTime".to_owned(), time.to_string())),
+            None => None,
         };
+        let query = language.into_iter().chain(accepted).chain(moment).collect();
+        self.run(&GET_PAGE_VIEW, &[], query, headers, Body::empty())
+            .await
+    }
+
+    /// Returns the data of a page from the guest's view.
+    pub fn page_stay(&mut self, answer: LocalAnswer) -> Result<PageStay, PageRefusal> {
+        let seen = operation_calls::value(PAGE_VIEW, answer)?;
+        let PageView { view, language } = &*seen;
+        let tag = self.asked.clone().unwrap_or_else(|| language.clone());
         let now = self.service.clock.now();
         let key = self.service.app_state.ids.uuid(now);
+        let at = match (self.moment(), &view.preview) {
+            (Some(PageMoment::Sent(at)), _) => Some(at.to_owned()),
+            (Some(PageMoment::Local(_)), Some(preview)) => Some(preview.at.to_string()),
+            (Some(PageMoment::Local(_)), None) | (None, _) => None,
+        };
         let (moment, is_preview) = match (&view.preview, &at) {
             (Some(preview), _) => (preview.at.0, true),
-            (None, Some((_, at))) => (at.parse::<Moment>().map_or(now, |at| at.0), true),
+            (None, Some(at)) => (at.parse::<Moment>().map_or(now, |at| at.0), true),
             (None, None) => (now, false),
         };
-        if let (Some(_), Some((_, at))) = (&view.preview, at) {
+        if let (Some(_), Some(at)) = (&view.preview, at) {
             self.links = self.links.clone().at_moment(at);
         }
         let has_passes = self.signer().is_some();
         let country = view.property.as_ref().map(|flat| flat.country.as_str());
         let regional = crate::words::regional(&tag, &self.accepted, country);
+        let (view, links) = (view.clone(), self.links.clone());
         Ok(PageStay {
             regional,
             has_passes,
-            ..PageStay::new(view, self.links.clone(), &tag, moment, is_preview, key)
+            ..PageStay::new(view, links, &tag, moment, is_preview, key)
+        })
+    }
+
+    /// Returns the moment in the query.
+    fn moment(&self) -> Option<PageMoment<'_>> {
+        let at = self.asks("at")?;
+        Some(match at.parse::<DateTime>() {
+            Ok(time) if !is_moment(at) => PageMoment::Local(time),
+            Ok(_) | Err(_) => PageMoment::Sent(at),
         })
     }
 
@@ -268,42 +272,6 @@ impl PageRequest {
             .app_state
             .extension::<PassSigner>()
             .filter(|signer| signer.is_valid(self.service.clock.now()))
-    }
-
-    async fn view(
-        &mut self,
-        language: Option<String>,
-        at: Option<(String, String)>,
-    ) -> Result<Arc<GuestView>, PageRefusal> {
-        operation_calls::value(self.stay(language, at).await?)
-    }
-
-    async fn stay(
-        &mut self,
-        language: Option<String>,
-        at: Option<(String, String)>,
-    ) -> Result<LocalAnswer, PageRefusal> {
-        let asked = language
-            .clone()
-            .map(|language| ("language".to_owned(), language));
-        let mut headers = HeaderMap::new();
-        if let (Some(credential), Some(_)) = (self.headers.get(AUTHORIZATION), &at) {
-            headers.insert(AUTHORIZATION, credential.clone());
-        }
-        let answer = self
-            .say(
-                GET_STAY.id(),
-                &[],
-                asked.into_iter().chain(at).collect(),
-                headers,
-                Body::empty(),
-            )
-            .await?;
-        self.seen = Some(ViewRequest {
-            language,
-            state: answer.state.clone(),
-        });
-        Ok(answer)
     }
 
     /// Returns the key of a cached page: the parts of the request that the page depends on. Returns
@@ -331,36 +299,21 @@ impl PageRequest {
         )
     }
 
-    /// Returns the cached page of a key, if it equals what would be rendered now.
-    ///
-    /// The page holds the language in which the guest's view was requested. While the state of the
-    /// view is the same, everything that the language depends on is the same too.
-    pub async fn remembered(&mut self, key: &str) -> Result<Option<Arc<CachedPage>>, PageRefusal> {
-        let kept = self
-            .service
-            .app_state
-            .extension::<Pages>()
-            .and_then(|pages| pages.get(key, self.service.clock.now()));
-        let Some(page) = kept else { return Ok(None) };
-        let answer = self.stay(page.language.clone(), None).await?;
-        Ok((answer.state.as_ref() == Some(&page.state)).then_some(page))
+    /// Returns the cached page of a key, if it was rendered from this state of the guest's view.
+    pub fn remembered(&self, key: &str, state: Option<&HeaderValue>) -> Option<Arc<CachedPage>> {
+        let pages = self.service.app_state.extension::<Pages>()?;
+        pages
+            .get(key, self.service.clock.now())
+            .filter(|page| state == Some(&page.state))
     }
 
-    /// Caches a page that was rendered from the guest's view.
-    pub fn remember(&self, key: Box<str>, page_stay: &PageStay, html: &str) {
-        let seen = self
-            .seen
-            .as_ref()
-            .and_then(|seen| Some((seen.language.clone(), seen.state.clone()?)));
-        if let (Some(pages), Some((language, state)), false) = (
+    /// Caches a page that was rendered from a state of the guest's view.
+    pub fn remember(&self, key: Box<str>, page_stay: &PageStay, state: HeaderValue, html: &str) {
+        if let (Some(pages), false) = (
             self.service.app_state.extension::<Pages>(),
-            seen,
             page_stay.is_preview,
         ) {
-            pages.keep(
-                key,
-                CachedPage::new(html.to_owned(), state, language, page_stay.now),
-            );
+            pages.keep(key, CachedPage::new(html.to_owned(), state, page_stay.now));
         }
     }
 
@@ -372,9 +325,9 @@ impl PageRequest {
         body: Body,
     ) -> Result<Arc<O>, PageRefusal> {
         let answer = self
-            .say(operation.id(), path, Vec::new(), HeaderMap::new(), body)
+            .say(operation.id(), path, HeaderMap::new(), body)
             .await?;
-        operation_calls::value(answer)
+        operation_calls::value(operation, answer)
     }
 
     /// Calls an operation of the guest interface on the stay, without need of its answer.
@@ -385,14 +338,23 @@ impl PageRequest {
         headers: HeaderMap,
         body: Body,
     ) -> Result<(), PageRefusal> {
-        self.say(operation, path, Vec::new(), headers, body)
-            .await
-            .map(drop)
+        self.say(operation, path, headers, body).await.map(drop)
     }
 
     async fn say(
         &mut self,
         operation: &str,
+        path: &[(&str, Uuid)],
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<LocalAnswer, PageRefusal> {
+        let operation = operation_calls::operation(&self.service, operation)?;
+        self.run(operation, path, Vec::new(), headers, body).await
+    }
+
+    async fn run(
+        &mut self,
+        operation: &'static Operation,
         path: &[(&str, Uuid)],
         query: Vec<(String, String)>,
         headers: HeaderMap,
