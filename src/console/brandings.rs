@@ -48,7 +48,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-static BRANDING: Resource = Resource {
+/// The form of a branding.
+pub static BRANDING: Resource = Resource {
     create: "createPortalBranding",
     read: "listPortalBrandings",
     stored,
@@ -57,28 +58,16 @@ static BRANDING: Resource = Resource {
         create: &["name", "calloutMessage"],
         sections: &[
             Section {
+                name: "basics",
                 title: |words| words.forms.basics,
-                fields: &["name", "nickname", "isDefault", "calloutMessageId"],
             },
             Section {
+                name: "colours",
                 title: |words| words.portals.colours,
-                fields: &[
-                    "primaryColor",
-                    "secondaryColor",
-                    "textColor",
-                    "backgroundColor",
-                    "footerColor",
-                ],
             },
             Section {
+                name: "links",
                 title: |words| words.portals.links,
-                fields: &[
-                    "logoWhiteUrl",
-                    "customUrlId",
-                    "facebookUrl",
-                    "instagramUrl",
-                    "linkedinUrl",
-                ],
             },
         ],
         elsewhere: &["showPoweredBy"],

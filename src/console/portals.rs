@@ -39,7 +39,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-static PORTAL: Resource = Resource {
+/// The form of a portal.
+pub static PORTAL: Resource = Resource {
     create: "createPortal",
     read: "getPortal",
     stored,
@@ -48,52 +49,24 @@ static PORTAL: Resource = Resource {
         create: &["name", "isDefault"],
         sections: &[
             Section {
+                name: "basics",
                 title: |words| words.forms.basics,
-                fields: &["name", "isDefault", "brandingId"],
             },
             Section {
+                name: "contact",
                 title: |words| words.portals.contact,
-                fields: &[
-                    "communicationMethod",
-                    "supportWhatsapp",
-                    "supportPhone",
-                    "supportTextPhone",
-                    "supportEmail",
-                    "supportNotes",
-                    "isChatEnabled",
-                    "isTicketingEnabled",
-                ],
             },
             Section {
+                name: "precheckin",
                 title: |words| words.portals.precheckin,
-                fields: &[
-                    "isPrecheckinEnabled",
-                    "precheckinPromptMessage",
-                    "isPrecheckOrderAutomatic",
-                    "isManualReviewEnabled",
-                    "isConfettiEnabled",
-                ],
             },
             Section {
+                name: "offer",
                 title: |words| words.portals.offer,
-                fields: &[
-                    "isSpecialOfferActive",
-                    "specialOfferTitle",
-                    "specialOfferType",
-                    "specialOfferCtaText",
-                    "specialOfferUrl",
-                ],
             },
             Section {
+                name: "stay",
                 title: |words| words.portals.during,
-                fields: &[
-                    "excludedQuickAccessTypes",
-                    "isUnlockHintShown",
-                    "isWalletPassEnabled",
-                    "isReviewRequestCheckinEnabled",
-                    "isReviewRequestCheckoutEnabled",
-                    "isCartAbandonmentEnabled",
-                ],
             },
         ],
         elsewhere: &[],

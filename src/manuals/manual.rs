@@ -42,13 +42,13 @@ engine::resource! {
         nickname: String = String::new(),
         /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and
         /// sorted by it, and guests never see it.
-        sent as Text200;
+        sent as Text200, in basics;
 
         /// False hides it from every portal and keeps its assignments.
         is_active: bool = false,
         /// Whether portals show the manual where it is assigned. `false`, the default, hides it
         /// everywhere and keeps its assignments.
-        sent as bool;
+        sent as bool, in basics;
 
         /// Category it is filed under.
         manual_category_id: Option<Uuid> = None,
@@ -59,43 +59,43 @@ engine::resource! {
             "x-choices-from" = "listPortalManualCategories",
             "x-summary" = "The category that the manual is filed under.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in basics;
 
         /// Translation of the guest-facing title.
         title_id: Option<Uuid> = None,
         /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused
         /// unless `displayMode` is `pms_variable`.
         #[schemars(extend("x-text-source" = "manual", "x-summary" = "The title."))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in content;
 
         /// Translation of the guest-facing body, in Markdown.
         description_id: Option<Uuid> = None,
         /// Id of a `manual` translation to use as the body. Null unlinks it.
         #[schemars(extend("x-text-source" = "manual", "x-summary" = "The body."))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in content;
 
         /// Its content.
         display_mode: DisplayMode = DisplayMode::MultiLingualText,
         /// What guests see below the title: `multi_lingual_text`, the default, shows the
         /// description; `pms_variable` shows the value of a custom field and needs `customFieldId`.
-        sent as DisplayMode;
+        sent as DisplayMode, in content;
 
         /// The custom field whose value is shown.
         custom_field_id: Option<Uuid> = None,
         /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required
         /// while `displayMode` is `pms_variable`, refused otherwise: going back takes null.
         #[schemars(extend("x-choices-from" = "listCustomFields"))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in content;
 
         /// A video shown with it.
         video_url: Option<String> = None,
         /// Address of a video shown with the manual, an absolute http or https URL. Null clears it.
-        sent as Option<HttpUrl>;
+        sent as Option<HttpUrl>, in content;
 
         /// Staff note, never shown to guests.
         internal_description: Option<String> = None,
         /// Note for staff, up to 5000 characters, never shown to guests. Null clears it.
-        sent as Option<Text5000>;
+        sent as Option<Text5000>, in basics;
 
         /// The cover image, if any.
         image_id: Option<Uuid> = None,
@@ -103,14 +103,14 @@ engine::resource! {
         /// icon; null removes the image. On update only, and not together with `iconName` or
         /// `imageUrl`.
         #[schemars(extend("x-summary" = "An image record to use as the cover."))]
-        sent as Option<Uuid>, by hand;
+        sent as Option<Uuid>, by hand, in cover after image_url;
 
         /// The cover icon, if any. An unknown name shows as a blank.
         icon_name: Option<String> = None,
         /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an
         /// unknown name shows a blank placeholder. It replaces the image; null or `""` removes the
         /// icon. Not together with an image.
-        sent as Option<UpTo200>, by hand;
+        sent as Option<UpTo200>, by hand, in cover;
 
         /// All must hold for a guest to see it; none means always visible.
         visibility_rules: Vec<VisibilityRule> = Vec::new(),
@@ -141,7 +141,7 @@ engine::resource! {
         /// Address of the image on the cover, an absolute http or https URL; it is stored as given
         /// and not copied. It replaces the icon; null or `""` removes the image. Not together with
         /// `iconName` or `imageId`.
-        image_url: Option<HttpUrlOrEmpty>;
+        image_url: Option<HttpUrlOrEmpty>, in cover;
 
         /// Id of the one property that the new manual is assigned to; an inaccessible one is a 404.
         /// Null or left out: none, so no guest sees it. On create only.

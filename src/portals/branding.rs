@@ -17,73 +17,73 @@ engine::resource! {
         name: String = String::new(),
         /// Name shown in the header of the portals that use the branding, 1 to 60 characters and
         /// not blank. Several brandings may share a name.
-        sent as Name60;
+        sent as Name60, in basics;
 
         /// Internal label.
         nickname: Option<String> = None,
         /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not
         /// cleared.
-        sent as Name60;
+        sent as Name60, in basics;
 
         /// Six-digit hex.
         text_color: String = "#1A1A1A".into(),
         /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six.
         /// Default `#1A1A1A`.
-        sent as HexColor;
+        sent as HexColor, in colours after secondary_color;
 
         /// Six-digit hex.
         primary_color: String = "#2563EB".into(),
         /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are
         /// stored as six. Default `#2563EB`.
-        sent as HexColor;
+        sent as HexColor, in colours;
 
         /// Six-digit hex.
         secondary_color: String = "#64748B".into(),
         /// Colour of elements beside the primary one, as `#` and three or six hexadecimal digits;
         /// three are stored as six. Default `#64748B`.
-        sent as HexColor;
+        sent as HexColor, in colours;
 
         /// Six-digit hex; null means the default white page.
         background_color: Option<String> = None,
         /// Colour of the page's background, as `#` and three or six hexadecimal digits; three are
         /// stored as six. Null or left out on create: the default white page.
-        sent as Option<HexColor>;
+        sent as Option<HexColor>, in colours;
 
         /// Six-digit hex.
         footer_color: String = "#F8FAFC".into(),
         /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as
         /// six. Default `#F8FAFC`.
-        sent as HexColor;
+        sent as HexColor, in colours;
 
         /// The logo for dark headers.
         logo_white_url: Option<String> = None,
         /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears
         /// it.
-        sent as Option<HttpUrlOrEmpty>;
+        sent as Option<HttpUrlOrEmpty>, in links;
 
         /// A link in the footer.
         facebook_url: Option<String> = None,
         /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears
         /// it.
-        sent as Option<HttpUrlOrEmpty>;
+        sent as Option<HttpUrlOrEmpty>, in links;
 
         /// A link in the footer.
         linkedin_url: Option<String> = None,
         /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears
         /// it.
-        sent as Option<HttpUrlOrEmpty>;
+        sent as Option<HttpUrlOrEmpty>, in links after instagram_url;
 
         /// A link in the footer.
         instagram_url: Option<String> = None,
         /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears
         /// it.
-        sent as Option<HttpUrlOrEmpty>;
+        sent as Option<HttpUrlOrEmpty>, in links;
 
         /// At most one in the organization.
         is_default: bool = false,
         /// Whether portals with no branding of their own use this one. `true` takes the flag from
         /// the branding that has it, `false` on the default branding is a 409; default `false`.
-        sent as bool, by hand;
+        sent as bool, by hand, in basics;
 
         /// Deprecated; always false.
         show_powered_by: bool = false,
@@ -96,7 +96,7 @@ engine::resource! {
         /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives
         /// it; it must be a guest-portal URL. Null or left out on create: the default domain.
         #[schemars(extend("x-choices-from" = "listCustomUrls"))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in links after logo_white_url;
 
         /// Translation of the callout.
         callout_message_id: Option<Uuid> = None,
@@ -106,7 +106,7 @@ engine::resource! {
             "x-text-source" = "portal_branding",
             "x-summary" = "The message that guests see at the head of their portal.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in basics;
 
         /// When it last changed.
         updated_at: Moment = Moment::default();

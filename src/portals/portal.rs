@@ -55,7 +55,7 @@ engine::resource! {
         name: Option<String> = None,
         /// Name of the portal, 1 to 60 characters and not blank. It is unique in the organization,
         /// ignoring case and surrounding spaces; one that is taken is a 409.
-        sent as Name60;
+        sent as Name60, in basics;
 
         /// Whether properties without a portal of their own get this one. At most one in the
         /// organization.
@@ -63,120 +63,120 @@ engine::resource! {
         /// Whether the portal serves properties that get none by themselves, by their group or by a
         /// tag. `true` takes the flag from the portal that has it, `false` on the only default
         /// portal is a 409; default `false`.
-        sent as bool, by hand;
+        sent as bool, by hand, in basics;
 
         /// Contact address of the portal.
         support_email: Option<String> = None,
         /// Mail address that guests can write to. Null clears it.
-        sent as Option<EmailAddress>;
+        sent as Option<EmailAddress>, in contact after support_text_phone;
 
         /// In international form.
         support_phone: Option<String> = None,
         /// Number that guests can call, in any common format; without a prefix it is read as of the
         /// organization's country. It is stored in international form; null clears it, which is
         /// refused while `communicationMethod` is `phone`.
-        sent as Option<PhoneNumber>;
+        sent as Option<PhoneNumber>, in contact after support_whatsapp;
 
         /// In international form.
         support_whatsapp: Option<String> = None,
         /// Number that guests can reach by WhatsApp, in any common format; without a prefix it is
         /// read as of the organization's country. Null clears it, which is refused while
         /// `communicationMethod` is `whatsapp`.
-        sent as Option<PhoneNumber>;
+        sent as Option<PhoneNumber>, in contact;
 
         /// In international form.
         support_text_phone: Option<String> = None,
         /// Number that guests can send text messages to, in any common format; without a prefix it
         /// is read as of the organization's country. Null clears it, which is refused while
         /// `communicationMethod` is `text`.
-        sent as Option<PhoneNumber>;
+        sent as Option<PhoneNumber>, in contact;
 
         /// Up to 2000 characters.
         support_notes: Option<String> = None,
         /// Notes for guests about getting help, such as hours of service: up to 2000 characters.
         /// Null clears it.
-        sent as Option<Text2000>;
+        sent as Option<Text2000>, in contact;
 
         /// What the contact bubble opens; null means no bubble.
         communication_method: Option<CommunicationMethod> = None,
         /// What the contact bubble opens; `whatsapp` needs `supportWhatsapp`, `text` needs
         /// `supportTextPhone`, `phone` needs `supportPhone`. Null or left out on create: no bubble.
-        sent as Option<CommunicationMethod>;
+        sent as Option<CommunicationMethod>, in contact before support_whatsapp;
 
         /// Whether guests are asked to pre-check-in.
         is_precheckin_enabled: bool = true,
         /// Whether guests are asked to check in before they arrive; `false` shows them no steps.
         /// Default `true`.
-        sent as bool;
+        sent as bool, in precheckin;
 
         /// Whether steps run in the fixed group order rather than by sortOrder alone.
         is_precheck_order_automatic: bool = true,
         /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a
         /// group; `false` runs them by `sortOrder` alone. Default `true`.
-        sent as bool;
+        sent as bool, in precheckin;
 
         /// False approves pre-check-in submissions at once.
         is_manual_review_enabled: bool = true,
         /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at
         /// once. Default `true`; unrelated to house manuals.
-        sent as bool;
+        sent as bool, in precheckin;
 
         /// Whether guests may report issues as tickets.
         is_ticketing_enabled: bool = true,
         /// Whether guests can report issues, which become tasks. `false` hides the tile and refuses
         /// reports. Default `true`.
-        sent as bool;
+        sent as bool, in contact after is_chat_enabled;
 
         /// Whether guests are asked for a review at check-out.
         is_review_request_checkout_enabled: bool = true,
         /// Whether guests are asked for a review from the day of check-out to 14 days after it.
         /// Default `true`.
-        sent as bool;
+        sent as bool, in stay after is_review_request_checkin_enabled;
 
         /// False removes the chat launcher, and guest messages are refused.
         is_chat_enabled: bool = true,
         /// Whether guests may write to the host; `false` removes the chat launcher and refuses
         /// their messages. Default `true`.
-        sent as bool;
+        sent as bool, in contact;
 
         /// Whether guests are asked for a review at check-in.
         is_review_request_checkin_enabled: bool = true,
         /// Whether guests are asked for a review during the stay. Default `true`.
-        sent as bool;
+        sent as bool, in stay;
 
         /// Whether a finished pre-check-in is celebrated.
         is_confetti_enabled: bool = true,
         /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
-        sent as bool;
+        sent as bool, in precheckin;
 
         /// Whether guests are reminded of an abandoned cart.
         is_cart_abandonment_enabled: bool = true,
         /// Whether an abandoned selection of extras is reported among the changes of guests.
         /// Default `true`.
-        sent as bool;
+        sent as bool, in stay;
 
         /// False stops offering a wallet pass.
         is_wallet_pass_enabled: bool = true,
         /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes
         /// from passes already issued, and those stop updating; default `true`.
-        sent as bool;
+        sent as bool, in stay before is_review_request_checkin_enabled;
 
         /// Whether guests see a hint of manuals that they can read later.
         is_unlock_hint_shown: bool = false,
         /// Whether guests see which manuals they can read later, and from when; only manuals that
         /// their `relative_date` rule alone hides. Default `false`.
-        sent as bool;
+        sent as bool, in stay before is_wallet_pass_enabled;
 
         /// Whether the special offer is shown.
         is_special_offer_active: bool = false,
         /// Whether guests see the special offer. Default `false`; an offer without copy shows an
         /// empty card, so send `specialOfferTitle` and `specialOfferCtaText` along.
-        sent as bool;
+        sent as bool, in offer;
 
         /// Where the special offer leads.
         special_offer_url: Option<String> = None,
         /// Where the special offer leads, an absolute http or https URL. Null clears it.
-        sent as Option<HttpUrl>;
+        sent as Option<HttpUrl>, in offer after special_offer_cta_text;
 
         /// Translation of the offer's title.
         special_offer_title_id: Option<Uuid> = None;
@@ -196,7 +196,7 @@ engine::resource! {
         /// and null, which is also what leaving it out on create stores, hides every tile except
         /// `report_an_issue`.
         #[schemars(length(max = 100))]
-        sent as Option<Vec<Tile>>;
+        sent as Option<Vec<Tile>>, in stay before is_unlock_hint_shown;
 
         /// Null means the organization's default branding.
         branding_id: Option<Uuid> = None,
@@ -206,7 +206,7 @@ engine::resource! {
             "x-choices-from" = "listPortalBrandings",
             "x-summary" = "The branding that the portal shows.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in basics;
 
         /// Time of creation.
         created_at: Moment = Moment::default();
@@ -222,25 +222,25 @@ engine::resource! {
         /// translated again into every other language. Null clears it, `""` changes nothing; a
         /// change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
-        special_offer_title: Option<Copy200>;
+        special_offer_title: Option<Copy200>, in offer;
 
         /// Kind of the special offer in English, up to 200 characters after trimming; a change is
         /// translated again into every other language. Null clears it, `""` changes nothing; a
         /// change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
-        special_offer_type: Option<Copy200>;
+        special_offer_type: Option<Copy200>, in offer;
 
         /// Call to action of the special offer in English, up to 200 characters after trimming; a
         /// change is translated again into every other language. Null clears it, `""` changes
         /// nothing; a change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
-        special_offer_cta_text: Option<Copy200>;
+        special_offer_cta_text: Option<Copy200>, in offer;
 
         /// Prompt for guests to pre-check-in, in English, up to 6000 characters after trimming; a
         /// change is translated again into every other language. Null restores the built-in prompt,
         /// `""` changes nothing; a change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
-        precheckin_prompt_message: Option<Copy6000>;
+        precheckin_prompt_message: Option<Copy6000>, in precheckin after is_precheckin_enabled;
     }
 }
 

@@ -43,13 +43,13 @@ engine::resource! {
         nickname: String = String::new(), answered,
         /// Internal label of the step, 1 to 200 characters and not blank, never shown to guests. It
         /// cannot be cleared.
-        sent as Text200;
+        sent as Text200, in basics;
 
         /// Decides which other fields apply.
         step_type: StepType = StepType::Main, answered,
         /// Type of the step; decides which of the other fields have an effect. Locked once a guest
         /// has saved an answer to the step: 409, so deactivate it and create another.
-        sent as StepType;
+        sent as StepType, in basics;
 
         /// Whether any portal shows it.
         is_active: bool = false, answered and as
@@ -57,7 +57,7 @@ engine::resource! {
         is_enabled,
         /// Whether the portals that the step reaches show it. Default `false`; an active step must
         /// have what its type needs, such as a text to agree to, questions or fees.
-        sent as bool;
+        sent as bool, in basics;
 
         /// Zero-based position; a step without it sorts last.
         sort_order: Option<u32> = None, answered,
@@ -87,7 +87,7 @@ engine::resource! {
             },
             "x-summary" = "Whether the step can flag a submission, which holds it for staff.",
         ))]
-        sent as bool;
+        sent as bool, in task after guest_field_rules;
 
         /// Products of a mandatory fee.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
@@ -99,7 +99,7 @@ engine::resource! {
             "x-summary" = "Ids of the fee products to pay for.",
         ))]
         #[schemars(length(max = 1000))]
-        sent as Vec<Uuid>;
+        sent as Vec<Uuid>, in task;
 
         /// Additional questions.
         questions: Vec<Question> = Vec::new(),
@@ -148,7 +148,7 @@ engine::resource! {
         /// null restores the built-in title of the type. An update that sends it needs
         /// `modify_tasks`; not together with `displayTitleMlTextId`.
         #[schemars(extend("x-permission" = "modify_tasks"))]
-        display_title: Option<Text200>;
+        display_title: Option<Text200>, in basics;
 
         /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the
         /// others are translated again; named: only that language is set. Refused without a text.
@@ -161,57 +161,57 @@ engine::resource! {
         min_los: u32 = 0,
         /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no
         /// minimum.
-        sent as Count;
+        sent as Count, in audience;
 
         /// The longest stay, in nights; 1000 means no maximum.
         max_los: u32 = NO_MAXIMUM,
         /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means
         /// no maximum.
-        sent as Count;
+        sent as Count, in audience;
 
         /// The least number of days between booking and check-in.
         lead_time_min_days: Option<u32> = None,
         /// Fewest days between booking and check-in for which the step is shown. Null, the default,
         /// means no bound.
-        sent as Option<Count>;
+        sent as Option<Count>, in audience;
 
         /// The greatest number of days between booking and check-in.
         lead_time_max_days: Option<u32> = None,
         /// Most days between booking and check-in for which the step is shown. Null, the default,
         /// means no bound.
-        sent as Option<Count>;
+        sent as Option<Count>, in audience;
 
         /// How channels are filtered.
         inclusion_type: Option<InclusionType> = None,
         /// How booking channels decide who gets the step; `all_except_selected` hides it for
         /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,
         /// the default: channels do not matter.
-        sent as Option<InclusionType>;
+        sent as Option<InclusionType>, in audience;
 
         /// The channels it is hidden for.
         excluded_sources: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, left out by `all_except_selected`. Null, the
         /// default: none; at most 100.
         #[schemars(length(max = 100))]
-        sent as Option<Vec<Text200>>;
+        sent as Option<Vec<Text200>>, in audience;
 
         /// The channels it is shown for.
         included_sources_returning: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, chosen by `only_selected`, which needs at least one.
         /// Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
-        sent as Option<Vec<Text200>>;
+        sent as Option<Vec<Text200>>, in audience;
 
         /// Whether guests who stayed before skip it.
         is_returning_guest_excluded: bool = false,
         /// Whether guests who stayed before skip the step. Default `false`.
-        sent as bool;
+        sent as bool, in audience;
 
         /// Whether all of these rules are ignored.
         is_always_shown: bool = false,
         /// Whether every guest gets the step, all its other rules ignored; it
         /// still has to be assigned. Default `false`.
-        sent as bool;
+        sent as bool, in audience before min_los;
     }
 
     /// The damage waiver and the security deposit. Amounts are in cents; a payment account that is
@@ -225,7 +225,7 @@ engine::resource! {
             "x-summary" = "Amount in cents of the deposit that is offered beside damage waivers \
                 while no security deposit is set.",
         ))]
-        sent as Option<Cents>;
+        sent as Option<Cents>, in task after damage_waiver_pricing_basis;
 
         is_damage_waiver_enabled: bool = false,
         /// For `damage_deposit`: whether guests may take a damage waiver in place of a deposit.
@@ -234,7 +234,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Whether guests may take a damage waiver in place of a deposit.",
         ))]
-        sent as bool;
+        sent as bool, in task after security_deposit_subtitle_ml_text_id;
 
         damage_waiver_cap_cents: Option<u64> = None,
         /// For `damage_deposit`: the most that a damage waiver costs for a stay, in cents. Null,
@@ -243,7 +243,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "The most that a damage waiver costs for a stay, in cents.",
         ))]
-        sent as Option<Cents>;
+        sent as Option<Cents>, in task after damage_waiver_deposit_amount_cents;
 
         damage_waiver_min_los: u32 = 0,
         /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0,
@@ -252,7 +252,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Shortest stay in nights for which the damage waiver is offered.",
         ))]
-        sent as Count;
+        sent as Count, in task after damage_waiver_cap_cents;
 
         damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
         /// For `damage_deposit`: basis of the damage waiver's price; `per_night` is the default.
@@ -260,7 +260,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Basis of the damage waiver's price.",
         ))]
-        sent as PricingBasis;
+        sent as PricingBasis, in task after damage_deposit_subtitle_ml_text_id;
 
         is_damage_waiver_waivable: bool = false,
         /// For `damage_deposit`: whether guests may choose neither deposit nor waiver. Default
@@ -269,7 +269,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Whether guests may choose neither deposit nor waiver.",
         ))]
-        sent as bool;
+        sent as bool, in task after damage_waiver_min_los;
 
         damage_waiver_payment_account_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of the payment account that charges the damage waiver
@@ -280,7 +280,7 @@ engine::resource! {
             "x-choices-from" = "listPaymentAccounts",
             "x-summary" = "The payment account that charges the damage waiver.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task after is_damage_waiver_waivable;
 
         damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
@@ -291,7 +291,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "Text below the heading.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task after is_damage_waiver_enabled;
 
         security_deposit_amount_cents: Option<u64> = None,
         /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no
@@ -300,7 +300,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Amount of the security deposit in cents.",
         ))]
-        sent as Option<Cents>;
+        sent as Option<Cents>, in task;
 
         is_security_deposit_enabled: bool = false,
         /// For `damage_deposit`: whether a security deposit is taken. Default `false`.
@@ -308,7 +308,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Whether a security deposit is taken.",
         ))]
-        sent as bool;
+        sent as bool, in task before security_deposit_amount_cents;
 
         security_deposit_days_before_checkin: Option<u32> = None,
         /// For `damage_deposit`: how many days before check-in the deposit is due. Null, the
@@ -317,7 +317,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "How many days before check-in the deposit is due.",
         ))]
-        sent as Option<Count>;
+        sent as Option<Count>, in task;
 
         security_deposit_release_days_after_checkout: Option<u32> = Some(3),
         /// For `damage_deposit`: how many days after check-out the deposit is released. Default 3.
@@ -326,7 +326,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "How many days after check-out the deposit is released.",
         ))]
-        sent as Option<Count>;
+        sent as Option<Count>, in task;
 
         security_deposit_payment_account_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of the payment account that charges the security deposit
@@ -337,7 +337,7 @@ engine::resource! {
             "x-choices-from" = "listPaymentAccounts",
             "x-summary" = "The payment account that charges the security deposit.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
@@ -348,7 +348,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "Text below the security deposit.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
     }
 
     /// The text to accept, and its signature.
@@ -361,7 +361,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["agreement"] },
             "x-summary" = "How it is given and signed.",
         ))]
-        sent as Option<AgreementType>;
+        sent as Option<AgreementType>, in task;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
         /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to in the
@@ -372,7 +372,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "The text to agree to in the guest's language.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         esign_a_template_id: Option<String> = None,
         /// For `esign_a`: the document's template, by the e-signature provider's own id. Null
@@ -381,7 +381,7 @@ engine::resource! {
             "x-applies-to" = { "agreementType": ["esign_a"] },
             "x-summary" = "The document's template, by the e-signature provider's own id.",
         ))]
-        sent as Option<Text200>;
+        sent as Option<Text200>, in task;
 
         esign_a_title_ml_text_id: Option<Uuid> = None,
         /// For `esign_a`: id of a `precheck_step_detail` translation, title of the signature. Null
@@ -392,7 +392,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "Title of the signature.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         esign_a_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `esign_a`: id of a `precheck_step_detail` translation, text below the title. Null
@@ -403,7 +403,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "Text below the title.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         esign_b_template_id: Option<String> = None,
         /// For `esign_b`: the document's template, by the e-signature provider's own id. Null
@@ -412,7 +412,7 @@ engine::resource! {
             "x-applies-to" = { "agreementType": ["esign_b"] },
             "x-summary" = "The document's template, by the e-signature provider's own id.",
         ))]
-        sent as Option<Text200>;
+        sent as Option<Text200>, in task;
 
         esign_b_heading_ml_text_id: Option<Uuid> = None,
         /// For `esign_b`: id of a `precheck_step_detail` translation, heading of the signature.
@@ -423,7 +423,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "Heading of the signature.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         esign_b_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `esign_b`: id of a `precheck_step_detail` translation, text below the heading. Null
@@ -434,7 +434,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "Text below the heading.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         is_mandatory_signing: bool = false,
         /// For `agreement`: whether the guest has to sign, with their name or, without a contract
@@ -444,7 +444,7 @@ engine::resource! {
             "x-summary" = "Whether the guest has to sign, with their name or, without a contract \
                 text, at the e-signature provider.",
         ))]
-        sent as bool;
+        sent as bool, in task after contract_template_text;
     }
 
     /// Settings that are accepted on write and never returned by a read of the public interface
@@ -459,13 +459,13 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["identity_check"] },
             "x-summary" = "Action for a flagged check, by the check's name.",
         ))]
-        sent as Option<IdentityFlagPolicy>;
+        sent as Option<IdentityFlagPolicy>, in task;
 
         minimum_guest_age: Option<u32> = None,
         /// For `identity_check`: age in years below which `guest_underage` flags a guest. It must
         /// be set whenever that check is not `ignore`; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["identity_check"] }))]
-        sent as Option<Age>;
+        sent as Option<Age>, in task;
 
         is_photo_id_required: Option<bool> = None,
         /// Deprecated: accepted, and it enforces nothing. Use `identityFlagPolicy`, check
@@ -481,7 +481,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["authority_reporting"] },
             "x-summary" = "Whether the provider mails the lead guest about the property.",
         ))]
-        sent as bool;
+        sent as bool, in task;
 
         fees_payment_account_id: Option<Uuid> = None,
         /// For `mandatory_fee`: id of the payment account that charges the fees
@@ -492,7 +492,7 @@ engine::resource! {
             "x-choices-from" = "listPaymentAccounts",
             "x-summary" = "The payment account that charges the fees.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         guest_description_ml_text_id: Option<Uuid> = None,
         /// Id of a `precheck_step_detail` translation: what guests read about the step, below its
@@ -502,7 +502,7 @@ engine::resource! {
             "x-permission" = "modify_tasks",
             "x-summary" = "What guests read about the step, below its heading.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in basics;
 
         contract_template_text: Option<String> = None,
         /// For `agreement`: the text to agree to, the same in every language; up to 50,000
@@ -511,7 +511,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["agreement"] },
             "x-summary" = "The text to agree to, the same in every language.",
         ))]
-        sent as Option<Text50000>;
+        sent as Option<Text50000>, in task after contract_template_text_ml_text_id;
 
         esign_prefill_values: Option<BTreeMap<String, String>> = None,
         /// For `esign_a` and `esign_b`: texts that fill in fields of the document, by the field's
@@ -521,7 +521,7 @@ engine::resource! {
             "x-summary" = "Texts that fill in fields of the document, by the field's name.",
         ))]
         #[schemars(schema_with = "prefill_values")]
-        sent as Option<BTreeMap<String, String>>;
+        sent as Option<BTreeMap<String, String>>, in task;
 
         background_check_account_id: Option<Uuid> = None,
         /// For `background_check`: id of the account at the provider
@@ -532,7 +532,7 @@ engine::resource! {
             "x-choices-from" = "listBackgroundCheckAccounts",
             "x-summary" = "The account at the provider.",
         ))]
-        sent as Option<Uuid>;
+        sent as Option<Uuid>, in task;
 
         required_guest_fields: Option<Vec<String>> = None,
         /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
@@ -540,21 +540,21 @@ engine::resource! {
         /// `[]` requires nothing; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]
-        sent as Option<Vec<UpTo200>>;
+        sent as Option<Vec<UpTo200>>, in task;
 
         guest_field_rules: Option<GuestFieldRules> = None,
         /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields`
         /// is required, by the field's name. Conditions on age and nationality count as met while
         /// they are not known. Null or `{}`: of every guest; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
-        sent as Option<GuestFieldRules>;
+        sent as Option<GuestFieldRules>, in task;
 
         required_document_types: Option<Vec<String>> = None,
         /// For `document_upload` and `identity_check`: documents to upload, by names of your own.
         /// Null or `[]` requires none in particular; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["document_upload", "identity_check"] }))]
         #[schemars(length(max = 100))]
-        sent as Option<Vec<UpTo200>>;
+        sent as Option<Vec<UpTo200>>, in task before identity_flag_policy;
 
         authority_provider: Option<String> = None,
         /// For `authority_reporting`: name of the provider that reports guests to the authorities.
@@ -563,7 +563,7 @@ engine::resource! {
             "x-applies-to" = { "stepType": ["authority_reporting"] },
             "x-summary" = "Name of the provider that reports guests to the authorities.",
         ))]
-        sent as Option<UpTo200>;
+        sent as Option<UpTo200>, in task before is_authority_provider_property_info_email_enabled;
     }
 }
 

@@ -83,6 +83,10 @@ macro_rules! stored_enum {
 /// The second struct is the request body, which tells null from left out. Its own fields are those
 /// that are sent and never stored under their name. The other structs are parts of the stored one;
 /// in a request their fields stand at the top level.
+///
+/// `in contact` puts a sent field into the section `contact` of the form. The fields of a section
+/// are in the order of their declaration, except those that are `in contact after` or
+/// `in contact before` another field of the section ([`FormField`]).
 #[macro_export]
 macro_rules! resource {
     (
@@ -92,7 +96,10 @@ macro_rules! resource {
                 $(#[$meta:meta])*
                 $name:ident: $type:ty = $new:expr
                 $(, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?)?
-                $(, $(#[$sent_meta:meta])* sent as $sent:ty $(, by $hand:ident)?)?;
+                $(
+                    , $(#[$sent_meta:meta])* sent as $sent:ty $(, by $hand:ident)?
+                    $(, in $section:ident $(after $after:ident)? $(before $before:ident)?)?
+                )?;
             )*
         }
 
@@ -100,7 +107,10 @@ macro_rules! resource {
 
         $(#[$fields_meta:meta])*
         pub struct $fields:ident {
-            $($(#[$only_meta:meta])* $only:ident: $only_type:ty;)*
+            $(
+                $(#[$only_meta:meta])* $only:ident: $only_type:ty
+                $(, in $only_section:ident $(after $only_after:ident)? $(before $only_before:ident)?)?;
+            )*
         }
 
         $(
@@ -109,7 +119,10 @@ macro_rules! resource {
                 $(
                     $(#[$inner_meta:meta])*
                     $inner:ident: $inner_type:ty = $inner_new:expr
-                    $(, $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty $(, by $inner_hand:ident)?)?;
+                    $(
+                        , $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty $(, by $inner_hand:ident)?
+                        $(, in $inner_section:ident $(after $inner_after:ident)? $(before $inner_before:ident)?)?
+                    )?;
                 )*
             }
         )*
@@ -122,6 +135,7 @@ macro_rules! resource {
 
         #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        #[schemars(transform = $fields::write_sections)]
         $(#[$fields_meta])*
         pub struct $fields {
             $($($(#[$sent_meta])* pub $name: $crate::field::Field<$sent>,)?)*
@@ -136,6 +150,34 @@ macro_rules! resource {
                 $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
                 $($($($crate::resource!(@apply sent.$inner as $inner_sent, target.$place $(, $inner_hand)?);)?)*)*
             }
+
+            /// Writes the section of each field of the form into a schema of the fields.
+            fn write_sections(schema: &mut schemars::Schema) {
+                $crate::field::write_sections(schema, &[
+                    $($($($crate::resource!(@section $name $section $(after $after)? $(before $before)?),)?)?)*
+                    $($($crate::resource!(@section $only $only_section $(after $only_after)? $(before $only_before)?),)?)*
+                    $($($($($crate::resource!(
+                        @section $inner $inner_section $(after $inner_after)? $(before $inner_before)?
+                    ),)?)?)*)*
+                ]);
+            }
+        }
+    };
+    (@section $name:ident $section:ident) => {
+        $crate::field::FormField { name: stringify!($name), section: stringify!($section), beside: None }
+    };
+    (@section $name:ident $section:ident after $other:ident) => {
+        $crate::field::FormField {
+            name: stringify!($name),
+            section: stringify!($section),
+            beside: Some($crate::field::Beside::After(stringify!($other))),
+        }
+    };
+    (@section $name:ident $section:ident before $other:ident) => {
+        $crate::field::FormField {
+            name: stringify!($name),
+            section: stringify!($section),
+            beside: Some($crate::field::Beside::Before(stringify!($other))),
         }
     };
     (@stored $(#[$struct_meta:meta])* $stored:ident { $($(#[$meta:meta])* $name:ident: $type:ty = $new:expr;)* }) => {
@@ -190,6 +232,76 @@ macro_rules! resource {
         $fields.$name.apply(&mut $($target).+.$name)
     };
     (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+, hand) => {};
+}
+
+/// The section of the form that has a field of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormField {
+    /// Name of the field in Rust.
+    pub name: &'static str,
+    pub section: &'static str,
+    /// The place of the field, if it does not follow the field that is declared before it.
+    pub beside: Option<Beside>,
+}
+
+/// The place of a field in its section: directly beside another field, by its name in Rust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    After(&'static str),
+    Before(&'static str),
+}
+
+/// The extension of a field's schema with the section of the form that has the field.
+pub const SECTION: &str = "x-section";
+/// The extension of a field's schema with the field's place among the fields with a section.
+pub const PLACE: &str = "x-place";
+
+/// Writes the section and the place of each field of a form into the schema of the fields.
+/// `fields` is in the order of declaration.
+pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+        return;
+    };
+    for (place, field) in in_form_order(fields).into_iter().enumerate() {
+        if let Some(Value::Object(property)) = properties.get_mut(&camel_case(field.name)) {
+            property.insert(SECTION.into(), field.section.into());
+            property.insert(PLACE.into(), place.into());
+        }
+    }
+}
+
+/// Returns the fields in the order of the form. A field beside an unknown field is the last one.
+fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
+    let (mut placed, mut others): (Vec<FormField>, Vec<FormField>) = fields
+        .iter()
+        .copied()
+        .partition(|field| field.beside.is_none());
+    let place = |placed: &[FormField], beside: Beside| {
+        let (Beside::After(other) | Beside::Before(other)) = beside;
+        let place = placed.iter().position(|field| field.name == other)?;
+        Some(place + usize::from(matches!(beside, Beside::After(_))))
+    };
+    // A field can be beside one that is itself placed later, so repeat.
+    while let Some((index, place)) = others
+        .iter()
+        .enumerate()
+        .find_map(|(index, field)| Some((index, place(&placed, field.beside?)?)))
+    {
+        placed.insert(place, others.remove(index));
+    }
+    placed.extend(others);
+    placed
+}
+
+/// Returns the name of a field in JSON.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let mut letters = word.chars();
+        let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
+        name.chars().chain(initial).chain(letters).collect()
+    })
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {
@@ -603,6 +715,44 @@ mod tests {
         assert_eq!(folded("  Straße "), folded("STRASSE"));
         assert_eq!(folded("Caf\u{e9}"), folded("CAFE\u{301}"));
         assert_ne!(folded("Casa Azul"), folded("Casa  Azul"));
+    }
+
+    #[test]
+    fn fields_follow_their_declaration_or_the_field_beside_them() {
+        let field = |name, beside| FormField {
+            name,
+            section: "basics",
+            beside,
+        };
+        let fields = [
+            field("a", Some(Beside::After("c"))),
+            field("b", None),
+            field("c", Some(Beside::Before("b"))),
+            field("d", None),
+            field("e", Some(Beside::After("nothing"))),
+        ];
+        let names = in_form_order(&fields).into_iter().map(|field| field.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["c", "a", "b", "d", "e"]);
+    }
+
+    #[test]
+    fn a_schema_has_the_section_and_the_place_of_each_field() {
+        let field = |name, section| FormField {
+            name,
+            section,
+            beside: None,
+        };
+        let mut schema = schemars::json_schema!({
+            "properties": { "isDefault": { "type": "boolean" }, "name": {}, "url": {} },
+        });
+        let fields = [field("name", "basics"), field("is_default", "links")];
+        write_sections(&mut schema, &fields);
+        let expected = json!({ "properties": {
+            "isDefault": { "type": "boolean", "x-section": "links", "x-place": 1 },
+            "name": { "x-section": "basics", "x-place": 0 },
+            "url": {},
+        } });
+        assert_eq!(schema.to_value(), expected);
     }
 
     proptest! {

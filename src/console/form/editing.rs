@@ -76,7 +76,20 @@ fn is_shown(spec: &Spec, all: &[Spec], base: &Map<String, Value>, depth: u8) -> 
             .is_none_or(|other| is_shown(other, all, base, depth - 1))
 }
 
-/// Returns the fields of the form that changes a resource.
+/// Returns the fields of the form that changes a resource with these values.
+pub(super) fn form_fields<'s>(
+    all: &'s [Spec],
+    layout: &'s Layout,
+    base: &'s Map<String, Value>,
+) -> impl Iterator<Item = &'s Spec> {
+    all.iter().filter(move |spec| {
+        spec.kind != InputKind::Other
+            && !layout.elsewhere.contains(&spec.name.as_str())
+            && is_shown(spec, all, base, 3)
+    })
+}
+
+/// Returns the fields of the form that changes a resource, adapted to its values.
 fn shown_specs(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -87,11 +100,7 @@ fn shown_specs(
         operation(visit, resource.read)?,
     );
     let all = specs(update, Some(read));
-    let of_form = all.iter().filter(|spec| {
-        spec.kind != InputKind::Other && !resource.layout.elsewhere.contains(&spec.name.as_str())
-    });
-    Ok(of_form
-        .filter(|spec| is_shown(spec, &all, base, 3))
+    Ok(form_fields(&all, resource.layout, base)
         .map(|spec| laid_out(visit, spec.clone(), resource.layout, base))
         .collect())
 }

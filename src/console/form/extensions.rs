@@ -3,7 +3,17 @@
 //! `#[schemars(extend("x-choices-from" = "listTags"))]`.
 
 use engine::access::Permission;
+use engine::field::{PLACE, SECTION};
 use serde_json::Value;
+
+/// The place of a field in a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormPlace {
+    /// Name of the section.
+    pub section: String,
+    /// Orders the fields of a section.
+    pub number: u64,
+}
 
 /// Returns another field, and those of its values with which this field has an effect:
 /// `x-applies-to`, an object with that field.
@@ -26,6 +36,15 @@ pub fn text_source(field: &Value) -> Option<&str> {
 /// Returns the permission that a change of a field needs: `x-permission`.
 pub fn permission(field: &Value) -> Option<Permission> {
     field["x-permission"].as_str()?.parse().ok()
+}
+
+/// Returns the section of the form that has a field, and the field's place in it: `x-section` and
+/// `x-place`. In `resource!` they are written as `in contact` after the type that is sent.
+pub fn place(field: &Value) -> Option<FormPlace> {
+    Some(FormPlace {
+        section: field[SECTION].as_str()?.to_owned(),
+        number: field[PLACE].as_u64().unwrap_or(u64::MAX),
+    })
 }
 
 /// Returns the help text of a field in English: `x-summary`, or else the first clause of the

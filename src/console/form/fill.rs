@@ -462,6 +462,7 @@ mod tests {
             when: None,
             needs: None,
             linked_by: None,
+            place: None,
         }
     }
 

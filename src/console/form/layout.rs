@@ -1,5 +1,5 @@
-//! The order of the fields in a form. A field that the layout does not name comes last, so that a
-//! new field appears at once.
+//! The sections of a form. The schema of a field names its section. A field without a section comes
+//! last, so that a new field appears at once.
 
 use serde_json::{Map, Value};
 
@@ -35,39 +35,36 @@ pub struct RuleLayout {
 
 /// A group of fields with a title.
 pub struct Section {
+    /// Name of the section, as the schemas of its fields have it.
+    pub name: &'static str,
     pub title: fn(&ConsoleWords) -> &'static str,
-    pub fields: &'static [&'static str],
 }
 
 impl Layout {
-    /// Returns the fields of each section, in its order. Fields without a section follow at the
-    /// end.
+    /// Returns the fields of each section, in the order of the sections. Fields without a section of
+    /// this form follow at the end.
     pub fn arranged<'s>(
         &self,
         specs: &'s [Spec],
         words: &ConsoleWords,
     ) -> Vec<(&'static str, Vec<&'s Spec>)> {
-        let find = |name: &&str| specs.iter().find(|spec| spec.name == **name);
         let mut sections: Vec<(&'static str, Vec<&Spec>)> = self
             .sections
             .iter()
             .map(|section| {
-                (
-                    (section.title)(words),
-                    section.fields.iter().filter_map(find).collect(),
-                )
+                let is_here = |spec: &&Spec| spec.section() == Some(section.name);
+                let mut fields: Vec<&Spec> = specs.iter().filter(is_here).collect();
+                fields.sort_by_key(|spec| spec.place.as_ref().map(|place| place.number));
+                ((section.title)(words), fields)
             })
             .collect();
-        let is_placed = |name: &str| {
-            self.elsewhere.contains(&name)
-                || self
-                    .sections
-                    .iter()
-                    .any(|section| section.fields.contains(&name))
+        let is_placed = |spec: &&Spec| {
+            let has = |name: &str| self.sections.iter().any(|section| section.name == name);
+            self.elsewhere.contains(&spec.name.as_str()) || spec.section().is_some_and(has)
         };
         sections.push((
             words.forms.more,
-            specs.iter().filter(|spec| !is_placed(&spec.name)).collect(),
+            specs.iter().filter(|spec| !is_placed(spec)).collect(),
         ));
         sections.retain(|(_, fields)| !fields.is_empty());
         sections
@@ -138,8 +135,15 @@ pub fn in_lines(mut specs: Vec<Spec>, lines: &[&[&str]]) -> Vec<Vec<Spec>> {
 mod tests {
     use serde_json::json;
 
+    use super::super::editing::{Resource, form_fields};
+    use super::super::spec::{of_object, specs};
     use super::*;
-    use crate::console::form::of_object;
+    use crate::app::app;
+    use crate::console::brandings::BRANDING;
+    use crate::console::manuals::MANUAL;
+    use crate::console::portals::PORTAL;
+    use crate::console::steps::STEP;
+    use crate::console::words;
 
     #[test]
     fn fields_follow_the_layout_and_unlisted_fields_come_last() {
@@ -165,5 +169,97 @@ mod tests {
             panic!("{lines:?}")
         };
         assert_eq!(names(parts), ["z", "a"]);
+    }
+
+    /// Returns the names of the fields in each section of the form that changes a resource.
+    fn sections(resource: &Resource, step_type: &str) -> Vec<String> {
+        let update = app().operation(resource.update).unwrap();
+        let all = specs(update, app().operation(resource.read));
+        let base = Map::from_iter([("stepType".to_owned(), step_type.into())]);
+        let fields: Vec<Spec> = form_fields(&all, resource.layout, &base).cloned().collect();
+        let arranged = resource.layout.arranged(&fields, words::of("en"));
+        let names = arranged.into_iter().map(|(_, fields)| {
+            let names: Vec<&str> = fields.iter().map(|spec| spec.name.as_str()).collect();
+            names.join(" ")
+        });
+        names.collect()
+    }
+
+    #[test]
+    fn portals_brandings_and_manuals_have_their_fields_in_order() {
+        let portal = [
+            "name isDefault brandingId",
+            "communicationMethod supportWhatsapp supportPhone supportTextPhone \
+             supportEmail supportNotes isChatEnabled isTicketingEnabled",
+            "isPrecheckinEnabled precheckinPromptMessage isPrecheckOrderAutomatic \
+             isManualReviewEnabled isConfettiEnabled",
+            "isSpecialOfferActive specialOfferTitle specialOfferType specialOfferCtaText \
+             specialOfferUrl",
+            "excludedQuickAccessTypes isUnlockHintShown isWalletPassEnabled \
+             isReviewRequestCheckinEnabled isReviewRequestCheckoutEnabled \
+             isCartAbandonmentEnabled",
+        ];
+        assert_eq!(sections(&PORTAL, ""), portal);
+        let branding = [
+            "name nickname isDefault calloutMessageId",
+            "primaryColor secondaryColor textColor backgroundColor footerColor",
+            "logoWhiteUrl customUrlId facebookUrl instagramUrl linkedinUrl",
+        ];
+        assert_eq!(sections(&BRANDING, ""), branding);
+        let manual = [
+            "nickname isActive manualCategoryId internalDescription",
+            "titleId descriptionId displayMode customFieldId videoUrl",
+            "iconName imageUrl imageId",
+        ];
+        assert_eq!(sections(&MANUAL, ""), manual);
+    }
+
+    #[test]
+    fn each_step_type_has_its_fields_in_order() {
+        for (step_type, task) in [
+            ("your_details", "requiredGuestFields guestFieldRules"),
+            (
+                "identity_check",
+                "requiredDocumentTypes identityFlagPolicy minimumGuestAge",
+            ),
+            ("background_check", "backgroundCheckAccountId"),
+            ("other_guests", "requiredGuestFields guestFieldRules"),
+            (
+                "authority_reporting",
+                "authorityProvider isAuthorityProviderPropertyInfoEmailEnabled",
+            ),
+            ("additional_questions", "isManualReviewEnabled"),
+            (
+                "document_upload",
+                "requiredDocumentTypes isManualReviewEnabled",
+            ),
+            (
+                "agreement",
+                "agreementType contractTemplateTextMlTextId contractTemplateText \
+                 isMandatorySigning esignATemplateId esignATitleMlTextId \
+                 esignASubtitleMlTextId esignBTemplateId esignBHeadingMlTextId \
+                 esignBSubtitleMlTextId esignPrefillValues",
+            ),
+            ("mandatory_fee", "feeProductIds feesPaymentAccountId"),
+            (
+                "damage_deposit",
+                "isSecurityDepositEnabled securityDepositAmountCents \
+                 securityDepositDaysBeforeCheckin securityDepositReleaseDaysAfterCheckout \
+                 securityDepositPaymentAccountId securityDepositSubtitleMlTextId \
+                 isDamageWaiverEnabled damageDepositSubtitleMlTextId \
+                 damageWaiverPricingBasis damageWaiverDepositAmountCents \
+                 damageWaiverCapCents damageWaiverMinLos isDamageWaiverWaivable \
+                 damageWaiverPaymentAccountId isManualReviewEnabled",
+            ),
+        ] {
+            let step = [
+                "nickname stepType isActive displayTitle guestDescriptionMlTextId",
+                task,
+                "isAlwaysShown minLos maxLos leadTimeMinDays leadTimeMaxDays inclusionType \
+                 excludedSources includedSourcesReturning isReturningGuestExcluded",
+                "sortOrder",
+            ];
+            assert_eq!(sections(&STEP, step_type), step, "{step_type}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use engine::access::Permission;
 use engine::operation::{Operation, inline_generator};
 use serde_json::{Value, json};
 
-use super::extensions;
+use super::extensions::{self, FormPlace};
 
 /// A text that may be longer than this number of characters gets several lines.
 const LONG: u64 = 300;
@@ -36,6 +36,15 @@ pub struct Spec {
     /// The field of the answer with the id of the text that this field writes. The form reads the
     /// text by this id.
     pub linked_by: Option<String>,
+    /// The section of the form that has the field. `None` puts the field into the last section.
+    pub place: Option<FormPlace>,
+}
+
+impl Spec {
+    /// Returns the section of the form that has the field.
+    pub fn section(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| place.section.as_str())
+    }
 }
 
 /// The kind of input that a field gets.
@@ -168,6 +177,7 @@ fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> 
         when: extensions::applies_to(field),
         needs: extensions::permission(field),
         linked_by: None,
+        place: extensions::place(field),
     }
 }
 

@@ -69,7 +69,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-static MANUAL: Resource = Resource {
+/// The form of a manual.
+pub static MANUAL: Resource = Resource {
     create: "createPortalManual",
     read: "getPortalManual",
     stored,
@@ -78,29 +79,16 @@ static MANUAL: Resource = Resource {
         create: &["nickname", "title", "description", "manualCategoryId"],
         sections: &[
             Section {
+                name: "basics",
                 title: |words| words.forms.basics,
-                fields: &[
-                    "nickname",
-                    "isActive",
-                    "manualCategoryId",
-                    "internalDescription",
-                ],
             },
             Section {
+                name: "content",
                 title: |words| words.manuals.read,
-                fields: &[
-                    "titleId",
-                    "title",
-                    "descriptionId",
-                    "description",
-                    "displayMode",
-                    "customFieldId",
-                    "videoUrl",
-                ],
             },
             Section {
+                name: "cover",
                 title: |words| words.manuals.cover,
-                fields: &["iconName", "imageUrl", "imageId"],
             },
         ],
         elsewhere: &["visibilityRules"],

@@ -159,6 +159,7 @@ fn plain(name: &str, kind: Control) -> Spec {
         when: None,
         needs: None,
         linked_by: None,
+        place: None,
     }
 }
 

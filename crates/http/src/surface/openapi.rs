@@ -18,6 +18,7 @@ use super::compressed::CompressedText;
 pub use components::reference;
 use engine::app::{App, Named};
 use engine::error::ErrorKind as Refusal;
+use engine::field::{PLACE, SECTION};
 use engine::format;
 use engine::operation::{self, Effect, Needs, Operation, Surface};
 use engine::pipeline;
@@ -124,8 +125,8 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
     document
 }
 
-/// Replaces each schema that is only made for validation by its published form (`x-document`), and
-/// adds patterns to formats that no client knows.
+/// Replaces each schema that is only made for validation by its published form (`x-document`), adds
+/// patterns to formats that no client knows, and removes the facts about the console's forms.
 pub fn publish(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -137,6 +138,9 @@ pub fn publish(value: &mut Value) {
             // Conditions name fields of the schema around them, which linters take for errors.
             for condition in ["if", "then", "else"] {
                 map.remove(condition);
+            }
+            for extension in [SECTION, PLACE] {
+                map.remove(extension);
             }
             if let Some(Value::String(name)) = map.get("format")
                 && let Some(pattern) = format::pattern(name)
