@@ -57,7 +57,7 @@ struct CreateCalendarFeed {
     /// Address of the calendar in the iCalendar format: an https URL without a user name or
     /// password whose host is not private or loopback. It is a secret; no read returns it.
     url: FeedUrl,
-    /// Channel of its reservations, such as `airbnb`; rules of steps and manuals name it.
+    /// Channel of its reservations, such as `airbnb`. Rules of steps and manuals name it.
     #[schemars(length(min = 1, max = 200))]
     channel: String,
     /// The treatment of an event that may be a booking or a closure: `hold` makes a tentative

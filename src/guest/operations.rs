@@ -177,7 +177,7 @@ struct ExplainGuestView {
     /// Another moment to explain, for rules that depend on the time. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
-    /// Id of the only step to explain, without manuals; a step the caller cannot see is a 404. Left
+    /// Id of the only step to explain, without manuals. A step the caller cannot see is a 404. Left
     /// out: every step and manual.
     #[serde(default)]
     step_id: Option<Uuid>,

@@ -90,8 +90,8 @@ store::statements! {
 struct CreatePreview {
     /// Id of the portal to preview; any portal may serve the flat.
     id: Uuid,
-    /// Id of the reservation whose guest's page is shown, with the progress but without the data;
-    /// it needs `view_reservations` besides, and excludes `propertyId`. Null or left out: the page
+    /// Id of the reservation whose guest's page is shown, with the progress but without the data.
+    /// It needs `view_reservations` besides, and excludes `propertyId`. Null or left out: the page
     /// of a made-up guest.
     #[serde(default)]
     reservation_id: Option<Uuid>,
@@ -107,7 +107,7 @@ struct CreatePreview {
     /// of viewing.
     #[serde(default)]
     at: Option<Moment>,
-    /// Whether inactive items are shown too, marked as such. Default `false`.
+    /// Whether inactive items are shown too, marked as such; default `false`.
     #[serde(default)]
     include_inactive: Option<bool>,
     /// Portal settings to show instead of the saved ones, as `updatePortal` takes them under

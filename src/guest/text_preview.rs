@@ -33,7 +33,7 @@ struct PreviewTranslation {
     id: Uuid,
     /// Id of the property that a made-up guest stays in, from today.
     property_id: Uuid,
-    /// Language of the text, as a BCP 47 tag. Null or left out: English.
+    /// Language of the text, as a BCP 47 tag; null or left out: English.
     #[serde(default)]
     language: Option<Language>,
 }

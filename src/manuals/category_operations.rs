@@ -33,8 +33,8 @@ struct ListCategories {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "title": "Getting in" }))]
 struct CreateCategory {
-    /// Heading that guests read above its manuals, in English, 1 to 200 characters after trimming;
-    /// other languages are translated in the background. It differs from every other category's
+    /// Heading that guests read above its manuals, in English, 1 to 200 characters after trimming.
+    /// Other languages are translated in the background. It differs from every other category's
     /// English title, ignoring case and surrounding spaces: 409 otherwise.
     title: CategoryTitle,
 }

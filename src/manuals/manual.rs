@@ -40,7 +40,7 @@ engine::resource! {
 
         /// Internal label used for search, never shown to guests.
         nickname: String = String::new(),
-        /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and
+        /// Internal label of the manual, 1 to 200 characters and not blank. Lists are searched and
         /// sorted by it, and guests never see it.
         sent as Text200, in basics;
 
@@ -52,7 +52,7 @@ engine::resource! {
 
         /// Category it is filed under.
         manual_category_id: Option<Uuid> = None,
-        /// Id of the category that the manual is filed under (`listPortalManualCategories`); an
+        /// Id of the category that the manual is filed under (`listPortalManualCategories`). An
         /// unknown one is a 404. Null or left out on create: none, and guests find it after all
         /// headings.
         #[schemars(extend(
@@ -77,7 +77,7 @@ engine::resource! {
         /// Its content.
         display_mode: DisplayMode = DisplayMode::MultiLingualText,
         /// What guests see below the title: `multi_lingual_text`, the default, shows the
-        /// description; `pms_variable` shows the value of a custom field and needs `customFieldId`.
+        /// description. `pms_variable` shows the value of a custom field and needs `customFieldId`.
         sent as DisplayMode, in content;
 
         /// The custom field whose value is shown.
@@ -107,7 +107,7 @@ engine::resource! {
 
         /// The cover icon, if any. An unknown name shows as a blank.
         icon_name: Option<String> = None,
-        /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an
+        /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it. An
         /// unknown name shows a blank placeholder. It replaces the image; null or `""` removes the
         /// icon. Not together with an image.
         sent as Option<UpTo200>, by hand, in cover;
@@ -129,21 +129,21 @@ engine::resource! {
     /// The writable fields of a manual.
     #[schemars(rename = "PortalManual")]
     pub struct ManualFields {
-        /// Title that guests read, in plain English, 1 to 200 characters; it is translated in the
+        /// Title that guests read, in plain English, 1 to 200 characters. It is translated in the
         /// background. Required unless `titleId` is given or `displayMode` is `pms_variable`; wins
         /// over `titleId`. On create only.
         title: Option<Text200>;
 
-        /// Body that guests read, in English and Markdown, up to 5000 characters; it is translated
+        /// Body that guests read, in English and Markdown, up to 5000 characters. It is translated
         /// in the background. Wins over `descriptionId`; blank text adds none. On create only.
         description: Option<Text5000>;
 
-        /// Address of the image on the cover, an absolute http or https URL; it is stored as given
+        /// Address of the image on the cover, an absolute http or https URL. It is stored as given
         /// and not copied. It replaces the icon; null or `""` removes the image. Not together with
         /// `iconName` or `imageId`.
         image_url: Option<HttpUrlOrEmpty>, in cover;
 
-        /// Id of the one property that the new manual is assigned to; an inaccessible one is a 404.
+        /// Id of the one property that the new manual is assigned to. An inaccessible one is a 404.
         /// Null or left out: none, so no guest sees it. On create only.
         #[schemars(extend("x-summary" = "The one property that the new manual is assigned to."))]
         property_id: Option<Uuid>;

@@ -34,7 +34,7 @@ struct ListManuals {
     /// searched.
     #[serde(default)]
     search: Option<UpTo200>,
-    /// Only manuals assigned directly to any of these properties; manuals assigned by a group or
+    /// Only manuals assigned directly to any of these properties. Manuals assigned by a group or
     /// tag do not count. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]

@@ -22,7 +22,7 @@ impl RuleCategory {
     const fn meaning(self) -> &'static str {
         match self {
             Self::RelativeDate => {
-                "Shown from one moment of the stay until another; a side that is left out is open."
+                "Shown from one moment of the stay until another. A side that is left out is open."
             }
             Self::Seasonal => "Shown to stays with a night in a season.",
             Self::LengthOfStay => "Shown to stays of so many nights, both bounds included.",
@@ -100,7 +100,7 @@ impl RuleCategory {
                 let window = json!({
                     "type": "object",
                     "properties": {
-                        "startDate": date("The first night of the season, included; not after `endDate`, unless the season is yearly."),
+                        "startDate": date("The first night of the season, included. It is not after `endDate`, unless the season is yearly."),
                         "endDate": date("The last night of the season, included."),
                         "isYearly": {
                             "type": "boolean", "default": false,

@@ -81,7 +81,7 @@ struct RevokedConnection {
     /// The app's `client_id`, as the list has it. In a path it is percent-encoded.
     #[schemars(length(max = 2_000))]
     oauth_app_id: String,
-    /// The member from whom the app is disconnected; other members stay connected.
+    /// The member from whom the app is disconnected. Other members stay connected.
     member_id: Uuid,
 }
 

@@ -38,7 +38,7 @@ struct ListAuditLog {
     /// Id of the last entry read: older ones follow.
     #[serde(default)]
     after: Option<Uuid>,
-    /// How many. Left out: 50.
+    /// Maximum number of entries; left out: 50.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,

@@ -27,31 +27,31 @@ engine::resource! {
 
         /// Six-digit hex.
         text_color: String = "#1A1A1A".into(),
-        /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six.
+        /// Colour of text, as `#` and three or six hexadecimal digits. Three are stored as six.
         /// Default `#1A1A1A`.
         sent as HexColor, in colours after secondary_color;
 
         /// Six-digit hex.
         primary_color: String = "#2563EB".into(),
-        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are
+        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits. Three are
         /// stored as six. Default `#2563EB`.
         sent as HexColor, in colours;
 
         /// Six-digit hex.
         secondary_color: String = "#64748B".into(),
-        /// Colour of elements beside the primary one, as `#` and three or six hexadecimal digits;
-        /// three are stored as six. Default `#64748B`.
+        /// Colour of elements beside the primary one, as `#` and three or six hexadecimal digits.
+        /// Three are stored as six. Default `#64748B`.
         sent as HexColor, in colours;
 
         /// Six-digit hex; null means the default white page.
         background_color: Option<String> = None,
-        /// Colour of the page's background, as `#` and three or six hexadecimal digits; three are
+        /// Colour of the page's background, as `#` and three or six hexadecimal digits. Three are
         /// stored as six. Null or left out on create: the default white page.
         sent as Option<HexColor>, in colours;
 
         /// Six-digit hex.
         footer_color: String = "#F8FAFC".into(),
-        /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as
+        /// Colour of the footer, as `#` and three or six hexadecimal digits. Three are stored as
         /// six. Default `#F8FAFC`.
         sent as HexColor, in colours;
 
@@ -94,7 +94,7 @@ engine::resource! {
         /// The domain the branding is served on; null means the default domain.
         custom_url_id: Option<Uuid> = None,
         /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives
-        /// it; it must be a guest-portal URL. Null or left out on create: the default domain.
+        /// it. It must be a guest-portal URL. Null or left out on create: the default domain.
         #[schemars(extend("x-choices-from" = "listCustomUrls"))]
         sent as Option<Uuid>, in links after logo_white_url;
 
@@ -115,8 +115,8 @@ engine::resource! {
     /// The writable fields of a branding.
     #[schemars(rename = "PortalBranding")]
     pub struct BrandingFields {
-        /// Message that guests see at the head of their portal, in English, up to 2000 characters;
-        /// it is translated in the background. On create only; blank text adds none.
+        /// Message that guests see at the head of their portal, in English, up to 2000 characters.
+        /// It is translated in the background. On create only; blank text adds none.
         callout_message: Option<Text2000>;
     }
 }

@@ -72,21 +72,21 @@ engine::resource! {
 
         /// In international form.
         support_phone: Option<String> = None,
-        /// Number that guests can call, in any common format; without a prefix it is read as of the
+        /// Number that guests can call, in any common format. Without a prefix it is read as of the
         /// organization's country. It is stored in international form; null clears it, which is
         /// refused while `communicationMethod` is `phone`.
         sent as Option<PhoneNumber>, in contact after support_whatsapp;
 
         /// In international form.
         support_whatsapp: Option<String> = None,
-        /// Number that guests can reach by WhatsApp, in any common format; without a prefix it is
+        /// Number that guests can reach by WhatsApp, in any common format. Without a prefix it is
         /// read as of the organization's country. Null clears it, which is refused while
         /// `communicationMethod` is `whatsapp`.
         sent as Option<PhoneNumber>, in contact;
 
         /// In international form.
         support_text_phone: Option<String> = None,
-        /// Number that guests can send text messages to, in any common format; without a prefix it
+        /// Number that guests can send text messages to, in any common format. Without a prefix it
         /// is read as of the organization's country. Null clears it, which is refused while
         /// `communicationMethod` is `text`.
         sent as Option<PhoneNumber>, in contact;
@@ -105,19 +105,19 @@ engine::resource! {
 
         /// Whether guests are asked to pre-check-in.
         is_precheckin_enabled: bool = true,
-        /// Whether guests are asked to check in before they arrive; `false` shows them no steps.
+        /// Whether guests are asked to check in before they arrive. `false` shows them no steps.
         /// Default `true`.
         sent as bool, in precheckin;
 
         /// Whether steps run in the fixed group order rather than by sortOrder alone.
         is_precheck_order_automatic: bool = true,
         /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a
-        /// group; `false` runs them by `sortOrder` alone. Default `true`.
+        /// group. `false` runs them by `sortOrder` alone. Default `true`.
         sent as bool, in precheckin;
 
         /// False approves pre-check-in submissions at once.
         is_manual_review_enabled: bool = true,
-        /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at
+        /// Whether submitted pre-check-ins are held for staff to review. `false` approves them at
         /// once. Default `true`; unrelated to house manuals.
         sent as bool, in precheckin;
 
@@ -135,13 +135,13 @@ engine::resource! {
 
         /// False removes the chat launcher, and guest messages are refused.
         is_chat_enabled: bool = true,
-        /// Whether guests may write to the host; `false` removes the chat launcher and refuses
+        /// Whether guests may write to the host. `false` removes the chat launcher and refuses
         /// their messages. Default `true`.
         sent as bool, in contact;
 
         /// Whether guests are asked for a review at check-in.
         is_review_request_checkin_enabled: bool = true,
-        /// Whether guests are asked for a review during the stay. Default `true`.
+        /// Whether guests are asked for a review during the stay; default `true`.
         sent as bool, in stay;
 
         /// Whether a finished pre-check-in is celebrated.
@@ -163,13 +163,13 @@ engine::resource! {
 
         /// Whether guests see a hint of manuals that they can read later.
         is_unlock_hint_shown: bool = false,
-        /// Whether guests see which manuals they can read later, and from when; only manuals that
-        /// their `relative_date` rule alone hides. Default `false`.
+        /// Whether guests see which manuals they can read later, and from when. They see only
+        /// manuals that the `relative_date` rule alone hides. Default `false`.
         sent as bool, in stay before is_wallet_pass_enabled;
 
         /// Whether the special offer is shown.
         is_special_offer_active: bool = false,
-        /// Whether guests see the special offer. Default `false`; an offer without copy shows an
+        /// Whether guests see the special offer; default `false`. An offer without copy shows an
         /// empty card, so send `specialOfferTitle` and `specialOfferCtaText` along.
         sent as bool, in offer;
 
@@ -200,7 +200,7 @@ engine::resource! {
 
         /// Null means the organization's default branding.
         branding_id: Option<Uuid> = None,
-        /// Id of the branding that the portal shows (`listPortalBrandings`); an unknown one is a
+        /// Id of the branding that the portal shows (`listPortalBrandings`). An unknown one is a
         /// 404. Null or left out on create: the organization's default branding.
         #[schemars(extend(
             "x-choices-from" = "listPortalBrandings",
@@ -218,25 +218,25 @@ engine::resource! {
     /// The writable fields of a portal.
     #[schemars(rename = "Portal")]
     pub struct PortalFields {
-        /// Title of the special offer in English, up to 200 characters after trimming; a change is
+        /// Title of the special offer in English, up to 200 characters after trimming. A change is
         /// translated again into every other language. Null clears it, `""` changes nothing; a
         /// change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
         special_offer_title: Option<Copy200>, in offer;
 
-        /// Kind of the special offer in English, up to 200 characters after trimming; a change is
+        /// Kind of the special offer in English, up to 200 characters after trimming. A change is
         /// translated again into every other language. Null clears it, `""` changes nothing; a
         /// change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
         special_offer_type: Option<Copy200>, in offer;
 
-        /// Call to action of the special offer in English, up to 200 characters after trimming; a
+        /// Call to action of the special offer in English, up to 200 characters after trimming. A
         /// change is translated again into every other language. Null clears it, `""` changes
         /// nothing; a change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]
         special_offer_cta_text: Option<Copy200>, in offer;
 
-        /// Prompt for guests to pre-check-in, in English, up to 6000 characters after trimming; a
+        /// Prompt for guests to pre-check-in, in English, up to 6000 characters after trimming. A
         /// change is translated again into every other language. Null restores the built-in prompt,
         /// `""` changes nothing; a change needs `manage_organization`.
         #[schemars(extend("x-permission" = "manage_organization"))]

@@ -67,7 +67,7 @@ pub(crate) static SUMMARY: Summary = Summary {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListPortals {
-    /// Whether to list only portals whose every property is the caller's; it has no effect for an
+    /// Whether to list only portals whose every property is the caller's. It has no effect for an
     /// API key. Left out: every portal.
     #[serde(default)]
     writable_only: Option<bool>,

@@ -29,20 +29,20 @@ pub enum GuestPart {
     Others,
 }
 
-/// The guests of whom a field is required. All conditions must hold; without any, the field is
+/// The guests of whom a field is required, who meet all conditions. Without any, the field is
 /// required of every guest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct GuestFieldRule {
-    /// Youngest age in years on the check-in date. Null or left out: any.
+    /// Youngest age in years on the check-in date; null or left out: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 150))]
     pub minimum_age: Option<u32>,
-    /// Oldest age in years on the check-in date. Null or left out: any.
+    /// Oldest age in years on the check-in date; null or left out: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 150))]
     pub maximum_age: Option<u32>,
-    /// Nationalities, as ISO 3166 codes such as `ES`. Null or left out: any; at most 250.
+    /// Nationalities, as ISO 3166 codes such as `ES`; null or left out: any. At most 250.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 250), inner(length(min = 1, max = 200)))]
     pub nationalities: Option<Vec<String>>,

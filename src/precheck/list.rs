@@ -44,7 +44,7 @@ enum Assignment {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSteps {
-    /// Only steps assigned directly to any of these properties; one that reaches a property by a
+    /// Only steps assigned directly to any of these properties. One that reaches a property by a
     /// group, tag or portal does not count. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
@@ -62,8 +62,8 @@ struct ListSteps {
     #[serde(default)]
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
-    /// `assigned`: only steps with at least one assignment; `unassigned`: only steps with none,
-    /// which together with any filter by id finds nothing. Left out: both.
+    /// Only steps with an assignment (`assigned`) or without any (`unassigned`). `unassigned`
+    /// together with a filter by id finds nothing. Left out: both.
     #[serde(default)]
     assignment: Option<Assignment>,
 }

@@ -178,12 +178,12 @@ pub struct ConditionInput {
     /// chosen it. Send either this or both indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
-    /// Position in `questions`, from 0, of an earlier question; to point at an option that has no
+    /// Position in `questions`, from 0, of an earlier question. It points at an option that has no
     /// id yet. Goes with `optionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub question_index: Option<u32>,
-    /// Zero-based position of the option in that question's `options`; of a `yes_no` question 0 is
+    /// Zero-based position of the option in that question's `options`. Of a `yes_no` question 0 is
     /// yes and 1 is no. Goes with `questionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]

@@ -55,13 +55,13 @@ engine::resource! {
         is_active: bool = false, answered and as
         /// Deprecated copy of isActive.
         is_enabled,
-        /// Whether the portals that the step reaches show it. Default `false`; an active step must
+        /// Whether the portals that the step reaches show it; default `false`. An active step must
         /// have what its type needs, such as a text to agree to, questions or fees.
         sent as bool, in basics;
 
         /// Zero-based position; a step without it sorts last.
         sort_order: Option<u32> = None, answered,
-        /// Zero-based position among the steps; with a portal's automatic order it decides only
+        /// Zero-based position among the steps. With a portal's automatic order it decides only
         /// within the group of its type. Null or left out on create: last.
         sent as Option<Count>;
 
@@ -91,7 +91,7 @@ engine::resource! {
 
         /// Products of a mandatory fee.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
-        /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`); replaces
+        /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`). Replaces
         /// the whole list. An active step needs at least one.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["mandatory_fee"] },
@@ -103,7 +103,7 @@ engine::resource! {
 
         /// Additional questions.
         questions: Vec<Question> = Vec::new(),
-        /// For `additional_questions`: the questions, in order; replaces the whole list. A question
+        /// For `additional_questions`: the questions, in order. Replaces the whole list. A question
         /// sent with its `id` is kept with its answers, one without is created, one left out is
         /// deleted; `[]` clears the list. At most 100.
         #[schemars(extend(
@@ -183,7 +183,7 @@ engine::resource! {
 
         /// How channels are filtered.
         inclusion_type: Option<InclusionType> = None,
-        /// How booking channels decide who gets the step; `all_except_selected` hides it for
+        /// How booking channels decide who gets the step. `all_except_selected` hides it for
         /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,
         /// the default: channels do not matter.
         sent as Option<InclusionType>, in audience;
@@ -204,13 +204,13 @@ engine::resource! {
 
         /// Whether guests who stayed before skip it.
         is_returning_guest_excluded: bool = false,
-        /// Whether guests who stayed before skip the step. Default `false`.
+        /// Whether guests who stayed before skip the step; default `false`.
         sent as bool, in audience;
 
         /// Whether all of these rules are ignored.
         is_always_shown: bool = false,
-        /// Whether every guest gets the step, all its other rules ignored; it
-        /// still has to be assigned. Default `false`.
+        /// Whether every guest gets the step, all its other rules ignored. It still has to be
+        /// assigned. Default `false`.
         sent as bool, in audience before min_los;
     }
 
@@ -255,7 +255,7 @@ engine::resource! {
         sent as Count, in task after damage_waiver_cap_cents;
 
         damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
-        /// For `damage_deposit`: basis of the damage waiver's price; `per_night` is the default.
+        /// For `damage_deposit`: basis of the damage waiver's price. `per_night` is the default.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Basis of the damage waiver's price.",
@@ -354,7 +354,7 @@ engine::resource! {
     /// The text to accept, and its signature.
     pub struct Agreement in agreement {
         agreement_type: Option<AgreementType> = None,
-        /// For `agreement`: how it is given and signed; `esign_a` and `esign_b` are the first and
+        /// For `agreement`: how it is given and signed. `esign_a` and `esign_b` are the first and
         /// the second e-signature provider. Null, the default: by the template that is set, else
         /// `text`.
         #[schemars(extend(
@@ -474,8 +474,8 @@ engine::resource! {
         sent as Option<bool>;
 
         is_authority_provider_property_info_email_enabled: bool = false,
-        /// For `authority_reporting`: whether the provider mails the lead guest about the property;
-        /// only one specific provider does. Default `false`; ignored for other providers;
+        /// For `authority_reporting`: whether the provider mails the lead guest about the property.
+        /// Only one specific provider does. Default `false`; ignored for other providers;
         /// write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["authority_reporting"] },
@@ -485,7 +485,7 @@ engine::resource! {
 
         fees_payment_account_id: Option<Uuid> = None,
         /// For `mandatory_fee`: id of the payment account that charges the fees
-        /// (`listPaymentAccounts`); write-only. Null: the organization's active default account;
+        /// (`listPaymentAccounts`). Write-only. Null: the organization's active default account;
         /// one that is unknown or inactive is a 404.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["mandatory_fee"] },
@@ -505,7 +505,7 @@ engine::resource! {
         sent as Option<Uuid>, in basics;
 
         contract_template_text: Option<String> = None,
-        /// For `agreement`: the text to agree to, the same in every language; up to 50,000
+        /// For `agreement`: the text to agree to, the same in every language. Up to 50,000
         /// characters; `contractTemplateTextMlTextId` overrides it. Null clears it; write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["agreement"] },
@@ -536,7 +536,7 @@ engine::resource! {
 
         required_guest_fields: Option<Vec<String>> = None,
         /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
-        /// `documentNumber`, `secondLastName`; another name is asked as a line of text. Null or
+        /// `documentNumber`, `secondLastName`. Another name is asked as a line of text. Null or
         /// `[]` requires nothing; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]

@@ -321,8 +321,8 @@ fn kinds(_: &mut SchemaGenerator) -> Schema {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListProperties {
-    /// Words of the property's name in any order, in either case, with or without accents; or its
-    /// id or external reference. With other filters, all must hold.
+    /// Words of the property's name in any order, in either case, with or without accents. A
+    /// property is also found by its id or external reference. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -347,8 +347,8 @@ struct ListProperties {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListReservations {
     /// Words of the guest's name in any order, with or without comma, in either case, with or
-    /// without accents; or the booking code, the guest's e-mail address or phone number, or the
-    /// id of the stay. With other filters, all must hold.
+    /// without accents. A stay is also found by its booking code or id, and by the guest's e-mail
+    /// address or phone number. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,

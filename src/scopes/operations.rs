@@ -44,7 +44,7 @@ pub(super) struct WriteScopes {
     entity_type: EntityType,
     /// Id of the step, manual or portal; an unknown one is a 404.
     entity_id: Uuid,
-    /// Ids of properties to assign directly, or to take away; a property assigned to a portal
+    /// Ids of properties to assign directly, or to take away. A property assigned to a portal
     /// leaves its previous portal. `updateEntityScopes` takes a list that is left out as empty;
     /// adding and removing leave it alone.
     #[serde(default)]

@@ -82,10 +82,10 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Search {
-    /// Part of a name or some words of it, in any order, case and spelling of hyphens and accents;
-    /// 1 to 200 characters. A stay is also found by booking code, e-mail address, phone number or
-    /// id, and a property by id or external reference. A word for a type, such as `group`, `manual`
-    /// or `guest`, puts results of that type first.
+    /// Part of a name or some words of it, in any order, case and spelling of hyphens and accents.
+    /// It has 1 to 200 characters. A stay is also found by booking code, e-mail address, phone
+    /// number or id, and a property by id or external reference. A word for a type, such as
+    /// `group`, `manual` or `guest`, puts results of that type first.
     #[schemars(length(min = 1, max = 200), extend("x-trimmed" = true))]
     query: String,
     /// Maximum number of results, the best matches first.

@@ -28,8 +28,8 @@ use crate::markdown;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "sourceTable": "portal_branding", "text": "Welcome to Barcelona" }))]
 struct CreateTranslation {
-    /// Kind of resource that will link the text, such as `precheck_step_detail` for a step's texts;
-    /// other kinds cannot link it.
+    /// Kind of resource that will link the text, such as `precheck_step_detail` for a step's texts.
+    /// Other kinds cannot link it.
     source_table: SourceTable,
     /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. Links
     /// to it may allow less.
@@ -67,7 +67,7 @@ struct ListTexts {
     /// Ids of translations.
     #[schemars(length(max = 500))]
     ids: Vec<Uuid>,
-    /// A BCP 47 tag. Left out: English.
+    /// A BCP 47 tag; left out: English.
     #[serde(default)]
     language: Option<Language>,
 }

@@ -2,14 +2,12 @@
 //!
 //! A language model reads the schemas of all tools before it calls one. So a compact schema
 //! contains only the facts that are needed to fill it in: names, types, enums, required fields and
-//! purposes. Lengths and patterns are left out; the error of a failed call states them.
-//! Descriptions are shortened to their first clauses. The tool that updates an object refers to the
-//! tool that creates it for the meaning of the fields.
+//! purposes. Lengths and patterns are left out; the error of a failed call states them. Of a
+//! description there is only the first sentence. The tool that updates an object refers to the tool
+//! that creates it for the meaning of the fields.
 
 use serde_json::{Map, Value, json};
 
-/// A description is cut after the last clause that ends within this many characters.
-const SOON_READ: usize = 70;
 /// An object with more fields than this, all with an enum, is described by one common enum.
 const MANY: usize = 8;
 /// The keywords that are copied as they are.
@@ -124,7 +122,7 @@ impl CompactSchema {
         }
         let mut description = schema["description"]
             .as_str()
-            .map(first_clauses)
+            .map(|text| first_sentence(text).to_owned())
             .unwrap_or_default();
         if let Some(fields) = schema["properties"].as_object() {
             if let Some(values) = like_values(fields) {
@@ -247,20 +245,10 @@ fn like_values(fields: &Map<String, Value>) -> Option<Value> {
     Some(json!({ "type": "string", "enum": texts }))
 }
 
-/// Returns the first clause of a description, and the next ones up to [`SOON_READ`] characters.
-fn first_clauses(text: &str) -> String {
-    let ends = text
-        .match_indices(['.', ';'])
-        .filter(|(end, _)| text[end + 1..].starts_with(' '))
-        .map(|(end, _)| end);
-    let within = |end: &usize| text[..*end].chars().count() <= SOON_READ;
-    let ends: Vec<usize> = ends.collect();
-    let last = ends.iter().copied().rfind(within).or(ends.first().copied());
-    match last {
-        Some(_) if text.chars().count() <= SOON_READ => text.to_owned(),
-        Some(end) => format!("{}.", &text[..end]),
-        None => text.to_owned(),
-    }
+/// Returns the first sentence of a description.
+fn first_sentence(text: &str) -> &str {
+    let end = text.find(". ").map_or(text.len(), |end| end + 1);
+    &text[..end]
 }
 
 #[cfg(test)]
@@ -268,25 +256,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_descriptions_are_cut_at_the_end_of_a_clause() {
-        for (text, reported) in [
+    fn a_description_is_its_first_sentence() {
+        for (text, sentence) in [
             ("Short.", "Short."),
-            ("Short. And more; and more.", "Short. And more; and more."),
+            ("Short; and more. And yet more.", "Short; and more."),
             (
-                "Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored; it still \
-                 has to be assigned. Default `false`.",
-                "Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored.",
-            ),
-            (
-                "Id of the account, as another tool gives it. An active one needs one; an unknown one is a 404; never answered.",
-                "Id of the account, as another tool gives it. An active one needs one.",
-            ),
-            (
-                "At 9.5 euros, which is no end of a clause",
-                "At 9.5 euros, which is no end of a clause",
+                "Amount of 9.5 euros, without an end",
+                "Amount of 9.5 euros, without an end",
             ),
         ] {
-            assert_eq!(first_clauses(text), reported);
+            assert_eq!(first_sentence(text), sentence);
         }
     }
 
