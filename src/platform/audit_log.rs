@@ -29,25 +29,26 @@ store::statements! {
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }
 
-/// Default page size.
-const PAGE: u32 = 50;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListAuditLog {
     /// Id of the last entry read: older ones follow.
     #[serde(default)]
     after: Option<Uuid>,
-    /// Maximum number of entries; left out: 50.
-    #[serde(default)]
+    /// Maximum number of entries.
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
-    limit: Option<u32>,
+    limit: u32,
     /// Only entries with this target.
     #[serde(default)]
     target_id: Option<Uuid>,
     /// Only entries of this key or member.
     #[serde(default)]
     actor_id: Option<Uuid>,
+}
+
+const fn default_limit() -> u32 {
+    50
 }
 
 /// An audit log entry.
@@ -167,10 +168,7 @@ pub(super) fn operations() -> Vec<Operation> {
 /// Lists entries. An entry names the resources it concerns, so a limited caller sees only their own
 /// entries.
 fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditEntry>> {
-    let (before, limit) = (
-        input.after.unwrap_or(Uuid::max()),
-        input.limit.unwrap_or(PAGE),
-    );
+    let (before, limit) = (input.after.unwrap_or(Uuid::max()), input.limit);
     let own = if context.property_scope().is_limited() {
         Some(Actor::of(context.access.credential)?.id())
     } else {

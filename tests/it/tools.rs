@@ -73,6 +73,12 @@ async fn call(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
         .clone()
 }
 
+/// Returns the published schema of an operation's limit. Returns `None` if it takes no limit.
+fn limit_of(operation: &Operation) -> Option<Value> {
+    let schema = operation.input_schema(&mut inline_generator());
+    schema["properties"].get("limit").cloned()
+}
+
 fn refusal(result: &Value) -> Value {
     assert_eq!(result["isError"], true, "{result}");
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
@@ -336,6 +342,31 @@ on_both! {
         }
     }
 
+    async fn a_list_tool_without_a_limit_returns_20_items(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        for number in 0..21 {
+            api.post("/portals", json!({ "name": format!("Casa {number}") })).await.data();
+        }
+        let stay = org.reservation(None).await;
+        for operation in declared().filter(|operation| limit_of(operation).is_some()) {
+            let arguments = match operation.id {
+                "listReservationCharges" | "listReservationMessages" => json!({ "id": stay }),
+                "search" => json!({ "query": "casa" }),
+                _ => json!({}),
+            };
+            let answer = call(&app, &api, operation.id, arguments).await;
+            let content = &answer["structuredContent"];
+            // A list without pages has more than 20 items here.
+            let items = content["data"].as_array().or_else(|| content["data"]["items"].as_array()).map(Vec::len);
+            let returned = match operation.paging {
+                Some(_) => content["pagination"]["limit"].as_u64(),
+                None => items.and_then(|count| count.try_into().ok()),
+            };
+            assert_eq!(returned, Some(20), "{}: {answer}", operation.id);
+        }
+    }
+
     async fn llms_txt_links_to_the_guides(app: App) {
         let get = async |path: &str| {
             let response = app.http.get(format!("{}{path}", app.base)).send().await.unwrap();
@@ -480,6 +511,29 @@ fn tool_schemas_have_no_array_of_types() {
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         assert!(!has_array_of_types(&schema), "{}: {schema}", tool.name);
     }
+}
+
+/// A language model reads every item, so a list that has a limit returns 20 items by default. REST
+/// has defaults of its own.
+#[test]
+fn the_schema_of_a_list_tool_has_a_default_limit_of_20() {
+    let tools = vestibule_http::surface::tools(vestibule::app::app());
+    let mut count = 0;
+    for operation in declared() {
+        let Some(limit) = limit_of(operation) else {
+            continue;
+        };
+        let tool = tools.iter().find(|tool| tool.name == operation.id).unwrap();
+        let reported = &tool.input_schema["properties"]["limit"];
+        assert!(
+            limit["maximum"].as_u64().is_some_and(|most| most >= 20),
+            "{}",
+            operation.id
+        );
+        assert_eq!(reported["default"], 20, "{}", operation.id);
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
 }
 
 /// The arguments of a tool are the fields of its operation, each with its type and description.

@@ -131,6 +131,18 @@ pub struct PageLimits {
     pub max: u32,
 }
 
+/// The limit of a tool call that gives none. It is small, because a language model reads every
+/// item.
+const TOOL_LIMIT: u64 = 20;
+
+/// Returns the limit of a tool call that gives none, by the schema of the operation's input.
+/// Returns `None` if the operation takes no limit.
+#[must_use]
+pub fn tool_limit(input: &Value) -> Option<u64> {
+    let most = input["properties"]["limit"]["maximum"].as_u64()?;
+    Some(most.min(TOOL_LIMIT))
+}
+
 /// A list whose invalid items are left out of the input instead of refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {

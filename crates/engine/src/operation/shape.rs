@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use self::issues::Issues;
 use self::notes::{Notes, PathStep, cut};
-use super::{Arguments, Operation, Rules, inline_generator};
+use super::{Arguments, Operation, Rules, inline_generator, tool_limit};
 use crate::error::{Error, Issue, PathSegment, Reason, Result};
 use crate::format::{self, Contextual};
 use crate::json;
@@ -25,7 +25,8 @@ use crate::typed;
 pub struct Shape {
     fields: BTreeMap<String, Value>,
     schema: Schema,
-    /// The schema as JSON. It is used to suggest the closest field name for a misspelt one.
+    /// The schema as JSON. It suggests the closest field name for a misspelt one, and has the limit
+    /// of a tool call.
     written: Value,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
@@ -189,6 +190,11 @@ impl Shape {
             misnomers: operation.misnomers,
             written: schema,
         }
+    }
+
+    /// Returns the limit of a tool call that gives none ([`tool_limit`]).
+    pub(crate) fn tool_limit(&self) -> Option<u64> {
+        tool_limit(&self.written)
     }
 
     /// Returns the input of an operation from the sent values. Returns 400 with every failing

@@ -60,7 +60,6 @@ pub use precondition::{CODINGS, coded};
 pub use rate_limit::{Quota, RateLimits};
 pub use replicas::count as count_replicas;
 use request::Head;
-pub use request::TOOL_PAGE;
 pub use request::{Payload, Receiving, Request, counted_for};
 pub use service::{Service, ServiceSettings};
 pub use shared_log::SharedLog;

@@ -20,10 +20,6 @@ use crate::operation::{Answer, Arguments, LocalValue, Operation};
 /// The time that a client has to send a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
-/// The page size of a tool call that gives no limit. It is small, because a language model reads
-/// every item.
-pub const TOOL_PAGE: u32 = 20;
-
 /// A request for an operation, from any surface.
 pub struct Request {
     /// A unique id.
@@ -151,10 +147,9 @@ impl Head {
     pub(super) async fn read(&self, payload: Payload, operation: &Operation) -> Result<Arguments> {
         let (body, found) = match payload {
             Payload::Arguments(mut arguments) => {
-                if let Some(limits) = operation.paging {
+                if let Some(limit) = operation.shape().tool_limit() {
                     // Null is the same as leaving the limit out.
                     arguments.retain(|name, value| name != "limit" || !value.is_null());
-                    let limit = limits.max.min(TOOL_PAGE);
                     arguments.entry("limit").or_insert(limit.into());
                 }
                 let arguments = json::normal(Value::Object(arguments));

@@ -11,8 +11,7 @@ use super::selection::Selection;
 use engine::access::Access;
 use engine::app::App;
 use engine::app_state::AppState;
-use engine::operation::{Effect, Operation, Surface, inline_generator};
-use engine::pipeline::TOOL_PAGE;
+use engine::operation::{Effect, Operation, Surface, inline_generator, tool_limit};
 
 /// The tools with their operations. The descriptions are the same for all callers and made once.
 pub(super) struct Catalogue(Vec<(&'static Operation, Tool)>);
@@ -115,8 +114,8 @@ fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
             .as_object_mut()
             .and_then(|field| field.remove("description"));
     }
-    if let Some(limits) = operation.paging {
-        schema["properties"]["limit"]["default"] = limits.max.min(TOOL_PAGE).into();
+    if let Some(limit) = tool_limit(&schema) {
+        schema["properties"]["limit"]["default"] = limit.into();
     }
     let is_left_out = |name: &str| operation.not_for_tools.contains(&name);
     if let Some(Value::Object(fields)) = schema.get_mut("properties") {
