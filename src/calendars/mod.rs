@@ -17,7 +17,7 @@ mod worker;
 
 use engine::module::Module;
 
-use crate::records::{OnDeleted, RecordKind};
+use crate::records::{Dependents, OnDeleted};
 
 pub(crate) use worker::{CalendarFetcher, bring_forward};
 
@@ -27,15 +27,18 @@ pub(crate) static MODULE: Module = Module {
     statements: || [feed::STATEMENTS, worker::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| {
-        lists.add(OnDeleted(|context, kind, ids| {
-            if kind != RecordKind::Property {
-                return Ok(());
+        lists.add(OnDeleted(|context, kind, ids| match kind.dependents() {
+            Dependents::Flat => {
+                let feeds = feed::of_properties(context, ids)?;
+                if feeds.is_empty() {
+                    return Ok(());
+                }
+                apply::let_go(context, &feeds, false)
             }
-            let feeds = feed::of_properties(context, ids)?;
-            if feeds.is_empty() {
-                return Ok(());
-            }
-            apply::let_go(context, &feeds, false)
+            Dependents::Assignments
+            | Dependents::Stay
+            | Dependents::Brandings
+            | Dependents::None => Ok(()),
         }));
     },
     subjects: &[(

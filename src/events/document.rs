@@ -26,7 +26,7 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
             schema: kind.schema(),
             is_always: false,
         },
-        _ => Named {
+        Surface::Public | Surface::Guest => Named {
             name: record_name(kind),
             schema: kind.view_schema(),
             is_always: surface == Surface::Public && reported.contains(&kind),

@@ -48,7 +48,7 @@ mod view;
 
 use engine::module::Module;
 
-use crate::records::{OnChanged, OnDeleted, OnRelinked, RecordKind};
+use crate::records::{Dependents, OnChanged, OnDeleted, OnRelinked};
 pub(crate) use abandonment::{CartAbandonmentDelay, run as tell_of_carts, sweep as sweep_carts};
 pub use about::ManualSubject;
 pub use acceptance::{AcceptanceView, TEXT_CHANGED, fingerprint};
@@ -138,13 +138,19 @@ pub(crate) static MODULE: Module = Module {
     erased: erased::STATEMENTS,
     routes: Some(|service| files::routes(service).merge(domains::routes(service))),
     lists: |lists| {
-        lists.add(OnDeleted(|context, kind, ids| match kind {
-            RecordKind::Reservation => operations::forget_stays(context, ids),
-            _ => Ok(()),
+        lists.add(OnDeleted(|context, kind, ids| match kind.dependents() {
+            Dependents::Stay => operations::forget_stays(context, ids),
+            Dependents::Flat
+            | Dependents::Assignments
+            | Dependents::Brandings
+            | Dependents::None => Ok(()),
         }));
-        lists.add(OnRelinked(|context, kind, ids| match kind {
-            RecordKind::Reservation => review::follow(context, ids),
-            _ => Ok(()),
+        lists.add(OnRelinked(|context, kind, ids| match kind.dependents() {
+            Dependents::Stay => review::follow(context, ids),
+            Dependents::Flat
+            | Dependents::Assignments
+            | Dependents::Brandings
+            | Dependents::None => Ok(()),
         }));
         lists.add(OnChanged(charges::follow));
     },

@@ -160,14 +160,7 @@ pub(crate) fn forget_records(
     let mut manuals = among(context, named.keys().copied().collect())?;
     for ManualWithCover { manual, .. } in &mut manuals {
         for (kind, id) in named.get(&manual.answered.id).into_iter().flatten() {
-            let field = match kind {
-                RecordKind::Image => &mut manual.answered.image_id,
-                RecordKind::CustomField => &mut manual.answered.custom_field_id,
-                _ => continue,
-            };
-            if *field == Some(*id) {
-                *field = None;
-            }
+            forget_record(&mut manual.answered, *kind, *id);
         }
         manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());
     }
@@ -176,4 +169,34 @@ pub(crate) fn forget_records(
         .map(|covered| row(&covered.manual))
         .collect::<Result<_>>()?;
     context.execute_many(&PUT_MANUAL, rows).map(drop)
+}
+
+fn forget_record(manual: &mut WrittenManual, kind: RecordKind, gone: Uuid) {
+    for (linked, id) in [
+        (RecordKind::Image, &mut manual.image_id),
+        (RecordKind::CustomField, &mut manual.custom_field_id),
+    ] {
+        if linked == kind && *id == Some(gone) {
+            *id = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_forgets_each_record_that_it_links() {
+        let mut manual = WrittenManual::default();
+        let [image, custom_field] = [1, 2].map(Uuid::from_u128);
+        manual.image_id = Some(image);
+        manual.custom_field_id = Some(custom_field);
+        let links: Vec<_> = named(&manual).collect();
+        assert_eq!(links.len(), 2);
+        for (kind, id) in links {
+            forget_record(&mut manual, kind, id);
+        }
+        assert_eq!(named(&manual).count(), 0);
+    }
 }

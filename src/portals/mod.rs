@@ -11,7 +11,7 @@ mod texts;
 
 use engine::module::Module;
 
-use crate::records::{OnDeleted, RecordKind};
+use crate::records::{Dependents, OnDeleted};
 use crate::scopes::{Assignable, EntityType, TargetKind, TargetSource};
 use crate::translations::TextRules;
 pub(crate) use audited::named_portal;
@@ -61,9 +61,11 @@ pub(crate) static MODULE: Module = Module {
             names,
             first_missing,
         });
-        lists.add(OnDeleted(|context, kind, ids| match kind {
-            RecordKind::CustomUrl => branding_operations::forget_custom_urls(context, ids),
-            _ => Ok(()),
+        lists.add(OnDeleted(|context, kind, ids| match kind.dependents() {
+            Dependents::Brandings => branding_operations::forget_custom_urls(context, ids),
+            Dependents::Flat | Dependents::Assignments | Dependents::Stay | Dependents::None => {
+                Ok(())
+            }
         }));
     },
     subjects: &[

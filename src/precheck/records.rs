@@ -193,23 +193,29 @@ pub(crate) fn forget_records(
 }
 
 fn forget_record(step: &mut Step, kind: RecordKind, gone: Uuid) {
-    let clear = |id: &mut Option<Uuid>| {
-        if *id == Some(gone) {
+    use RecordKind::{BackgroundCheckAccount, FeeProduct, PaymentAccount};
+    let (charges, write_only) = (&mut step.charges, &mut step.write_only);
+    for (linked, id) in [
+        (
+            PaymentAccount,
+            &mut charges.damage_waiver_payment_account_id,
+        ),
+        (
+            PaymentAccount,
+            &mut charges.security_deposit_payment_account_id,
+        ),
+        (PaymentAccount, &mut write_only.fees_payment_account_id),
+        (
+            BackgroundCheckAccount,
+            &mut write_only.background_check_account_id,
+        ),
+    ] {
+        if linked == kind && *id == Some(gone) {
             *id = None;
         }
-    };
-    match kind {
-        RecordKind::PaymentAccount => {
-            clear(&mut step.charges.damage_waiver_payment_account_id);
-            clear(&mut step.charges.security_deposit_payment_account_id);
-            clear(&mut step.write_only.fees_payment_account_id);
-        }
-        RecordKind::BackgroundCheckAccount => {
-            clear(&mut step.write_only.background_check_account_id);
-        }
-        RecordKind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
-        _ => {}
     }
+    step.fee_product_ids
+        .retain(|id| kind != FeeProduct || *id != gone);
 }
 
 #[cfg(test)]
@@ -219,6 +225,26 @@ mod tests {
 
     use super::super::step_type::StepType;
     use super::*;
+
+    #[test]
+    fn a_step_forgets_each_record_that_it_links() {
+        let mut step = Step::default();
+        let [first, second, third, fourth, fifth] = [1, 2, 3, 4, 5].map(Uuid::from_u128);
+        step.charges.damage_waiver_payment_account_id = Some(first);
+        step.charges.security_deposit_payment_account_id = Some(second);
+        step.write_only.fees_payment_account_id = Some(third);
+        step.write_only.background_check_account_id = Some(fourth);
+        step.fee_product_ids = vec![fifth];
+        let links = named(&step);
+        assert_eq!(links.len(), 5);
+        // Records of different kinds can have the same id.
+        forget_record(&mut step, RecordKind::Image, first);
+        assert_eq!(named(&step), links);
+        for (kind, id) in links {
+            forget_record(&mut step, kind, id);
+        }
+        assert!(named(&step).is_empty());
+    }
 
     #[test]
     fn fields_and_version_of_the_stored_list_item_change_together() {

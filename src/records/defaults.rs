@@ -22,7 +22,23 @@ pub(crate) fn defaults(kind: RecordKind, settings: &Settings, now: Timestamp) ->
         RecordKind::PaymentAccount => json!({ "isActive": true, "isDefault": false }),
         RecordKind::CustomUrl => json!({ "isGuestPortal": true }),
         RecordKind::Instruction => json!({ "position": 0 }),
-        _ => json!({}),
+        RecordKind::PropertyGroup
+        | RecordKind::Tag
+        | RecordKind::Device
+        | RecordKind::Review
+        | RecordKind::Workflow
+        | RecordKind::WorkflowStepRun
+        | RecordKind::BackgroundCheckAccount
+        | RecordKind::FeeProduct
+        | RecordKind::DamageWaiver
+        | RecordKind::CustomField
+        | RecordKind::Image
+        | RecordKind::Upsell
+        | RecordKind::LockCode
+        | RecordKind::TaskTemplate
+        | RecordKind::Department
+        | RecordKind::Shift
+        | RecordKind::ClockedShift => json!({}),
     };
     let Value::Object(mut defaults) = defaults else {
         return Object::new();

@@ -82,7 +82,27 @@ pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
                 guest_email,
             }
         }
-        _ => Facets::default(),
+        RecordKind::PropertyGroup
+        | RecordKind::Tag
+        | RecordKind::Task
+        | RecordKind::Device
+        | RecordKind::Review
+        | RecordKind::Workflow
+        | RecordKind::WorkflowStepRun
+        | RecordKind::PaymentAccount
+        | RecordKind::BackgroundCheckAccount
+        | RecordKind::FeeProduct
+        | RecordKind::DamageWaiver
+        | RecordKind::CustomField
+        | RecordKind::CustomUrl
+        | RecordKind::Image
+        | RecordKind::Upsell
+        | RecordKind::LockCode
+        | RecordKind::TaskTemplate
+        | RecordKind::Department
+        | RecordKind::Shift
+        | RecordKind::ClockedShift
+        | RecordKind::Instruction => Facets::default(),
     }
 }
 

@@ -77,6 +77,22 @@ pub(super) enum LimitedAccess {
     None,
 }
 
+/// The data of other modules that depends on records of a kind. These modules match on it when
+/// records are deleted or changed. Links from steps and manuals are stored by record, so they need
+/// no entry here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dependents {
+    /// The assignments to a flat, its calendar feeds, and the charges of its stays.
+    Flat,
+    /// The assignments to a group or a tag.
+    Assignments,
+    /// The guest link, the answers, the submission and the charges of a stay.
+    Stay,
+    /// The brandings that are served on a domain.
+    Brandings,
+    None,
+}
+
 /// A field of a record that holds the id of another record.
 pub(crate) struct Reference {
     pub(crate) field: String,
@@ -218,6 +234,34 @@ impl RecordKind {
             | Self::Department
             | Self::Shift
             | Self::ClockedShift => LimitedAccess::OnProperties,
+        }
+    }
+
+    /// Returns the data of other modules that depends on records of this kind.
+    pub(crate) const fn dependents(self) -> Dependents {
+        match self {
+            Self::Property => Dependents::Flat,
+            Self::PropertyGroup | Self::Tag => Dependents::Assignments,
+            Self::Reservation => Dependents::Stay,
+            Self::CustomUrl => Dependents::Brandings,
+            Self::Task
+            | Self::Device
+            | Self::Review
+            | Self::Workflow
+            | Self::WorkflowStepRun
+            | Self::PaymentAccount
+            | Self::BackgroundCheckAccount
+            | Self::FeeProduct
+            | Self::DamageWaiver
+            | Self::CustomField
+            | Self::Image
+            | Self::Upsell
+            | Self::LockCode
+            | Self::TaskTemplate
+            | Self::Department
+            | Self::Shift
+            | Self::ClockedShift
+            | Self::Instruction => Dependents::None,
         }
     }
 

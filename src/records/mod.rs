@@ -33,6 +33,7 @@ pub(crate) use domains::{
     portal_host, portal_hosts, release_all as release_domains,
 };
 pub(crate) use facets::{facets, patterns};
+pub(crate) use kind::Dependents;
 pub use kind::RecordKind;
 pub use kinds::{
     Device, DeviceType, Guest, Property, Reservation, ReservationStatus, SurveyKind, TaskRecord,

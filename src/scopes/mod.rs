@@ -21,7 +21,7 @@ use store::Row;
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
-use crate::records::{OnDeleted, RecordKind, record_names};
+use crate::records::{Dependents, OnDeleted, RecordKind, record_names};
 pub(crate) use reach_counts::first_served;
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
 pub(crate) use serving::{Coverage, effective_portal, portals_of};
@@ -382,11 +382,10 @@ pub(crate) fn remove(
 
 /// Deletes every assignment to deleted records.
 fn forget_targets(context: &mut Context<'_, '_>, kind: RecordKind, ids: &[Uuid]) -> Result<()> {
-    if matches!(
-        kind,
-        RecordKind::Property | RecordKind::PropertyGroup | RecordKind::Tag
-    ) {
-        context.execute_deferred(&FORGET, values![kind.as_ref(), ids])?;
+    match kind.dependents() {
+        Dependents::Flat | Dependents::Assignments => {
+            context.execute_deferred(&FORGET, values![kind.as_ref(), ids])
+        }
+        Dependents::Stay | Dependents::Brandings | Dependents::None => Ok(()),
     }
-    Ok(())
 }

@@ -130,7 +130,11 @@ impl StoredCharge {
             ChargeStatus::Paid if !self.is_release_told => {
                 charge.release_at.map(|at| (ChargeMoment::Release, at))
             }
-            _ => None,
+            ChargeStatus::Due
+            | ChargeStatus::Paid
+            | ChargeStatus::Failed
+            | ChargeStatus::Released
+            | ChargeStatus::Cancelled => None,
         }
     }
 

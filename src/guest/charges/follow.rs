@@ -10,7 +10,9 @@ use uuid::Uuid;
 use super::charge::StoredCharge;
 use super::moments::StayMoments;
 use super::records::{self, from_row};
-use crate::records::{Property, RecordKind, Reservation, ReservationStatus, typed_among};
+use crate::records::{
+    Dependents, Property, RecordKind, Reservation, ReservationStatus, typed_among,
+};
 
 store::statements! {
     /// Selects charges of the stays in some properties, if a notice about the charge is still to be
@@ -26,14 +28,14 @@ pub(in crate::guest) fn follow(
     kind: RecordKind,
     ids: &[Uuid],
 ) -> Result<()> {
-    let charges = match kind {
-        RecordKind::Reservation => records::of_stays(context, ids.to_vec())?,
-        RecordKind::Property => context
+    let charges = match kind.dependents() {
+        Dependents::Stay => records::of_stays(context, ids.to_vec())?,
+        Dependents::Flat => context
             .rows(&OPEN_IN, values![ids])?
             .iter()
             .map(from_row)
             .collect::<Result<_>>()?,
-        _ => return Ok(()),
+        Dependents::Assignments | Dependents::Brandings | Dependents::None => return Ok(()),
     };
     if charges.is_empty() {
         return Ok(());
