@@ -171,7 +171,24 @@ const fn list_of(kind: RecordKind) -> Option<&'static str> {
         RecordKind::Tag => Some("listTags"),
         RecordKind::Reservation => Some("listReservations"),
         RecordKind::Department => Some("listDepartments"),
-        _ => None,
+        RecordKind::Task
+        | RecordKind::Device
+        | RecordKind::Review
+        | RecordKind::Workflow
+        | RecordKind::WorkflowStepRun
+        | RecordKind::PaymentAccount
+        | RecordKind::BackgroundCheckAccount
+        | RecordKind::FeeProduct
+        | RecordKind::DamageWaiver
+        | RecordKind::CustomField
+        | RecordKind::CustomUrl
+        | RecordKind::Image
+        | RecordKind::Upsell
+        | RecordKind::LockCode
+        | RecordKind::TaskTemplate
+        | RecordKind::Shift
+        | RecordKind::ClockedShift
+        | RecordKind::Instruction => None,
     }
 }
 

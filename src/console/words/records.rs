@@ -19,7 +19,18 @@ pub const fn records_title(words: &ConsoleRecordsWords, kind: RecordKind) -> &'s
         RecordKind::LockCode => words.codes,
         RecordKind::Instruction => words.instructions,
         RecordKind::BackgroundCheckAccount => words.checks,
-        _ => words.flats,
+        // Only flats have a tab among these kinds.
+        RecordKind::Property
+        | RecordKind::Task
+        | RecordKind::Device
+        | RecordKind::Review
+        | RecordKind::Workflow
+        | RecordKind::WorkflowStepRun
+        | RecordKind::Image
+        | RecordKind::TaskTemplate
+        | RecordKind::Department
+        | RecordKind::Shift
+        | RecordKind::ClockedShift => words.flats,
     }
 }
 
@@ -38,6 +49,17 @@ pub const fn add_label(words: &ConsoleRecordsWords, kind: RecordKind) -> &'stati
         RecordKind::LockCode => words.new_code,
         RecordKind::Instruction => words.new_instruction,
         RecordKind::BackgroundCheckAccount => words.new_check,
-        _ => words.new_flat,
+        // Only flats have a tab among these kinds.
+        RecordKind::Property
+        | RecordKind::Task
+        | RecordKind::Device
+        | RecordKind::Review
+        | RecordKind::Workflow
+        | RecordKind::WorkflowStepRun
+        | RecordKind::Image
+        | RecordKind::TaskTemplate
+        | RecordKind::Department
+        | RecordKind::Shift
+        | RecordKind::ClockedShift => words.new_flat,
     }
 }
