@@ -8,11 +8,9 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::audit::Changed;
-use super::form::{
-    FormOutcome, FormView, Layout, Reading, Resource, Section, StoredResource, create_form,
-    created, edit_form, saved, typed,
-};
-use super::frame::{CompletedAction, ConsoleFrame};
+use super::editor::{self, Editor};
+use super::form::{FormView, Layout, Reading, Resource, Section, StoredResource, typed};
+use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
 use super::portals;
@@ -32,13 +30,29 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalBrandings"),
     pages: &[
         ScreenPage::get("getBrandingsScreen", "/brandings", list),
-        ScreenPage::get("getNewBrandingScreen", "/brandings/new", new)
-            .needing(&["createPortalBranding"]),
-        ScreenPage::post("createBrandingOnScreen", "/brandings/new", create)
-            .needing(&["createPortalBranding"]),
-        ScreenPage::get("getBrandingScreen", "/brandings/{id}", show),
-        ScreenPage::post("updateBrandingOnScreen", "/brandings/{id}", save)
-            .needing(&["listPortalBrandings", "updatePortalBranding"]),
+        ScreenPage::get(
+            "getNewBrandingScreen",
+            "/brandings/new",
+            editor::new::<BrandingEditor>,
+        )
+        .needing(&["createPortalBranding"]),
+        ScreenPage::post(
+            "createBrandingOnScreen",
+            "/brandings/new",
+            editor::create::<BrandingEditor>,
+        )
+        .needing(&["createPortalBranding"]),
+        ScreenPage::get(
+            "getBrandingScreen",
+            "/brandings/{id}",
+            editor::show::<BrandingEditor>,
+        ),
+        ScreenPage::post(
+            "updateBrandingOnScreen",
+            "/brandings/{id}",
+            editor::save::<BrandingEditor>,
+        )
+        .needing(&["listPortalBrandings", "updatePortalBranding"]),
         ScreenPage::post(
             "previewBrandingOnScreen",
             "/brandings/{id}/preview",
@@ -224,65 +238,50 @@ async fn portals_of(visit: &ConsoleRequest, stored: &StoredResource) -> Vec<port
         .collect()
 }
 
-async fn page(visit: &ConsoleRequest, stored: Option<&StoredResource>, form: FormView) -> Response {
-    let status = form.status;
-    let name = |stored: &StoredResource| {
-        stored
-            .value
-            .get("name")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let title = stored.map_or_else(|| visit.words.portals.new_branding.to_owned(), name);
-    let frame =
-        ConsoleFrame::new(visit, title).below(visit, visit.words.portals.brandings, "/brandings");
-    let (mut used, mut colours, mut preview, mut changed) = (Vec::new(), Vec::new(), None, None);
-    if let Some(stored) = stored {
-        used = portals_of(visit, stored).await;
-        colours = meetings(visit, &stored.value);
-        preview = PreviewForm::of(visit, &format!("/brandings/{}/preview", stored.id))
-            .filter(|_| !used.is_empty());
-        changed = Changed::of(visit, stored.id).await;
-    }
-    let portals = used
-        .iter()
-        .take(20)
-        .map(|row| (row.called(), visit.address(&format!("/portals/{}", row.id))))
-        .collect();
-    reply::of(
-        visit,
-        status,
-        &BrandingPage {
-            frame,
-            form,
-            meetings: colours,
-            preview,
-            portals,
-            changed,
-            placeholders: Placeholders::of(visit).await,
-        },
-    )
-}
+/// The form of a branding, with the contrast of its colours and a preview.
+struct BrandingEditor;
 
-fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let form = create_form(visit, &BRANDING, visit.address("/brandings/new")).await?;
-        Ok(page(visit, None, form).await)
-    })
-}
+impl Editor for BrandingEditor {
+    const PATH: &'static str = "/brandings";
+    const RESOURCE: &'static Resource = &BRANDING;
 
-fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        match created(visit, &BRANDING, visit.address("/brandings/new")).await? {
-            FormOutcome::Done(made) => Ok(reply::done(
-                visit,
-                &format!("/brandings/{}", made["id"].as_str().unwrap_or_default()),
-                CompletedAction::Created,
-            )),
-            FormOutcome::Again(form) => Ok(page(visit, None, *form).await),
+    async fn page(
+        visit: &ConsoleRequest,
+        stored: Option<&StoredResource>,
+        form: FormView,
+    ) -> Response {
+        let status = form.status;
+        let words = &visit.words.portals;
+        let title = stored.map_or(words.new_branding, |stored| stored.text("name"));
+        let frame = ConsoleFrame::new(visit, title).below(visit, words.brandings, "/brandings");
+        let (mut used, mut colours, mut preview, mut changed) =
+            (Vec::new(), Vec::new(), None, None);
+        if let Some(stored) = stored {
+            used = portals_of(visit, stored).await;
+            colours = meetings(visit, &stored.value);
+            preview = PreviewForm::of(visit, &format!("/brandings/{}/preview", stored.id))
+                .filter(|_| !used.is_empty());
+            changed = Changed::of(visit, stored.id).await;
         }
-    })
+        let portals = used
+            .iter()
+            .take(20)
+            .map(|row| (row.called(), visit.address(&format!("/portals/{}", row.id))))
+            .collect();
+        reply::of(
+            visit,
+            status,
+            &BrandingPage {
+                frame,
+                form,
+                meetings: colours,
+                preview,
+                portals,
+                changed,
+                placeholders: Placeholders::of(visit).await,
+            },
+        )
+    }
 }
 
 fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
@@ -294,32 +293,6 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
             .find(|row| row["id"].as_str() == Some(&wanted))
             .ok_or_else(ConsoleRefusal::missing)?;
         Ok(StoredResource::of(id, one))
-    })
-}
-
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let form = edit_form(visit, &BRANDING, &stored, visit.address(&visit.path)).await?;
-        Ok(page(visit, Some(&stored), form).await)
-    })
-}
-
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let before = stored(visit, visit.named("id")?).await?;
-        match saved(visit, &BRANDING, &before, visit.address(&visit.path)).await? {
-            FormOutcome::Done(is_changed) => Ok(reply::done(
-                visit,
-                &visit.path,
-                if is_changed {
-                    CompletedAction::Saved
-                } else {
-                    CompletedAction::Unchanged
-                },
-            )),
-            FormOutcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
-        }
     })
 }
 

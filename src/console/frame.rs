@@ -53,6 +53,15 @@ pub enum CompletedAction {
 }
 
 impl CompletedAction {
+    /// Returns the result of a form that was saved.
+    pub const fn of_save(is_changed: bool) -> Self {
+        if is_changed {
+            Self::Saved
+        } else {
+            Self::Unchanged
+        }
+    }
+
     /// Returns the report as a sentence.
     const fn sentence(self, words: &ConsoleWords) -> &'static str {
         match self {

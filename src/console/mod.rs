@@ -10,6 +10,7 @@
 //! - [`routes`]: authentication, and the handling of a form that was sent.
 //! - [`visit`] and [`operation_calls`]: a request, and how it calls an operation.
 //! - [`form`]: from an operation's schema to a form, and from a form to a request.
+//! - [`editor`]: the pages of a form that creates or changes a resource.
 //! - [`frame`] and [`reply`]: the parts of a page around its screen.
 //! - [`words`] and [`labels`]: the texts.
 //!
@@ -23,6 +24,7 @@ mod brandings;
 mod calendars;
 mod categories;
 mod charges;
+mod editor;
 mod first_steps;
 mod flats;
 mod form;

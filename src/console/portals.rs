@@ -8,14 +8,13 @@ use uuid::Uuid;
 
 use super::assign::{Entity, UseCount};
 use super::audit::Changed;
-use super::form::{
-    FormOutcome, FormView, Layout, Reading, Resource, Section, StoredResource, create_form_with,
-    created, edit_form, saved, typed,
-};
-use super::frame::{CompletedAction, ConsoleFrame};
+use super::editor::{self, Editor};
+use super::form::{FormView, Layout, Reading, Resource, Section, StoredResource, typed};
+use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
 use super::preview::PreviewForm;
+use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::visit::ConsoleRequest;
@@ -29,11 +28,30 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortals"),
     pages: &[
         ScreenPage::get("getPortalsScreen", "/portals", list),
-        ScreenPage::get("getNewPortalScreen", "/portals/new", new).needing(&["createPortal"]),
-        ScreenPage::post("createPortalOnScreen", "/portals/new", create).needing(&["createPortal"]),
-        ScreenPage::get("getPortalScreen", "/portals/{id}", show).needing(&["getPortal"]),
-        ScreenPage::post("updatePortalOnScreen", "/portals/{id}", save)
-            .needing(&["getPortal", "updatePortal"]),
+        ScreenPage::get(
+            "getNewPortalScreen",
+            "/portals/new",
+            editor::new::<PortalEditor>,
+        )
+        .needing(&["createPortal"]),
+        ScreenPage::post(
+            "createPortalOnScreen",
+            "/portals/new",
+            editor::create::<PortalEditor>,
+        )
+        .needing(&["createPortal"]),
+        ScreenPage::get(
+            "getPortalScreen",
+            "/portals/{id}",
+            editor::show::<PortalEditor>,
+        )
+        .needing(&["getPortal"]),
+        ScreenPage::post(
+            "updatePortalOnScreen",
+            "/portals/{id}",
+            editor::save::<PortalEditor>,
+        )
+        .needing(&["getPortal", "updatePortal"]),
         ScreenPage::post("previewPortalOnScreen", "/portals/{id}/preview", preview)
             .needing(&["getPortal", "createPortalPreview"]),
     ],
@@ -137,57 +155,51 @@ struct PortalPage<'v> {
     placeholders: Placeholders,
 }
 
-async fn page(visit: &ConsoleRequest, id: Option<Uuid>, title: String, form: FormView) -> Response {
-    let status = form.status;
-    let frame =
-        ConsoleFrame::new(visit, title).below(visit, visit.words.portals.portals, "/portals");
-    let (mut preview, mut used, mut changed) = (None, None, None);
-    if let Some(id) = id {
-        preview = PreviewForm::of(visit, &format!("/portals/{id}/preview"));
-        used = UseCount::of(visit, Entity::Portal, id).await;
-        changed = Changed::of(visit, id).await;
-    }
-    reply::of(
-        visit,
-        status,
-        &PortalPage {
-            frame,
-            form,
-            preview,
-            used,
-            changed,
-            placeholders: Placeholders::of(visit).await,
-        },
-    )
-}
+/// The form of a portal, with a preview and the use of the portal.
+struct PortalEditor;
 
-fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
+impl Editor for PortalEditor {
+    const PATH: &'static str = "/portals";
+    const RESOURCE: &'static Resource = &PORTAL;
+
+    async fn initial_values(visit: &ConsoleRequest) -> Result<Map<String, Value>, ConsoleRefusal> {
         let portals: Vec<ListedPortal> = visit.get("listPortals", json!({})).await?;
         let mut values = Map::new();
         // The first portal is meant for all flats. A limited member does not see every portal.
         if visit.answers_for_organization() && !portals.iter().any(|portal| portal.is_default) {
             values.insert("isDefault".to_owned(), json!(true));
         }
-        let action = visit.address("/portals/new");
-        let form = create_form_with(visit, &PORTAL, action, &values).await?;
-        Ok(page(visit, None, visit.words.portals.new.to_owned(), form).await)
-    })
-}
+        Ok(values)
+    }
 
-fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        match created(visit, &PORTAL, visit.address("/portals/new")).await? {
-            FormOutcome::Done(made) => Ok(reply::done(
-                visit,
-                &format!("/portals/{}", made["id"].as_str().unwrap_or_default()),
-                CompletedAction::Created,
-            )),
-            FormOutcome::Again(form) => {
-                Ok(page(visit, None, visit.words.portals.new.to_owned(), *form).await)
-            }
+    async fn page(
+        visit: &ConsoleRequest,
+        stored: Option<&StoredResource>,
+        form: FormView,
+    ) -> Response {
+        let status = form.status;
+        let words = &visit.words.portals;
+        let title = stored.map_or_else(|| words.new.to_owned(), title);
+        let frame = ConsoleFrame::new(visit, title).below(visit, words.portals, "/portals");
+        let (mut preview, mut used, mut changed) = (None, None, None);
+        if let Some(stored) = stored {
+            preview = PreviewForm::of(visit, &format!("/portals/{}/preview", stored.id));
+            used = UseCount::of(visit, Entity::Portal, stored.id).await;
+            changed = Changed::of(visit, stored.id).await;
         }
-    })
+        reply::of(
+            visit,
+            status,
+            &PortalPage {
+                frame,
+                form,
+                preview,
+                used,
+                changed,
+                placeholders: Placeholders::of(visit).await,
+            },
+        )
+    }
 }
 
 fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
@@ -205,33 +217,6 @@ fn title(stored: &StoredResource) -> String {
         .get("name")
         .and_then(Value::as_str)
         .map_or_else(|| stored.id.to_string(), str::to_owned)
-}
-
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let form = edit_form(visit, &PORTAL, &stored, visit.address(&visit.path)).await?;
-        Ok(page(visit, Some(stored.id), title(&stored), form).await)
-    })
-}
-
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let id = visit.named("id")?;
-        let before = stored(visit, id).await?;
-        match saved(visit, &PORTAL, &before, visit.address(&visit.path)).await? {
-            FormOutcome::Done(is_changed) => Ok(reply::done(
-                visit,
-                &visit.path,
-                if is_changed {
-                    CompletedAction::Saved
-                } else {
-                    CompletedAction::Unchanged
-                },
-            )),
-            FormOutcome::Again(form) => Ok(page(visit, Some(id), title(&before), *form).await),
-        }
-    })
 }
 
 fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {

@@ -510,15 +510,8 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             }
         }
         if extras.problems.is_empty() {
-            return Ok(reply::done(
-                visit,
-                &visit.path,
-                if is_changed {
-                    CompletedAction::Saved
-                } else {
-                    CompletedAction::Unchanged
-                },
-            ));
+            let action = CompletedAction::of_save(is_changed);
+            return Ok(reply::done(visit, &visit.path, action));
         }
         extras.note = is_changed.then_some(visit.words.forms.rest_saved);
         Ok(page(visit, id, versions, extras).await)

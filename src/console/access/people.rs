@@ -154,11 +154,7 @@ pub(super) fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let stored = stored(visit, visit.named("id")?).await?;
         match saved(visit, &MEMBER, &stored, action(visit, &stored)).await? {
             FormOutcome::Done(is_changed) => {
-                let done = if is_changed {
-                    CompletedAction::Saved
-                } else {
-                    CompletedAction::Unchanged
-                };
+                let done = CompletedAction::of_save(is_changed);
                 Ok(reply::done(visit, &format!("{PATH}/{}", stored.id), done))
             }
             FormOutcome::Again(form) => Ok(page(visit, stored, *form, None)),

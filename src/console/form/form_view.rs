@@ -50,12 +50,14 @@ impl StoredResource {
         }
     }
 
+    /// Returns a text of the resource. A missing text counts as an empty one.
+    pub fn text(&self, field: &str) -> &str {
+        let text = self.value.get(field).and_then(Value::as_str);
+        text.unwrap_or_default()
+    }
+
     pub(super) fn updated_at(&self) -> String {
-        self.value
-            .get("updatedAt")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+        self.text("updatedAt").to_owned()
     }
 }
 

@@ -16,11 +16,9 @@ use uuid::Uuid;
 use self::cover::PresentCover;
 use super::assign::{Entity, UseCount};
 use super::audit::Changed;
-use super::form::{
-    FormOutcome, FormView, Layout, Reading, Resource, Section, StoredResource, create_form,
-    created, edit_form, saved,
-};
-use super::frame::{CompletedAction, ConsoleFrame};
+use super::editor::{self, Editor};
+use super::form::{FormView, Layout, Reading, Resource, Section, StoredResource};
+use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::{FlatTextPreview, Placeholders};
 use super::reply;
@@ -39,12 +37,30 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalManuals"),
     pages: &[
         ScreenPage::get("getManualsScreen", "/manuals", list),
-        ScreenPage::get("getNewManualScreen", "/manuals/new", new).needing(&["createPortalManual"]),
-        ScreenPage::post("createManualOnScreen", "/manuals/new", create)
-            .needing(&["createPortalManual"]),
-        ScreenPage::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
-        ScreenPage::post("updateManualOnScreen", "/manuals/{id}", save)
-            .needing(&["getPortalManual", "updatePortalManual"]),
+        ScreenPage::get(
+            "getNewManualScreen",
+            "/manuals/new",
+            editor::new::<ManualEditor>,
+        )
+        .needing(&["createPortalManual"]),
+        ScreenPage::post(
+            "createManualOnScreen",
+            "/manuals/new",
+            editor::create::<ManualEditor>,
+        )
+        .needing(&["createPortalManual"]),
+        ScreenPage::get(
+            "getManualScreen",
+            "/manuals/{id}",
+            editor::show::<ManualEditor>,
+        )
+        .needing(&["getPortalManual"]),
+        ScreenPage::post(
+            "updateManualOnScreen",
+            "/manuals/{id}",
+            editor::save::<ManualEditor>,
+        )
+        .needing(&["getPortalManual", "updatePortalManual"]),
         ScreenPage::get("getManualIconScreen", "/manuals/{id}/icon", cover::show)
             .needing(&["getPortalManual", "searchCoverIcons"]),
         ScreenPage::post(
@@ -204,7 +220,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 
 #[derive(Template)]
 #[template(path = "console/manual.html")]
-struct ManualEditor<'v> {
+struct ManualEditorPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
     used: Option<UseCount>,
@@ -219,82 +235,63 @@ struct ManualEditor<'v> {
     text_preview: Option<FlatTextPreview>,
 }
 
-async fn page(visit: &ConsoleRequest, stored: Option<&StoredResource>, form: FormView) -> Response {
-    let status = form.status;
-    let text = |stored: &StoredResource, field: &str| {
-        stored
-            .value
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let title = stored.map_or_else(
-        || visit.words.manuals.new.to_owned(),
-        |stored| text(stored, "nickname"),
-    );
-    let frame =
-        ConsoleFrame::new(visit, title).below(visit, visit.words.manuals.manuals, "/manuals");
-    let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
-    let mut is_over = false;
-    let mut text_preview = None;
-    if let Some(stored) = stored {
-        let text = text(stored, "descriptionId").parse().ok();
-        let path = format!("/manuals/{}", stored.id);
-        // The form matters more than the preview.
-        text_preview = FlatTextPreview::of(visit, text, &path)
-            .await
-            .unwrap_or_default();
-        used = UseCount::of(visit, Entity::Manual, stored.id).await;
-        changed = Changed::of(visit, stored.id).await;
-        let rules = stored
-            .value
-            .get("visibilityRules")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
-        is_over = sentence::is_over(&rules, visit);
-        when = Some((
-            sentence::sentence(&rules, visit),
-            visit.address(&format!("/manuals/{}/visibility", stored.id)),
-        ));
-        cover = Some(PresentCover::of(visit, stored));
-    }
-    reply::of(
-        visit,
-        status,
-        &ManualEditor {
-            frame,
-            form,
-            used,
-            when,
-            is_over,
-            cover,
-            changed,
-            placeholders: Placeholders::of(visit).await,
-            text_preview,
-        },
-    )
-}
+/// The form of a manual, with its cover and a sentence about its rules.
+struct ManualEditor;
 
-fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let form = create_form(visit, &MANUAL, visit.address("/manuals/new")).await?;
-        Ok(page(visit, None, form).await)
-    })
-}
+impl Editor for ManualEditor {
+    const PATH: &'static str = "/manuals";
+    const RESOURCE: &'static Resource = &MANUAL;
 
-fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        match created(visit, &MANUAL, visit.address("/manuals/new")).await? {
-            FormOutcome::Done(made) => Ok(reply::done(
-                visit,
-                &format!("/manuals/{}", made["id"].as_str().unwrap_or_default()),
-                CompletedAction::Created,
-            )),
-            FormOutcome::Again(form) => Ok(page(visit, None, *form).await),
+    async fn page(
+        visit: &ConsoleRequest,
+        stored: Option<&StoredResource>,
+        form: FormView,
+    ) -> Response {
+        let status = form.status;
+        let words = &visit.words.manuals;
+        let title = stored.map_or(words.new, |stored| stored.text("nickname"));
+        let frame = ConsoleFrame::new(visit, title).below(visit, words.manuals, "/manuals");
+        let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
+        let mut is_over = false;
+        let mut text_preview = None;
+        if let Some(stored) = stored {
+            let text = stored.text("descriptionId").parse().ok();
+            let path = format!("/manuals/{}", stored.id);
+            // The form matters more than the preview.
+            text_preview = FlatTextPreview::of(visit, text, &path)
+                .await
+                .unwrap_or_default();
+            used = UseCount::of(visit, Entity::Manual, stored.id).await;
+            changed = Changed::of(visit, stored.id).await;
+            let rules = stored
+                .value
+                .get("visibilityRules")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default();
+            is_over = sentence::is_over(&rules, visit);
+            when = Some((
+                sentence::sentence(&rules, visit),
+                visit.address(&format!("/manuals/{}/visibility", stored.id)),
+            ));
+            cover = Some(PresentCover::of(visit, stored));
         }
-    })
+        reply::of(
+            visit,
+            status,
+            &ManualEditorPage {
+                frame,
+                form,
+                used,
+                when,
+                is_over,
+                cover,
+                changed,
+                placeholders: Placeholders::of(visit).await,
+                text_preview,
+            },
+        )
+    }
 }
 
 fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
@@ -303,32 +300,6 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
             .get::<Value>("getPortalManual", json!({ "id": id }))
             .await
             .map(|value| StoredResource::of(id, value))
-    })
-}
-
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let form = edit_form(visit, &MANUAL, &stored, visit.address(&visit.path)).await?;
-        Ok(page(visit, Some(&stored), form).await)
-    })
-}
-
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let before = stored(visit, visit.named("id")?).await?;
-        match saved(visit, &MANUAL, &before, visit.address(&visit.path)).await? {
-            FormOutcome::Done(is_changed) => Ok(reply::done(
-                visit,
-                &visit.path,
-                if is_changed {
-                    CompletedAction::Saved
-                } else {
-                    CompletedAction::Unchanged
-                },
-            )),
-            FormOutcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
-        }
     })
 }
 

@@ -18,9 +18,9 @@ use uuid::Uuid;
 use self::sentence::{Counts, Rules};
 use super::assign::{Entity, UseCount};
 use super::audit::Changed;
+use super::editor::{self, Editor};
 use super::form::{
-    FormOutcome, FormView, Layout, Reading, Resource, RuleLayout, Section, StoredResource,
-    create_form, created, edit_form, saved, untold_texts,
+    FormView, Layout, Reading, Resource, RuleLayout, Section, StoredResource, untold_texts,
 };
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
@@ -49,12 +49,22 @@ pub static SCREEN: Screen = Screen {
             "listPrecheckSteps",
             "updatePrecheckStep",
         ]),
-        ScreenPage::get("getNewStepScreen", "/steps/new", new).needing(&["createPrecheckStep"]),
-        ScreenPage::post("createStepOnScreen", "/steps/new", create)
+        ScreenPage::get("getNewStepScreen", "/steps/new", editor::new::<StepEditor>)
             .needing(&["createPrecheckStep"]),
-        ScreenPage::get("getStepScreen", "/steps/{id}", show).needing(&["getPrecheckStep"]),
-        ScreenPage::post("updateStepOnScreen", "/steps/{id}", save)
-            .needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        ScreenPage::post(
+            "createStepOnScreen",
+            "/steps/new",
+            editor::create::<StepEditor>,
+        )
+        .needing(&["createPrecheckStep"]),
+        ScreenPage::get("getStepScreen", "/steps/{id}", editor::show::<StepEditor>)
+            .needing(&["getPrecheckStep"]),
+        ScreenPage::post(
+            "updateStepOnScreen",
+            "/steps/{id}",
+            editor::save::<StepEditor>,
+        )
+        .needing(&["getPrecheckStep", "updatePrecheckStep"]),
         ScreenPage::get(
             "getQuestionsScreen",
             "/steps/{id}/questions",
@@ -474,7 +484,7 @@ fn move_one(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 
 #[derive(Template)]
 #[template(path = "console/step.html")]
-struct StepEditor<'v> {
+struct StepEditorPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
     used: Option<UseCount>,
@@ -488,97 +498,71 @@ struct StepEditor<'v> {
     placeholders: Placeholders,
 }
 
-async fn form_page(
-    visit: &ConsoleRequest,
-    stored: Option<&StoredResource>,
-    form: FormView,
-) -> Response {
-    let status = form.status;
-    let text = |stored: &StoredResource, field: &str| {
-        stored
-            .value
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let title = stored.map_or_else(
-        || visit.words.steps.new.to_owned(),
-        |stored| text(stored, "nickname"),
-    );
-    let frame = ConsoleFrame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
-    let (mut used, mut who, mut questions, mut changed, mut spoken) =
-        (None, None, None, None, Vec::new());
-    if let Some(stored) = stored {
-        changed = Changed::of(visit, stored.id).await;
-        used = UseCount::of(visit, Entity::Step, stored.id).await;
-        let flats = reached(visit, vec![stored.id])
-            .await
-            .get(&stored.id)
-            .copied();
-        who = Rules::deserialize(Value::Object(stored.value.clone()))
-            .ok()
-            .map(|rules| rules.text_of(visit.words, flats, stored.value["isActive"] == true));
-        let title = stored
-            .value
-            .get("displayTitleMlTextId")
-            .and_then(Value::as_str)
-            .and_then(|id| id.parse().ok());
-        let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
-        spoken = TextWithVersions::all(
-            visit,
-            &title
-                .into_iter()
-                .chain(form.texts.iter().cloned())
-                .collect::<Vec<_>>(),
-        )
-        .await;
-        if text(stored, "stepType") == "additional_questions" {
-            let count = stored
-                .value
-                .get("questions")
-                .and_then(Value::as_array)
-                .map_or(0, Vec::len);
-            questions = Some((
-                visit.address(&format!("/steps/{}/questions", stored.id)),
-                count,
-            ));
-        }
-    }
-    reply::of(
-        visit,
-        status,
-        &StepEditor {
-            frame,
-            form,
-            used,
-            who,
-            questions,
-            changed,
-            texts: spoken,
-            placeholders: Placeholders::of(visit).await,
-        },
-    )
-}
+/// The form of a step, with the guests that get it and its texts in all languages.
+struct StepEditor;
 
-fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let form = create_form(visit, &STEP, visit.address("/steps/new")).await?;
-        Ok(form_page(visit, None, form).await)
-    })
-}
+impl Editor for StepEditor {
+    const PATH: &'static str = "/steps";
+    const RESOURCE: &'static Resource = &STEP;
 
-fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        match created(visit, &STEP, visit.address("/steps/new")).await? {
-            FormOutcome::Done(made) => Ok(reply::done(
+    async fn page(
+        visit: &ConsoleRequest,
+        stored: Option<&StoredResource>,
+        form: FormView,
+    ) -> Response {
+        let status = form.status;
+        let words = &visit.words.steps;
+        let title = stored.map_or(words.new, |stored| stored.text("nickname"));
+        let frame = ConsoleFrame::new(visit, title).below(visit, words.steps, "/steps");
+        let (mut used, mut who, mut questions, mut changed, mut spoken) =
+            (None, None, None, None, Vec::new());
+        if let Some(stored) = stored {
+            changed = Changed::of(visit, stored.id).await;
+            used = UseCount::of(visit, Entity::Step, stored.id).await;
+            let flats = reached(visit, vec![stored.id])
+                .await
+                .get(&stored.id)
+                .copied();
+            who = Rules::deserialize(Value::Object(stored.value.clone()))
+                .ok()
+                .map(|rules| rules.text_of(visit.words, flats, stored.value["isActive"] == true));
+            let title = stored.text("displayTitleMlTextId").parse().ok();
+            let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
+            spoken = TextWithVersions::all(
                 visit,
-                &format!("/steps/{}", made["id"].as_str().unwrap_or_default()),
-                CompletedAction::Created,
-            )),
-            FormOutcome::Again(form) => Ok(form_page(visit, None, *form).await),
+                &title
+                    .into_iter()
+                    .chain(form.texts.iter().cloned())
+                    .collect::<Vec<_>>(),
+            )
+            .await;
+            if stored.text("stepType") == "additional_questions" {
+                let count = stored
+                    .value
+                    .get("questions")
+                    .and_then(Value::as_array)
+                    .map_or(0, Vec::len);
+                questions = Some((
+                    visit.address(&format!("/steps/{}/questions", stored.id)),
+                    count,
+                ));
+            }
         }
-    })
+        reply::of(
+            visit,
+            status,
+            &StepEditorPage {
+                frame,
+                form,
+                used,
+                who,
+                questions,
+                changed,
+                texts: spoken,
+                placeholders: Placeholders::of(visit).await,
+            },
+        )
+    }
 }
 
 fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
@@ -602,32 +586,6 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
             .value
             .extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));
         Ok(stored)
-    })
-}
-
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let form = edit_form(visit, &STEP, &stored, visit.address(&visit.path)).await?;
-        Ok(form_page(visit, Some(&stored), form).await)
-    })
-}
-
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move {
-        let before = stored(visit, visit.named("id")?).await?;
-        match saved(visit, &STEP, &before, visit.address(&visit.path)).await? {
-            FormOutcome::Done(is_changed) => Ok(reply::done(
-                visit,
-                &visit.path,
-                if is_changed {
-                    CompletedAction::Saved
-                } else {
-                    CompletedAction::Unchanged
-                },
-            )),
-            FormOutcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
-        }
     })
 }
 

@@ -1,0 +1,89 @@
+//! The pages of a form: for a new resource, and for the changes of an existing one.
+
+use axum::response::Response;
+use serde_json::{Map, Value};
+
+use super::form::{
+    FormOutcome, FormView, Resource, StoredResource, create_form_with, created, edit_form, saved,
+};
+use super::frame::CompletedAction;
+use super::refusal::ConsoleRefusal;
+use super::reply;
+use super::screens::ScreenAnswer;
+use super::visit::ConsoleRequest;
+
+/// A kind of resource that has a form. Its screen lists [`new`], [`create`], [`show`] and [`save`]
+/// as pages.
+pub trait Editor: 'static {
+    /// The path of the list, below the console. The forms are below this path.
+    const PATH: &'static str;
+    /// The operations and the layout of the form.
+    const RESOURCE: &'static Resource;
+
+    /// Returns the initial values of the form for a new resource.
+    fn initial_values(
+        _visit: &ConsoleRequest,
+    ) -> impl Future<Output = Result<Map<String, Value>, ConsoleRefusal>> + Send {
+        async { Ok(Map::new()) }
+    }
+
+    /// Answers the page with the form. `stored` is `None` for a new resource.
+    fn page(
+        visit: &ConsoleRequest,
+        stored: Option<&StoredResource>,
+        form: FormView,
+    ) -> impl Future<Output = Response> + Send;
+}
+
+fn address_of_new<E: Editor>(visit: &ConsoleRequest) -> String {
+    visit.address(&format!("{}/new", E::PATH))
+}
+
+/// Shows the form for a new resource.
+pub fn new<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move {
+        let values = E::initial_values(visit).await?;
+        let action = address_of_new::<E>(visit);
+        let form = create_form_with(visit, E::RESOURCE, action, &values).await?;
+        Ok(E::page(visit, None, form).await)
+    })
+}
+
+/// Creates a resource from the submitted form, and leads to its form.
+pub fn create<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move {
+        match created(visit, E::RESOURCE, address_of_new::<E>(visit)).await? {
+            FormOutcome::Done(made) => {
+                let id = made["id"].as_str().unwrap_or_default();
+                let path = format!("{}/{id}", E::PATH);
+                Ok(reply::done(visit, &path, CompletedAction::Created))
+            }
+            FormOutcome::Again(form) => Ok(E::page(visit, None, *form).await),
+        }
+    })
+}
+
+/// Shows the form that changes a resource.
+pub fn show<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move {
+        let stored = (E::RESOURCE.stored)(visit, visit.named("id")?).await?;
+        let action = visit.address(&visit.path);
+        let form = edit_form(visit, E::RESOURCE, &stored, action).await?;
+        Ok(E::page(visit, Some(&stored), form).await)
+    })
+}
+
+/// Saves the changes of the submitted form.
+pub fn save<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move {
+        let before = (E::RESOURCE.stored)(visit, visit.named("id")?).await?;
+        let action = visit.address(&visit.path);
+        match saved(visit, E::RESOURCE, &before, action).await? {
+            FormOutcome::Done(is_changed) => {
+                let action = CompletedAction::of_save(is_changed);
+                Ok(reply::done(visit, &visit.path, action))
+            }
+            FormOutcome::Again(form) => Ok(E::page(visit, Some(&before), *form).await),
+        }
+    })
+}
