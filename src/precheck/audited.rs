@@ -1,4 +1,4 @@
-//! The fields of steps that the audit log records.
+//! The fields of steps that the audit log records. The audited operations are in `operations.rs`.
 
 use engine::audit::{Thing, id};
 use engine::context::Context;
@@ -28,11 +28,11 @@ pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
             (field, Value::from(text))
         });
     let headings: Map<String, Value> = headings.collect();
-    let beside = json!({ "displayTitleMlTextId": title, "questions": step.questions });
+    let extra_fields = json!({ "displayTitleMlTextId": title, "questions": step.questions });
     let thing = Thing::new("precheck_step", Some(step.id), Some(step.nickname.clone()));
     let mut thing = thing
         .showing(&Core::from(&step))?
-        .showing(&beside)?
+        .showing(&extra_fields)?
         .showing(&headings)?
         .withholding(&step.write_only)?;
     // `isEnabled` is a copy of `isActive`.

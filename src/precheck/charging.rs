@@ -33,8 +33,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Whether a charge can be made: on its own account if it names one, else on the default
-    /// account.
+    /// Whether a charge can be made: on the account `own` that it names, or on the default account
+    /// if it names none.
     fn can_charge(&self, own: Option<Uuid>) -> bool {
         own.map_or(self.has_active_default, |id| {
             self.payment.get(&id) == Some(&true)
@@ -83,8 +83,8 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     }
 }
 
-/// Whether every charge of a deposit step can be made. A step that charges nothing yet is checked
-/// by the accounts it names, else by the default account.
+/// Whether every charge of a deposit step can be made. For a step that charges nothing yet, the
+/// accounts that it names must be active, or the default account if it names none.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     let (waiver, deposit) = (

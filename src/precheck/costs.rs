@@ -105,7 +105,7 @@ pub(crate) fn costs(
         return Ok(costs);
     }
     let payment: Vec<(Uuid, Object)> = all_records(context, RecordKind::PaymentAccount)?;
-    let payers = Payers {
+    let accounts = PaymentAccounts {
         payment: &payment,
         currency: context.organization.settings.currency().to_owned(),
     };
@@ -115,40 +115,44 @@ pub(crate) fn costs(
         waivers.sort_by_cached_key(|(id, data)| (name(data), *id));
         costs.extend(
             of_kind(CostKind::Deposit)
-                .map(|step| (step.id, Cost::Deposit(choices(step, &payers, &waivers)))),
+                .map(|step| (step.id, Cost::Deposit(choices(step, &accounts, &waivers)))),
         );
     }
     if has_fees {
-        let wanted: BTreeSet<Uuid> = of_kind(CostKind::Fees)
+        let product_ids: BTreeSet<Uuid> = of_kind(CostKind::Fees)
             .flat_map(|step| step.fee_product_ids.iter().copied())
             .collect();
         let products = typed_among::<Object>(
             context,
             RecordKind::FeeProduct,
-            wanted.into_iter().collect(),
+            product_ids.into_iter().collect(),
         )?;
         costs.extend(
             of_kind(CostKind::Fees)
-                .map(|step| (step.id, Cost::Fees(fees(step, &payers, &products)))),
+                .map(|step| (step.id, Cost::Fees(fees(step, &accounts, &products)))),
         );
     }
     Ok(costs)
 }
 
 /// The payment accounts of an organization, and the currency of amounts without one.
-struct Payers<'p> {
+struct PaymentAccounts<'p> {
     payment: &'p [(Uuid, Object)],
     currency: String,
 }
 
-impl Payers<'_> {
-    /// Returns the account that is charged, and the currency. The account is the named one, else
-    /// the default one. There is none if it is inactive. `record` is the record with the amount.
-    fn of(&self, named: Option<Uuid>, record: Option<&Object>) -> (Option<Uuid>, String) {
+impl PaymentAccounts<'_> {
+    /// Returns the account that is charged, and the currency. The account is `account_id` if given,
+    /// else the default one. There is none if that account is inactive. `record` is the record with
+    /// the amount.
+    fn of(&self, account_id: Option<Uuid>, record: Option<&Object>) -> (Option<Uuid>, String) {
         let is_true = |data: &Object, field: &str| data.get(field) == Some(&Value::Bool(true));
         let account = self.payment.iter().find(|(id, data)| {
             is_true(data, "isActive")
-                && named.map_or_else(|| is_true(data, "isDefault"), |named| *id == named)
+                && account_id.map_or_else(
+                    || is_true(data, "isDefault"),
+                    |account_id| *id == account_id,
+                )
         });
         let currency = account
             .and_then(|(_, data)| currency_in(data))
@@ -159,18 +163,22 @@ impl Payers<'_> {
 }
 
 /// Returns the choices of a step, waivers first.
-fn choices(step: &Step, payers: &Payers<'_>, waivers: &[(Uuid, Object)]) -> Vec<DepositChoice> {
+fn choices(
+    step: &Step,
+    accounts: &PaymentAccounts<'_>,
+    waivers: &[(Uuid, Object)],
+) -> Vec<DepositChoice> {
     let charges = &step.charges;
     let mut choices = Vec::new();
-    if has_usable_damage_waiver(step, &accounts_of(payers.payment, &[])) {
+    if has_usable_damage_waiver(step, &accounts_of(accounts.payment, &[])) {
         choices.extend(
             waivers
                 .iter()
-                .map(|(id, data)| waiver(charges, payers, *id, data)),
+                .map(|(id, data)| waiver(charges, accounts, *id, data)),
         );
     }
     let (payment_account_id, currency) =
-        payers.of(charges.security_deposit_payment_account_id, None);
+        accounts.of(charges.security_deposit_payment_account_id, None);
     let plain = |choice, amount_cents| DepositChoice {
         choice,
         damage_waiver_id: None,
@@ -202,9 +210,14 @@ fn offered_deposit(charges: &Charges) -> (bool, Option<u64>) {
     (amount.is_some(), amount)
 }
 
-fn waiver(charges: &Charges, payers: &Payers<'_>, id: Uuid, data: &Object) -> DepositChoice {
+fn waiver(
+    charges: &Charges,
+    accounts: &PaymentAccounts<'_>,
+    id: Uuid,
+    data: &Object,
+) -> DepositChoice {
     let (payment_account_id, currency) =
-        payers.of(charges.damage_waiver_payment_account_id, Some(data));
+        accounts.of(charges.damage_waiver_payment_account_id, Some(data));
     let mut choice = DepositChoice {
         choice: DepositOption::Waiver,
         damage_waiver_id: Some(id),
@@ -267,11 +280,11 @@ pub fn total_of(fees: &[Fee]) -> Option<u64> {
     })
 }
 
-fn fees(step: &Step, payers: &Payers<'_>, products: &HashMap<Uuid, Object>) -> Vec<Fee> {
+fn fees(step: &Step, accounts: &PaymentAccounts<'_>, products: &HashMap<Uuid, Object>) -> Vec<Fee> {
     let fee = |id: &Uuid| {
         let data = products.get(id)?;
         let (payment_account_id, currency) =
-            payers.of(step.write_only.fees_payment_account_id, Some(data));
+            accounts.of(step.write_only.fees_payment_account_id, Some(data));
         Some(Fee {
             fee_product_id: *id,
             name: name(data),
@@ -336,8 +349,8 @@ mod tests {
         (id(number), data(account))
     }
 
-    fn payers(payment: &[(Uuid, Object)]) -> Payers<'_> {
-        Payers {
+    fn accounts(payment: &[(Uuid, Object)]) -> PaymentAccounts<'_> {
+        PaymentAccounts {
             payment,
             currency: "CHF".into(),
         }
@@ -373,7 +386,7 @@ mod tests {
             .into_iter()
             .map(|(number, value)| (id(number), data(value)))
             .collect();
-        let read: Vec<_> = fees(&step, &payers(&[]), &products)
+        let read: Vec<_> = fees(&step, &accounts(&[]), &products)
             .into_iter()
             .map(|fee| (fee.name, fee.amount_cents, fee.currency))
             .collect();
@@ -406,14 +419,14 @@ mod tests {
             (Some(id(3)), None, "GBP", "CHF"),
             (Some(id(9)), None, "GBP", "CHF"),
         ] {
-            let payers = payers(&all);
+            let accounts = accounts(&all);
             assert_eq!(
-                payers.of(named, Some(&record)),
+                accounts.of(named, Some(&record)),
                 (charged, with_record.into())
             );
-            assert_eq!(payers.of(named, None), (charged, without.into()));
+            assert_eq!(accounts.of(named, None), (charged, without.into()));
         }
-        assert_eq!(payers(&all[..1]).of(None, None), (None, "CHF".into()));
+        assert_eq!(accounts(&all[..1]).of(None, None), (None, "CHF".into()));
     }
 
     #[test]
@@ -423,8 +436,8 @@ mod tests {
             account(2, false, false, json!({ "currency": "USD" })),
         ];
         let waivers = [(id(7), data(json!({ "name": "Gold", "priceCents": 1_200 })))];
-        // Whether it is enabled, its account, the fewest nights, the nights → whether it is
-        // offered.
+        // Inputs: whether the waiver is enabled, its account, its minimum number of nights, the
+        // nights of the stay. Result: whether the waiver is offered.
         for (is_enabled, account, least, nights, is_offered) in [
             (true, None, 0, 1, true),
             (true, None, 3, 3, true),
@@ -437,7 +450,11 @@ mod tests {
             step.charges.is_damage_waiver_enabled = is_enabled;
             step.charges.damage_waiver_payment_account_id = account;
             step.charges.damage_waiver_min_los = least;
-            let offered = choices_for(&step, &choices(&step, &payers(&payment), &waivers), nights);
+            let offered = choices_for(
+                &step,
+                &choices(&step, &accounts(&payment), &waivers),
+                nights,
+            );
             assert_eq!(
                 !offered.is_empty(),
                 is_offered,
@@ -452,7 +469,8 @@ mod tests {
             account(1, true, true, json!({ "currency": "EUR" })),
             account(2, true, false, json!({ "currency": "USD" })),
         ];
-        // Security deposit on, its amount, waivers on, the amount with them → the offered amounts.
+        // Inputs: whether the security deposit is enabled, its amount, whether waivers are enabled,
+        // the deposit beside waivers. Result: the offered amounts.
         for (is_on, amount, has_waivers, with_waivers, offered) in [
             (false, Some(300), false, Some(100), vec![]),
             (true, Some(300), false, Some(100), vec![Some(300)]),
@@ -468,7 +486,7 @@ mod tests {
             step.charges.damage_waiver_deposit_amount_cents = with_waivers;
             step.charges.damage_waiver_payment_account_id = Some(id(1));
             step.charges.security_deposit_payment_account_id = Some(id(2));
-            let choices = choices(&step, &payers(&payment), &[]);
+            let choices = choices(&step, &accounts(&payment), &[]);
             let read: Vec<_> = choices.iter().map(|choice| choice.amount_cents).collect();
             assert_eq!(read, offered, "{is_on} {has_waivers}");
             // The deposit of a waiver goes to the account of deposits, too.
@@ -481,7 +499,7 @@ mod tests {
         }
         let mut step = step(StepType::DamageDeposit);
         step.charges.is_damage_waiver_waivable = true;
-        let none = choices(&step, &payers(&payment), &[]);
+        let none = choices(&step, &accounts(&payment), &[]);
         let [none] = none.as_slice() else {
             panic!("{none:?}")
         };
@@ -516,8 +534,7 @@ mod tests {
     }
 
     proptest! {
-        /// The contract: a price per night counts once a night, and the cap limits the total of a
-        /// stay.
+        /// A price per night is charged for each night, and the cap limits the total of a stay.
         #[test]
         fn a_waiver_costs_its_price_up_to_the_cap(
             price in 0..100_000_u64, nights in 1..400_i64, cap in prop::option::of(0..1_000_000_u64), is_per_night: bool,
@@ -530,7 +547,7 @@ mod tests {
             }
             let payment = [account(1, true, true, json!({}))];
             let waivers = [(id(7), data(json!({ "name": "Gold", "amountCents": price, "currency": "EUR" })))];
-            let offered = choices_for(&step, &choices(&step, &payers(&payment), &waivers), nights);
+            let offered = choices_for(&step, &choices(&step, &accounts(&payment), &waivers), nights);
             let whole = if is_per_night { price * u64::try_from(nights).unwrap() } else { price };
             prop_assert_eq!(offered[0].total_cents, Some(cap.map_or(whole, |cap| cap.min(whole))));
             prop_assert_eq!((offered[0].amount_cents, offered[0].currency.as_str()), (Some(price), "EUR"));

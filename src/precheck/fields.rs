@@ -95,8 +95,8 @@ impl StepFields {
         }
     }
 
-    /// Returns which lower ends of a range were sent. An inverted range is reported at the end that
-    /// was sent.
+    /// Returns which of the fields were sent that take part in rules across several fields. An
+    /// issue of such a rule names a field that was sent.
     #[must_use]
     pub fn sent_ends(&self) -> SentEnds {
         SentEnds {
@@ -107,7 +107,7 @@ impl StepFields {
     }
 }
 
-/// Whether the lower end of each range was sent, and the rules of guests' fields.
+/// Whether the request contains each of these fields. They decide which field an issue names.
 #[derive(Debug, Clone, Copy)]
 pub struct SentEnds {
     min_los: bool,
@@ -115,8 +115,8 @@ pub struct SentEnds {
     guest_field_rules: bool,
 }
 
-/// Returns the broken rules across several fields of the merged step. `base` is the place of the
-/// fields in the body.
+/// Returns an issue for each rule across several fields that the merged step breaks. `base` is the
+/// path of the fields in the body.
 #[must_use]
 pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
     let rules = &step.targeting;
@@ -132,8 +132,8 @@ pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
             ),
         );
     }
-    if let (Some(least), Some(most)) = (rules.lead_time_min_days, rules.lead_time_max_days)
-        && least > most
+    if let (Some(minimum), Some(maximum)) = (rules.lead_time_min_days, rules.lead_time_max_days)
+        && minimum > maximum
     {
         let field = if sent.lead_time_min_days {
             "leadTimeMinDays"
@@ -148,11 +148,11 @@ pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
             ),
         );
     }
-    let names_none = rules
+    let has_no_channel = rules
         .included_sources_returning
         .as_ref()
         .is_none_or(Vec::is_empty);
-    if rules.inclusion_type == Some(InclusionType::OnlySelected) && names_none {
+    if rules.inclusion_type == Some(InclusionType::OnlySelected) && has_no_channel {
         add(
             "includedSourcesReturning",
             Reason::rule(
@@ -342,7 +342,8 @@ mod tests {
     }
 
     proptest! {
-        /// What an active step needs, as a table (rules: steps#activation, 3).
+        /// Compares the configuration that an active step needs with a table (rules:
+        /// steps#activation, 3).
         #[test]
         fn required_configuration_agrees_with_the_contract(
             step_type in prop::sample::select(StepType::VARIANTS),

@@ -16,7 +16,8 @@ use super::identity::age_on;
 use super::step::Step;
 use super::step_type::{AnswerForm, StepType};
 
-/// Names that the service uses itself for each guest of `other_guests`.
+/// Field names that the service itself uses for each guest of `other_guests`, so no step can ask
+/// for them.
 pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
 
 /// Guests by their part in the booking.
@@ -51,7 +52,7 @@ pub struct GuestFieldRule {
     pub only: Option<GuestPart>,
 }
 
-/// Rules by the field that they are about.
+/// The rules for required fields, by the name of the field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GuestFieldRules(pub BTreeMap<String, GuestFieldRule>);
@@ -75,7 +76,7 @@ impl JsonSchema for GuestFieldRules {
     }
 }
 
-/// A guest, as the rules read it.
+/// The data of a guest that the rules depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct AskedGuest<'g> {
     pub part: GuestPart,
@@ -124,8 +125,8 @@ impl GuestFieldRule {
     /// not known, the condition on it counts as met.
     fn holds(&self, guest: &AskedGuest<'_>) -> bool {
         let is_of_age = guest.age().is_none_or(|age| {
-            self.minimum_age.is_none_or(|least| age >= least.into())
-                && self.maximum_age.is_none_or(|most| age <= most.into())
+            self.minimum_age.is_none_or(|minimum| age >= minimum.into())
+                && self.maximum_age.is_none_or(|maximum| age <= maximum.into())
         });
         let is_national = match (&self.nationalities, guest.text("nationality")) {
             (Some(listed), Some(nationality)) => is_among(nationality, listed),
@@ -135,8 +136,8 @@ impl GuestFieldRule {
     }
 }
 
-/// Returns whether a nationality may be one of a list. A text that is neither a code of two letters
-/// nor in the list is not understood, so it may be.
+/// Returns whether a nationality may be in a list. Guests also write names of countries, so a text
+/// that is not a code of two letters counts as listed.
 fn is_among(nationality: &str, listed: &[String]) -> bool {
     let is_code =
         nationality.len() == 2 && nationality.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -163,8 +164,8 @@ impl GuestFieldRules {
     }
 }
 
-/// Returns the rules of a step that can hold for the guests whom it asks. They are empty where the
-/// step asks no guests for their details.
+/// Returns the rules of a step that can apply to the guests whom the step asks; empty if the step
+/// asks for no details of guests.
 #[must_use]
 pub fn field_rules(step: &Step) -> GuestFieldRules {
     let Some(part) = GuestPart::asked_in(step.step_type) else {
@@ -180,9 +181,9 @@ pub fn field_rules(step: &Step) -> GuestFieldRules {
     )
 }
 
-/// Returns the broken rules of a step's fields of guests. `are_rules_sent` says that the request has
-/// the rules, and so decides the field that is blamed. `base` is the place of the fields in the
-/// body.
+/// Returns an issue for each broken rule about fields of guests. If the request contains the rules
+/// (`are_rules_sent`), an issue names the rule, otherwise `requiredGuestFields`. `base` is the path
+/// of the fields in the body.
 #[must_use]
 pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Issue> {
     let required = step.write_only.required_guest_fields.as_deref();
@@ -220,11 +221,11 @@ pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Is
                     ),
                 ));
             }
-            let is_turned = rule
+            let is_inverted = rule
                 .minimum_age
                 .zip(rule.maximum_age)
-                .is_some_and(|(least, most)| least > most);
-            is_turned.then(|| {
+                .is_some_and(|(minimum, maximum)| minimum > maximum);
+            is_inverted.then(|| {
                 at(
                     [path(), vec!["minimumAge".into()]].concat(),
                     Reason::rule(
@@ -237,7 +238,7 @@ pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Is
     reserved.take(1).chain(of_rules).collect()
 }
 
-/// Returns the value of a guest's field, if it is a text that is not blank.
+/// Returns whether a guest's field holds a text that is not blank.
 #[must_use]
 pub fn is_there(guest: &Object, field: &str) -> bool {
     guest
@@ -376,14 +377,15 @@ mod tests {
     }
 
     proptest! {
-        /// A guest of whom nothing is known is asked for everything that the part allows.
+        /// While a guest has given no details, each field is required that the rule allows for the
+        /// guest's part.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
-            least in prop::option::of(0..150_u32), most in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,
+            minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,
             only in prop::option::of(prop::sample::select(&[GuestPart::Lead, GuestPart::Others][..])),
         ) {
             let rule = GuestFieldRule {
-                minimum_age: least, maximum_age: most, nationalities: has_nations.then(|| vec!["ES".into()]), only,
+                minimum_age: minimum, maximum_age: maximum, nationalities: has_nations.then(|| vec!["ES".into()]), only,
             };
             let part = if is_lead { GuestPart::Lead } else { GuestPart::Others };
             let fields = Object::new();

@@ -1,4 +1,5 @@
-//! The consequences of identity checks (rules: steps#identity-checks).
+//! The consequences of identity checks (rules: steps#identity-checks): the checks, the policy of an
+//! organization about them, and the verdict on a provider's report.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,8 +36,8 @@ enum ActionChoice {
 
 use ActionChoice::{Fixed, Free, NoRetake};
 
-/// For each check: its name, its default action, the organization's choice, and a description of
-/// the finding.
+/// For each check: its name, its default action, whether the organization can choose another
+/// action, and a description of the finding.
 const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     (
         "document_not_official",
@@ -118,26 +119,26 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     ),
 ];
 
-/// The check that needs an age.
+/// The check that needs `minimumGuestAge`.
 pub const UNDERAGE: &str = "guest_underage";
 /// The check that is raised when a guest fails a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";
-/// The check that a failure without any check counts as.
+/// The check that is assumed for a report of a failure that raises no check.
 const UNAVAILABLE: &str = "verification_unavailable";
 
 /// The consequence of a report for its identity check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityVerdict {
-    /// The step is left to the status that was reported.
+    /// No check has a consequence. The step gets the status that was reported.
     Passed,
     /// The step is complete, and these checks flag the submission.
     Flagged(Vec<&'static str>),
-    /// The guest is asked once more.
+    /// The guest is asked to do the check once more.
     Returned,
 }
 
-/// Applies a policy to the checks that a report raises. `has_failed` says that the report is of a
-/// failure, and `is_retaken` that the guest was asked once more before.
+/// Applies a policy to the checks that a report raises. `has_failed` means that the report states a
+/// failure, and `is_retaken` that the guest has already been asked once more.
 #[must_use]
 pub fn verdict(
     checks: &[String],
@@ -206,7 +207,8 @@ pub fn check_list(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The overrides of an organization, by check. A check that is not named keeps its default.
+/// The actions that an organization has chosen, by check. A check that is not named keeps its
+/// default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdentityFlagPolicy(BTreeMap<String, FlagAction>);
@@ -245,8 +247,8 @@ impl JsonSchema for IdentityFlagPolicy {
     }
 }
 
-/// Returns the effective action of every check under a policy. `fail` becomes `review` where it
-/// behaves as such.
+/// Returns the effective action of every check under a policy. For a check without a retake, `fail`
+/// becomes `review`.
 #[must_use]
 pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
     let action = |(name, default, choice, _): (&'static str, FlagAction, ActionChoice, &str)| {
@@ -321,7 +323,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the contract's sentences, check by check.
+        /// Compares the verdict with the rules, check by check.
         #[test]
         fn a_verdict_agrees_with_the_sentences(
             policy in policy(), places in prop::collection::vec(0..13_usize, 0..4), has_failed: bool, is_retaken: bool,

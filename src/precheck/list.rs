@@ -1,4 +1,5 @@
-//! listPrecheckSteps: every step of the organization, in the order guests meet them.
+//! The operation `listPrecheckSteps`: every step of the organization, in the order in which guests
+//! see them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -26,8 +27,8 @@ use crate::records::{RecordKind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 
 store::statements! {
-    /// The list item of every step. The document is read only for the types whose row depends on
-    /// the organization's accounts.
+    /// Selects the list item of every step. Reads the document as well for the types whose row
+    /// depends on the organization's accounts.
     LIST = "select id, step_type, sort_order, created_at, summary,
         case when is_active = true and step_type in ('damage_deposit', 'background_check') then doc end
         from precheck_step where organization_id = ?1";
@@ -163,7 +164,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     let assignments = StepAssignments::load(context, &filters)?;
     listed.retain(|step| assignments.admit(step.sort_key.id, &filters));
     listed.sort_by(|one, other| compare(&one.sort_key, &other.sort_key, is_automatic));
-    let accounts = if listed.iter().any(|step| step.charged.is_some()) {
+    let accounts = if listed.iter().any(|step| step.document.is_some()) {
         accounts(context)?
     } else {
         Accounts::default()
@@ -177,11 +178,11 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
         let additions = ListFields {
             scope: assignments.count(step.sort_key.id),
             configuration_issue: step
-                .charged
+                .document
                 .as_ref()
                 .and_then(|step| configuration_issue(step, &accounts)),
             has_usable_damage_waiver: step
-                .charged
+                .document
                 .as_ref()
                 .is_some_and(|step| has_usable_damage_waiver(step, &accounts)),
         };
@@ -195,8 +196,8 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
 struct ListedStep {
     sort_key: SortKey,
     summary: String,
-    /// The whole step, for the types whose row depends on the organization's accounts.
-    charged: Option<Step>,
+    /// The whole step; `None` for types whose row does not depend on the organization's accounts.
+    document: Option<Step>,
 }
 
 impl ListedStep {
@@ -214,11 +215,11 @@ impl ListedStep {
             sort_order,
             created_at: Moment(row.get(3)?),
         };
-        let charged: Option<Json<Step>> = row.get(5)?;
+        let document: Option<Json<Step>> = row.get(5)?;
         Ok(Self {
             sort_key,
             summary: row.get(4)?,
-            charged: charged.map(|Json(step)| step),
+            document: document.map(|Json(step)| step),
         })
     }
 
@@ -288,7 +289,7 @@ struct StepAssignments {
     /// Steps whose assignments are all outside the caller's access.
     hidden: HashSet<Uuid>,
     /// For each filter, the steps that match it.
-    found: Vec<HashSet<Uuid>>,
+    matches: Vec<HashSet<Uuid>>,
 }
 
 impl StepAssignments {
@@ -311,14 +312,14 @@ impl StepAssignments {
                 *counts.entry(step).or_default().of_mut(kind) = count;
             }
         }
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         for filter in &filters.targets {
             let visible: Vec<Target> = filter
                 .iter()
                 .filter(|(kind, id)| coverage.is_visible(*kind, *id))
                 .copied()
                 .collect();
-            found.push(
+            matches.push(
                 scopes::reaching(context, EntityType::PrecheckStep, &visible)?
                     .into_iter()
                     .map(|(step, _)| step)
@@ -328,17 +329,17 @@ impl StepAssignments {
         Ok(Self {
             counts,
             hidden,
-            found,
+            matches,
         })
     }
 
     fn admit(&self, step: Uuid, filters: &StepFilters) -> bool {
-        let is_wanted = filters
-            .assignment
-            .is_none_or(|wanted| (wanted == Assignment::Unassigned) == self.count(step).is_zero());
+        let fits_assignment = filters.assignment.is_none_or(|assignment| {
+            (assignment == Assignment::Unassigned) == self.count(step).is_zero()
+        });
         !self.hidden.contains(&step)
-            && is_wanted
-            && self.found.iter().all(|found| found.contains(&step))
+            && fits_assignment
+            && self.matches.iter().all(|steps| steps.contains(&step))
     }
 
     fn count(&self, step: Uuid) -> ScopeCounts {
@@ -359,7 +360,7 @@ mod tests {
     use super::super::step_type::{ActivationNeed, StepType};
     use super::LIST;
 
-    /// SQL cannot ask for the facts of a type, so the statement names the types.
+    /// SQL cannot call `activation_need`, so the statement repeats the names of the types.
     #[test]
     fn the_list_reads_the_documents_of_steps_that_need_an_account() {
         for step_type in StepType::VARIANTS {

@@ -1,4 +1,8 @@
-//! Pre-check-in steps: the things guests do before they arrive (rules: steps).
+//! Pre-check-in steps: the tasks that guests complete before they arrive (rules: steps).
+//!
+//! `step.rs` declares the fields of a step, and `step_type.rs` the differences between types.
+//! `targeting.rs` decides which stays get a step, `order.rs` sorts the steps, and `answers/` checks
+//! the answers of guests. The guest's side of pre-check-in is in `guest/precheckin.rs`.
 
 mod answers;
 mod audited;

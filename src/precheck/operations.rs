@@ -1,4 +1,4 @@
-//! getPrecheckStep, createPrecheckStep, updatePrecheckStep.
+//! The operations that read, create and change one step.
 
 use engine::access::Permission;
 use engine::audit::Audits;
@@ -27,14 +27,14 @@ use crate::translations::{
     self, CheckedText, ENGLISH, OtherLanguages, SourceTable, TextLink, TextWriter,
 };
 
-/// The message that clients are promised when the first title is not English.
+/// The message and key of the refusal of a first title that is not English. Clients rely on it.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
-/// The message that clients are promised when the type of a used step would change.
+/// The message of the refusal to change the type of a used step. Clients rely on it.
 const TYPE_LOCKED: &str = "PRECHECK_STEP_TYPE_LOCKED";
 /// The error key for an active step that lacks the configuration it needs.
 const CONFIGURATION_REQUIRED: &str = "precheck_step.configuration_required";
 
-/// A step as the single read answers it.
+/// The response of `getPrecheckStep`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PrecheckStepDetail", example = example())]
@@ -50,7 +50,7 @@ struct StepDetail {
     damage_waivers: Vec<Record>,
 }
 
-/// Two questions; the second is asked only if the first is answered with yes.
+/// An example with two questions. The second is asked only if the first is answered with yes.
 fn example() -> StepDetail {
     let mut step = step_answers::example();
     step.step_type = StepType::AdditionalQuestions;
@@ -93,7 +93,7 @@ fn example() -> StepDetail {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PrecheckStepGuestFields", example = example_of_fields())]
-struct AskedFields {
+struct StepGuestFields {
     /// The details that guests must give; null where the step names none.
     required_guest_fields: Option<Vec<String>>,
     /// The guests of whom a detail is required, by the name of the detail; null where the step has
@@ -101,19 +101,19 @@ struct AskedFields {
     guest_field_rules: Option<GuestFieldRules>,
 }
 
-fn example_of_fields() -> AskedFields {
+fn example_of_fields() -> StepGuestFields {
     let name = "documentNumber".to_owned();
     let rule = GuestFieldRule {
         minimum_age: Some(14),
         ..GuestFieldRule::default()
     };
-    AskedFields {
+    StepGuestFields {
         required_guest_fields: Some(vec!["firstName".to_owned(), name.clone()]),
         guest_field_rules: Some(GuestFieldRules([(name, rule)].into())),
     }
 }
 
-/// Field names that callers try for texts. Texts are linked by id, not sent.
+/// Field names that callers try for texts, with the message about each. A text is linked by its id.
 const MISNOMERS: [(&str, &str); 4] = [
     ("questions.text", TEXT_OF_QUESTION),
     ("questions.title", TEXT_OF_QUESTION),
@@ -145,7 +145,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("Read the details that a step asks of guests, for those who may change them")
         .rest_only()
         .cached(CacheBasis::Configuration)
-        .run(asked_fields),
+        .run(get_guest_fields),
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
             .tool(
@@ -195,24 +195,24 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<StepDetail> {
     })
 }
 
-fn asked_fields(context: &mut Context<'_, '_>, input: ById) -> Result<AskedFields> {
+fn get_guest_fields(context: &mut Context<'_, '_>, input: ById) -> Result<StepGuestFields> {
     let (step, _) = records::find(context, input.id)?.ok_or_else(not_found)?;
     visible::check(context, step.id)?;
-    Ok(AskedFields {
+    Ok(StepGuestFields {
         required_guest_fields: step.write_only.required_guest_fields,
         guest_field_rules: step.write_only.guest_field_rules,
     })
 }
 
-/// Checks the rules on the sent fields. A new step is checked as a whole. For an update, only rules
-/// that need no stored state are checked.
+/// Checks the rules about the sent fields. A new step is checked as a whole. For an update, only
+/// rules that need no stored state are checked; the others follow in the transaction.
 fn rules(
     sent: StepFields,
     wrong: &[&str],
     RequestShape { is_create, base }: RequestShape,
 ) -> Findings {
     let questions = sent.questions.sent().map(Vec::as_slice).unwrap_or_default();
-    let questions = below_questions_all(question::issues_alone(questions, is_create), base);
+    let questions = question_issues(question::issues_alone(questions, is_create), base);
     let title = if wrong.contains(&"displayTitle") {
         None
     } else {
@@ -245,7 +245,7 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<WrittenStep> {
     let mut fields = input.0;
-    // Null on create means the default, and this is the one field whose default is another value.
+    // Null on create means the default. This is the only field whose default is not null.
     let release_days = &mut fields.security_deposit_release_days_after_checkout;
     if matches!(release_days.sent(), Some(None)) {
         *release_days = Field::default();
@@ -265,7 +265,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
     let serves_others = visible::check(context, before.id)?;
     let mut draft = StepDraft::new(context, input.data, &before, RequestShape::UPDATE)?;
     let relinks = draft.step.linked_texts() != before.linked_texts();
-    if draft.says_title || relinks || draft.links_new_question_text {
+    if draft.has_title || relinks || draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
     }
     if serves_others && draft.step.fee_product_ids != before.fee_product_ids {
@@ -274,7 +274,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
             "The step also serves properties that you cannot reach, so you cannot change its fees.",
         )));
     }
-    draft.judge_title(context)?;
+    draft.check_title(context)?;
     if input
         .expected_updated_at
         .is_some_and(|expected| expected != before.updated_at)
@@ -300,7 +300,7 @@ fn not_found() -> Error {
     Error::not_found("Pre-check step")
 }
 
-/// Whether a request creates or changes a step, and where the fields stand in the body.
+/// Whether a request creates or changes a step, and the path of the fields in the body.
 #[derive(Clone, Copy)]
 struct RequestShape {
     is_create: bool,
@@ -318,15 +318,15 @@ impl RequestShape {
     };
 }
 
-/// A step as the request wants it. Its references exist; its rules are not checked yet.
+/// The step that results from a request. Its references exist; its rules are not checked yet.
 struct StepDraft {
     step: Step,
     shape: RequestShape,
     title: Result<Title, Issue>,
     /// The pending change of the heading's translation, if the step already links one.
     writing: Option<CheckedText>,
-    /// Whether the request has a `displayTitle` at all.
-    says_title: bool,
+    /// Whether the request has a `displayTitle`, even null.
+    has_title: bool,
     links_new_question_text: bool,
     questions: Option<Vec<QuestionInput>>,
     sent_ends: SentEnds,
@@ -343,29 +343,30 @@ impl StepDraft {
         shape: RequestShape,
     ) -> Result<Self> {
         let title = fields.title(shape.is_create, shape.base);
-        let says_title = fields.display_title.sent().is_some();
+        let has_title = fields.display_title.sent().is_some();
         let sent_ends = fields.sent_ends();
         let mut questions = fields.questions.sent().cloned();
         question::create_texts(questions.as_deref_mut().unwrap_or_default(), |texts| {
             translations::create_in(context, SourceTable::PrecheckQuestion, texts)
         })?;
-        let sent = Step::new(
+        // Has the sent fields only, so that references that the request does not name are not
+        // checked.
+        let mut patch = Step::new(
             before.id,
             before.step_type,
             String::new(),
             before.created_at,
         );
-        let mut named = sent;
-        fields.clone().apply(&mut named);
-        check_records(context, &named)?;
+        fields.clone().apply(&mut patch);
+        check_records(context, &patch)?;
         let linked = questions
             .as_deref()
             .map(|sent| question::linked_texts(sent, &before.questions))
             .unwrap_or_default();
         let links_new_question_text = linked.iter().any(|text| !text.is_kept);
         let mut issues =
-            translations::wrong_links(context, &links(&named, before, linked, shape.base))?;
-        let contract = named.write_only.contract_template_text.as_deref();
+            translations::wrong_links(context, &links(&patch, before, linked, shape.base))?;
+        let contract = patch.write_only.contract_template_text.as_deref();
         issues.extend(
             translations::unknown_placeholder(context, contract)?
                 .map(|fault| Issue::new(&[shape.base, &["contractTemplateText"]].concat(), fault)),
@@ -378,7 +379,7 @@ impl StepDraft {
             shape,
             title,
             writing: None,
-            says_title,
+            has_title,
             links_new_question_text,
             questions,
             sent_ends,
@@ -386,9 +387,9 @@ impl StepDraft {
         })
     }
 
-    /// Checks the new heading for the translation that the step already links. Other steps may link
-    /// it too.
-    fn judge_title(&mut self, context: &mut Context<'_, '_>) -> Result<()> {
+    /// Checks the new text of the heading if the step already links a translation. Other steps may
+    /// link the same translation, so the rules of all of them apply.
+    fn check_title(&mut self, context: &mut Context<'_, '_>) -> Result<()> {
         if let (Ok(Title::Write { text, language }), Some(id)) =
             (&self.title, self.step.display_title_ml_text_id)
         {
@@ -417,7 +418,7 @@ impl StepDraft {
     fn finish(mut self, context: &mut Context<'_, '_>) -> Result<Step> {
         let base = self.shape.base;
         let mut issues = std::mem::take(&mut self.issues);
-        issues.extend(issues_of_questions(context, &mut self));
+        issues.extend(replace_questions(context, &mut self));
         issues.extend(fields::issues(&self.step, self.sent_ends, base));
         let mut needs_english = false;
         match &self.title {
@@ -525,15 +526,15 @@ fn write_title(
 
 /// Returns 404 for an unknown or inactive payment account, and for an unknown fee product or
 /// background-check account.
-fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
-    for id in named.payment_accounts().into_iter().flatten() {
+fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
+    for id in step.payment_accounts().into_iter().flatten() {
         let account = typed::<Object>(context, RecordKind::PaymentAccount, id)?;
         if account.is_none_or(|account| account.get("isActive") != Some(&true.into())) {
             return Err(Error::not_found(&RecordKind::PaymentAccount.label()).of(id));
         }
     }
-    let check = named.write_only.background_check_account_id;
-    let products = named.fee_product_ids.iter().copied().collect();
+    let check = step.write_only.background_check_account_id;
+    let products = step.fee_product_ids.iter().copied().collect();
     for (kind, ids) in [
         (RecordKind::FeeProduct, products),
         (
@@ -550,12 +551,12 @@ fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
 
 /// Returns the texts that the request links, those of the step and those of its questions.
 fn links(
-    named: &Step,
+    patch: &Step,
     before: &Step,
     of_questions: Vec<LinkedText>,
     base: &[&str],
 ) -> Vec<TextLink<'static>> {
-    let of_step = named
+    let of_step = patch
         .linked_texts()
         .into_iter()
         .zip(before.linked_texts())
@@ -580,7 +581,7 @@ fn links(
              id,
              is_kept,
          }| {
-            let path = below_questions(base, &path);
+            let path = question_path(base, &path);
             TextLink {
                 path,
                 id,
@@ -594,7 +595,7 @@ fn links(
 }
 
 /// Replaces the questions of the draft, or returns the issues of the sent questions.
-fn issues_of_questions(context: &Context<'_, '_>, draft: &mut StepDraft) -> Vec<Issue> {
+fn replace_questions(context: &Context<'_, '_>, draft: &mut StepDraft) -> Vec<Issue> {
     let Some(sent) = draft.questions.take() else {
         return Vec::new();
     };
@@ -604,18 +605,18 @@ fn issues_of_questions(context: &Context<'_, '_>, draft: &mut StepDraft) -> Vec<
             draft.step.questions = questions;
             Vec::new()
         }
-        Err(issues) => below_questions_all(issues, base),
+        Err(issues) => question_issues(issues, base),
     }
 }
 
-fn below_questions_all(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {
+fn question_issues(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {
     issues
         .into_iter()
-        .map(|issue| Issue::at(below_questions(base, &issue.path), issue.reason))
+        .map(|issue| Issue::at(question_path(base, &issue.path), issue.reason))
         .collect()
 }
 
-fn below_questions(base: &[&str], path: &[PathSegment]) -> Vec<PathSegment> {
+fn question_path(base: &[&str], path: &[PathSegment]) -> Vec<PathSegment> {
     base.iter()
         .copied()
         .chain(["questions"])

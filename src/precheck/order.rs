@@ -1,4 +1,4 @@
-//! The order in which a guest meets the steps (rules: steps#order).
+//! The order in which a guest sees the steps (rules: steps#order).
 
 use std::cmp::Ordering;
 
@@ -70,7 +70,7 @@ mod tests {
             })
     }
 
-    /// Sorts the steps by taking them out one after another.
+    /// Sorts the steps by selecting one group and position after another.
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);

@@ -144,14 +144,15 @@ pub struct OptionInput {
 }
 
 impl QuestionInput {
-    /// Returns the translation that the question links. Nil if the question is invalid, or if its
-    /// texts are not created yet.
+    /// Returns the translation that the question links. Returns the nil id if the question is
+    /// invalid, or if the translation is not created yet.
     fn text(&self) -> Uuid {
         self.text_ml_text_id.unwrap_or_default()
     }
 }
 
-/// Creates the translations of all texts that a sent list has in place, and links them.
+/// Creates a translation for each question and option that is sent with `texts` instead of an id,
+/// and links it.
 pub fn create_texts<E>(
     sent: &mut [QuestionInput],
     mut create: impl FnMut(&TextsByLanguage) -> Result<Uuid, E>,
@@ -216,18 +217,18 @@ pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedTe
         .map(|option| (option.id, option.name_ml_text_id))
         .collect();
     let mut linked = Vec::new();
-    for (number, question) in sent.iter().enumerate() {
+    for (question_index, question) in sent.iter().enumerate() {
         let id = question.text();
         let is_kept = question
             .id
             .is_some_and(|question| texts.get(&question) == Some(&id));
         linked.push(LinkedText {
-            path: vec![number.into(), QUESTION.into()],
+            path: vec![question_index.into(), QUESTION.into()],
             field: QUESTION,
             id,
             is_kept,
         });
-        for (place, option) in question.options.iter().flatten().enumerate() {
+        for (option_index, option) in question.options.iter().flatten().enumerate() {
             let Some(id) = option.name_ml_text_id else {
                 continue;
             };
@@ -235,7 +236,7 @@ pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedTe
                 .id
                 .is_some_and(|option| names.get(&option) == Some(&Some(id)));
             linked.push(LinkedText {
-                path: of_option(number, place, OPTION),
+                path: option_path(question_index, option_index, OPTION),
                 field: OPTION,
                 id,
                 is_kept,
@@ -307,42 +308,43 @@ pub fn replace(
 }
 
 /// Returns the issues that a sent list has regardless of the stored questions. For a new step,
-/// these are all issues. Paths begin below `questions`.
+/// these are all its issues. Paths begin below `questions`.
 #[must_use]
 pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new {
         Vec::new()
     } else {
-        sent.iter().filter_map(as_named).collect()
+        sent.iter().filter_map(stored_question).collect()
     };
     let issues = replace(sent, &stored, Uuid::nil).err().unwrap_or_default();
-    // On an update, an option id may belong to a stored question that was not sent, so its issue is
-    // dropped. The first question has no question before it, so its issue stands.
-    let is_open = |path: &[PathSegment]| match path {
+    // On an update, a condition may name an option of a stored question that the request does not
+    // contain. Only the transaction can tell, so the issue is dropped here. A condition of the
+    // first question is always wrong, because no question precedes it.
+    let depends_on_stored = |path: &[PathSegment]| match path {
         [
-            PathSegment::Index(number),
+            PathSegment::Index(question_index),
             PathSegment::Key(field),
-            PathSegment::Index(place),
+            PathSegment::Index(condition_index),
         ] if field == "conditions" => {
             let conditions = sent
-                .get(*number)
+                .get(*question_index)
                 .and_then(|question| question.conditions.as_deref())
                 .unwrap_or_default();
-            *number > 0
+            *question_index > 0
                 && conditions
-                    .get(*place)
+                    .get(*condition_index)
                     .is_some_and(|sent| sent.option_id.is_some() && sent.question_index.is_none())
         }
         _ => false,
     };
     issues
         .into_iter()
-        .filter(|issue| is_new || !is_open(&issue.path))
+        .filter(|issue| is_new || !depends_on_stored(&issue.path))
         .collect()
 }
 
-/// Builds the stored question that a sent question with an id would have, from the ids it names.
-fn as_named(sent: &QuestionInput) -> Option<Question> {
+/// Builds a stored question from the ids that a sent question names; `None` for a new question.
+fn stored_question(sent: &QuestionInput) -> Option<Question> {
     let options = sent.options.iter().flatten().filter_map(|option| {
         Some(QuestionOption {
             id: option.id?,
@@ -370,7 +372,7 @@ impl Issues {
     }
 }
 
-/// Adds the issues of a question without a text, and of texts that are given in both forms.
+/// Adds an issue for a question without a text, and for texts that are sent in both forms.
 fn text_issues(number: usize, input: &QuestionInput, issues: &mut Issues) {
     let both = || {
         Reason::rule(
@@ -390,19 +392,24 @@ fn text_issues(number: usize, input: &QuestionInput, issues: &mut Issues) {
     if let Some(tag) = repeated(&input.texts) {
         issues.add(vec![number.into(), "texts".into(), tag], Reason::Twice);
     }
-    for (place, option) in input.options.iter().flatten().enumerate() {
+    for (option_index, option) in input.options.iter().flatten().enumerate() {
         if let Some(tag) = repeated(&option.texts) {
-            let path = [of_option(number, place, "texts"), vec![tag]].concat();
+            let path = [option_path(number, option_index, "texts"), vec![tag]].concat();
             issues.add(path, Reason::Twice);
         }
         if option.name_ml_text_id.is_some() && option.texts.is_some() {
-            issues.add(of_option(number, place, "texts"), both());
+            issues.add(option_path(number, option_index, "texts"), both());
         }
     }
 }
 
-fn of_option(number: usize, place: usize, field: &str) -> Vec<PathSegment> {
-    vec![number.into(), "options".into(), place.into(), field.into()]
+fn option_path(question: usize, option: usize, field: &str) -> Vec<PathSegment> {
+    vec![
+        question.into(),
+        "options".into(),
+        option.into(),
+        field.into(),
+    ]
 }
 
 /// Returns the two options of a yes-or-no question. They stay the same for the life of the
@@ -414,18 +421,18 @@ fn yes_and_no(
     issues: &mut Issues,
     new_id: &mut impl FnMut() -> Uuid,
 ) -> Vec<QuestionOption> {
-    let mut own = kept
+    let mut existing = kept
         .filter(|kept| kept.kind == QuestionKind::YesNo)
         .map(|kept| kept.options.clone());
-    for (place, sent) in input.options.iter().flatten().enumerate() {
-        let option = own
+    for (option_index, sent) in input.options.iter().flatten().enumerate() {
+        let option = existing
             .iter_mut()
             .flatten()
             .find(|option| Some(option.id) == sent.id);
         match option {
             None => {
                 issues.add(
-                    vec![number.into(), "options".into(), place.into()],
+                    vec![number.into(), "options".into(), option_index.into()],
                     Reason::rule(
                         "yes_no_options",
                         "must be one of the two options that the server creates for a yes_no question",
@@ -435,7 +442,7 @@ fn yes_and_no(
             Some(option) => {
                 if sent.name_ml_text_id.is_some() || sent.texts.is_some() {
                     issues.add(
-                        of_option(number, place, "nameMlTextId"),
+                        option_path(number, option_index, "nameMlTextId"),
                         Reason::rule(
                             "yes_no_names",
                             "must not be set for an option of a yes_no question",
@@ -443,7 +450,10 @@ fn yes_and_no(
                     );
                 }
                 if sent.answer.is_some() && sent.answer != option.answer {
-                    issues.add(of_option(number, place, "answer"), Reason::ReadOnly);
+                    issues.add(
+                        option_path(number, option_index, "answer"),
+                        Reason::ReadOnly,
+                    );
                 }
                 option.is_flagged = sent.is_flagged.unwrap_or(option.is_flagged);
             }
@@ -455,7 +465,7 @@ fn yes_and_no(
         answer: Some(answer),
         is_flagged: false,
     };
-    own.unwrap_or_else(|| vec![make(YesNo::Yes), make(YesNo::No)])
+    existing.unwrap_or_else(|| vec![make(YesNo::Yes), make(YesNo::No)])
 }
 
 fn no_options(number: usize, input: &QuestionInput, issues: &mut Issues) -> Vec<QuestionOption> {
@@ -483,39 +493,45 @@ fn choices(
     if sent.is_empty() {
         issues.add(vec![number.into(), "options".into()], Reason::MinItems(1));
     }
-    let own: HashMap<Uuid, bool> = kept
+    let existing: HashMap<Uuid, bool> = kept
         .iter()
         .flat_map(|kept| &kept.options)
         .map(|option| (option.id, option.is_flagged))
         .collect();
     let mut seen = HashSet::new();
     let mut options = Vec::with_capacity(sent.len());
-    for (place, option) in sent.iter().enumerate() {
+    for (option_index, option) in sent.iter().enumerate() {
         if let Some(id) = option.id {
-            if !own.contains_key(&id) {
+            if !existing.contains_key(&id) {
                 issues.add(
-                    of_option(number, place, "id"),
+                    option_path(number, option_index, "id"),
                     Reason::rule("not_of_question", "does not belong to the question"),
                 );
             } else if !seen.insert(id) {
                 issues.add(
-                    of_option(number, place, "id"),
+                    option_path(number, option_index, "id"),
                     Reason::rule("given_twice", "must not be sent twice"),
                 );
             }
         }
         if option.name_ml_text_id.is_none() && option.texts.is_none() {
-            issues.add(of_option(number, place, "nameMlTextId"), Reason::Required);
+            issues.add(
+                option_path(number, option_index, "nameMlTextId"),
+                Reason::Required,
+            );
         }
         if option.answer.is_some() {
-            issues.add(of_option(number, place, "answer"), Reason::ReadOnly);
+            issues.add(
+                option_path(number, option_index, "answer"),
+                Reason::ReadOnly,
+            );
         }
         options.push(QuestionOption {
             id: option.id.unwrap_or_else(&mut *new_id),
             name_ml_text_id: option.name_ml_text_id,
             answer: None,
             is_flagged: option.is_flagged.unwrap_or_else(|| {
-                let kept = option.id.and_then(|id| own.get(&id));
+                let kept = option.id.and_then(|id| existing.get(&id));
                 kept.copied().unwrap_or(false)
             }),
         });
@@ -531,8 +547,8 @@ fn conditions(
     issues: &mut Issues,
 ) -> Vec<Condition> {
     let mut conditions = Vec::new();
-    for (place, condition) in input.conditions.iter().flatten().enumerate() {
-        let path = vec![number.into(), "conditions".into(), place.into()];
+    for (condition_index, condition) in input.conditions.iter().flatten().enumerate() {
+        let path = vec![number.into(), "conditions".into(), condition_index.into()];
         let option_id = match (
             condition.option_id,
             condition.question_index,
@@ -543,8 +559,8 @@ fn conditions(
                 .flat_map(|question| &question.options)
                 .find(|option| option.id == id)
                 .map(|_| id),
-            (None, Some(question), Some(option)) => at(earlier, question)
-                .and_then(|question| at(&question.options, option))
+            (None, Some(question), Some(option)) => item_at(earlier, question)
+                .and_then(|question| item_at(&question.options, option))
                 .map(|option| option.id),
             _ => {
                 issues.add(
@@ -571,7 +587,7 @@ fn conditions(
     conditions
 }
 
-fn at<T>(items: &[T], index: u32) -> Option<&T> {
+fn item_at<T>(items: &[T], index: u32) -> Option<&T> {
     usize::try_from(index)
         .ok()
         .and_then(|index| items.get(index))

@@ -1,4 +1,4 @@
-//! Storage of steps in the database.
+//! Reads and writes steps in the database, with the list item that is stored beside each step.
 
 use std::collections::HashMap;
 
@@ -28,9 +28,9 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, false, ?6, ?7, ?8, ?9)
         on conflict (organization_id, id) do update set step_type = excluded.step_type, sort_order = excluded.sort_order,
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Notes that a guest has saved an answer to a step.
+    /// Marks a step as used.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
-    /// Steps after an id.
+    /// Steps after an id, for a rewrite of the list items.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
@@ -52,7 +52,7 @@ pub(crate) static SUMMARY: Summary = Summary {
 /// The name under which links from steps to records are stored.
 pub(crate) const LINKED_AS: &str = "precheck_step";
 
-/// Returns a step, and whether guests have used it.
+/// Returns a step, and whether any guest has saved an answer to it.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(Step, bool)>> {
     let Some(row) = context.row(&STEP, values![id])? else {
         return Ok(None);
@@ -98,7 +98,8 @@ fn steps(rows: &[Row]) -> Result<Vec<Step>> {
         .collect()
 }
 
-/// Notes that a guest has saved an answer to a step; this locks the step's type.
+/// Marks a step as used, because a guest has saved an answer to it. The type of a used step is
+/// locked.
 pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     context.execute_deferred(&USE_STEP, values![id])
 }
@@ -114,8 +115,8 @@ pub(super) fn save(
         context,
         LINKED_AS,
         step.id,
-        before.into_iter().flat_map(named),
-        named(step),
+        before.into_iter().flat_map(linked_records),
+        linked_records(step),
     )?;
     translations::note_links(
         context,
@@ -152,8 +153,8 @@ fn row(step: &Step) -> Result<[store::Value; 8]> {
     ])
 }
 
-/// Returns the records that a step names.
-fn named(step: &Step) -> Vec<(RecordKind, Uuid)> {
+/// Returns the records that a step links.
+fn linked_records(step: &Step) -> Vec<(RecordKind, Uuid)> {
     let accounts = step
         .payment_accounts()
         .into_iter()
@@ -170,20 +171,22 @@ fn named(step: &Step) -> Vec<(RecordKind, Uuid)> {
     accounts.chain(checks).chain(fees).collect()
 }
 
-/// Removes deleted records from the steps that name them; `gone` holds step, kind and record. The
-/// caller removes the stored links.
+/// Removes deleted records from the steps that name them. Each entry of `deleted` is the id of a
+/// step, and the kind and the id of a record. The caller removes the stored links.
 pub(crate) fn forget_records(
     context: &mut Context<'_, '_>,
-    gone: &[(Uuid, RecordKind, Uuid)],
+    deleted: &[(Uuid, RecordKind, Uuid)],
 ) -> Result<()> {
-    let mut named = HashMap::<Uuid, Vec<(RecordKind, Uuid)>>::new();
-    for (step, kind, id) in gone {
-        named.entry(*step).or_default().push((*kind, *id));
+    let mut links_by_step = HashMap::<Uuid, Vec<(RecordKind, Uuid)>>::new();
+    for (step, kind, id) in deleted {
+        links_by_step.entry(*step).or_default().push((*kind, *id));
     }
-    let mut steps =
-        steps(&context.rows(&SOME, values![named.keys().copied().collect::<Vec<_>>()])?)?;
+    let mut steps = steps(&context.rows(
+        &SOME,
+        values![links_by_step.keys().copied().collect::<Vec<_>>()],
+    )?)?;
     for step in &mut steps {
-        for (kind, id) in named.get(&step.id).into_iter().flatten() {
+        for (kind, id) in links_by_step.get(&step.id).into_iter().flatten() {
             forget_record(step, *kind, *id);
         }
         step.updated_at = step.updated_at.advanced_to(context.now());

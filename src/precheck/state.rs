@@ -1,4 +1,5 @@
-//! The state of a step, by the data of the guest and the report of another system.
+//! The state of a step for a guest, derived from the guest's data and from the last report of
+//! another system.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,11 +14,11 @@ use super::step::Step;
 pub enum StepState {
     /// The guest has not done their part.
     Todo,
-    /// Nothing is missing.
+    /// The step is complete.
     Done,
     /// The guest has done their part; the result of another system is missing.
     Pending,
-    /// The guest must do something, at the address of the progress or again here.
+    /// The guest must act, either in the other system or again in this step.
     ActionRequired,
 }
 
@@ -34,33 +35,34 @@ impl StepState {
 pub enum Reported {
     /// The system works on it.
     Pending,
-    /// The guest must do something there.
+    /// The guest must act in that system.
     ActionRequired,
-    /// The result is there, whether it flags the submission or not.
+    /// The result has arrived. It may flag the submission.
     Result,
     /// The step failed, and the guest must do something about it.
     Failed,
     /// A check of the guest failed, and the guest is asked once more.
     Returned,
-    /// A check of the guest failed, and the guest has handed in files again since.
+    /// A check of the guest failed, and the guest has uploaded files again since.
     HandedInAgain,
 }
 
-/// Returns the state of a step. `reported` is `None` where no system reported anything of it.
+/// Returns the state of a step. `reported` is `None` if no system has reported on the step.
 #[must_use]
-pub fn state(step: &Step, handed_in: &GuestInput<'_>, reported: Option<Reported>) -> StepState {
-    let is_signed_first = step.is_signature_required() && step.is_signed_elsewhere();
+pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<Reported>) -> StepState {
+    let must_be_signed_first = step.is_signature_required() && step.is_signed_elsewhere();
     match reported {
         Some(Reported::Result) => StepState::Done,
         Some(Reported::ActionRequired | Reported::Failed | Reported::Returned) => {
             StepState::ActionRequired
         }
-        // A mandatory signature at a provider is waited for before the submission, not after it.
-        Some(Reported::Pending | Reported::HandedInAgain) | None if is_signed_first => {
+        // A guest can submit only after a mandatory signature at a provider, so the step stays
+        // open.
+        Some(Reported::Pending | Reported::HandedInAgain) | None if must_be_signed_first => {
             StepState::Todo
         }
         Some(Reported::Pending) => StepState::Pending,
-        _ if !is_complete(step, handed_in) => match reported {
+        _ if !is_complete(step, input) => match reported {
             Some(_) => StepState::ActionRequired,
             None => StepState::Todo,
         },
@@ -95,11 +97,11 @@ mod tests {
 
     fn of(step: &Step, is_accepted: bool, reported: Option<Reported>) -> StepState {
         let answers = accepted();
-        let handed_in = GuestInput {
+        let input = GuestInput {
             answers: is_accepted.then_some(&answers),
             ..GuestInput::default()
         };
-        state(step, &handed_in, reported)
+        state(step, &input, reported)
     }
 
     #[test]

@@ -1,4 +1,8 @@
-//! A pre-check-in step: its fields as they are stored and answered (rules: steps).
+//! The fields of a pre-check-in step (rules: steps).
+//!
+//! In the `resource!` list, a field with `answered` is part of every response about a step.
+//! `answered and as` returns the field under a second, deprecated name as well. `sent as` is the
+//! type of the field in a request; without it the field is read-only.
 
 use std::collections::BTreeMap;
 
@@ -133,7 +137,7 @@ engine::resource! {
     }
 
     answered as
-    /// Fields that all answers share.
+    /// The fields that every response about a step has.
     pub struct Core;
 
     /// The writable fields of a step.

@@ -1,4 +1,4 @@
-//! A step as answers show it: to the organization after a write, and to the platform.
+//! A step in responses: to the organization after a write, and to the platform.
 
 use engine::moment::Moment;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use super::step::{Agreement, AgreementType, Charges, Core, Step, WriteOnly};
 use super::step_type::StepType;
 use crate::records::RecordKind;
 
-/// The settings of a step for the platform, which acts on them; write-only settings included.
+/// The settings of a step that the platform acts on, including write-only settings.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepSettings {
@@ -46,7 +46,7 @@ impl From<Step> for StepSettings {
     }
 }
 
-/// A step as create and update answer it.
+/// The response of `createPrecheckStep` and `updatePrecheckStep`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PrecheckStep", example = WrittenStep::from(&example()))]
@@ -78,7 +78,7 @@ pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "array", "items": RecordKind::DamageWaiver.view_schema() })
 }
 
-/// An agreement as it is directly after its creation.
+/// An example: an agreement directly after its creation.
 pub(super) fn example() -> Step {
     let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
     let mut step = Step::new(

@@ -1,5 +1,5 @@
-//! Rules on the fields of a step: how its agreement is given, which system carries it out, and which
-//! records and texts it names.
+//! Values that follow from the fields of a step: how its agreement is signed, which system carries
+//! the step out, and which records and texts it links.
 
 use uuid::Uuid;
 
@@ -7,8 +7,8 @@ use super::step::{AgreementType, Step};
 use super::step_type::{Carrier, StepType};
 
 impl Step {
-    /// Returns the translations that a step links, without those of its questions. Each comes with
-    /// the name of its field.
+    /// Returns the translations that a step links, each with the name of its field. Those of the
+    /// questions are not included.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 9] {
         let Self {
@@ -54,8 +54,8 @@ impl Step {
         self.step_type == StepType::Agreement && self.agreement.is_mandatory_signing
     }
 
-    /// Returns how the agreement is given. Without an agreement type, the template of an
-    /// e-signature provider decides, that of the first one before that of the second.
+    /// Returns how the agreement is signed. Without an agreement type, the template of an
+    /// e-signature provider decides; the first provider takes precedence over the second.
     #[must_use]
     pub fn effective_agreement_type(&self) -> AgreementType {
         let agreement = &self.agreement;
@@ -67,8 +67,8 @@ impl Step {
         }
     }
 
-    /// Whether an e-signature provider carries out the agreement, with or without a text of our
-    /// own.
+    /// Whether an e-signature provider carries out the agreement. The step may have a contract text
+    /// all the same.
     #[must_use]
     pub fn is_electronic_agreement(&self) -> bool {
         let agreement_type = self.effective_agreement_type();

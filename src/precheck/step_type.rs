@@ -1,8 +1,8 @@
-//! The types of steps, and the facts in which they differ (rules: steps#fields).
+//! The types of steps, and the ways in which they differ (rules: steps#fields).
 //!
-//! A type is declared once, in [`StepType::facts`]. All other code asks for the facts by the methods
-//! below and matches their values exhaustively, so the compiler names each place that has to decide
-//! about a new value.
+//! A type is declared once, in [`StepType::definition`]. All other code uses the methods below and
+//! matches exhaustively over the values that they return. If you add a value, the compiler names
+//! each place that must handle it.
 
 engine::stored_enum! {
     /// The type of a step.
@@ -20,7 +20,7 @@ engine::stored_enum! {
         MandatoryFee,
         DamageDeposit,
         ScreenAndProtect,
-        // Has no subject of its own: the guest only confirms it (rules: steps#fields, 1).
+        // A step without a subject of its own. The guest only confirms it (rules: steps#fields, 1).
         Main,
     }
 }
@@ -28,7 +28,7 @@ engine::stored_enum! {
 /// The answers that a guest gives in a step: its form, its rules and its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerForm {
-    /// Nothing in particular: the guest only confirms, and any saved answer completes the step.
+    /// The guest only confirms the step, and any saved answer completes it.
     Confirmation,
     /// The details of the guest who booked.
     LeadGuest,
@@ -40,7 +40,7 @@ pub enum AnswerForm {
     Agreement,
     /// The consent to a check by another system.
     Consent,
-    /// A deposit, or something in place of it.
+    /// The choice of a deposit, of a damage waiver, or of neither.
     DepositChoice,
 }
 
@@ -61,7 +61,7 @@ pub enum Carrier {
     Service,
     /// This service, or an e-signature provider, as the step's agreement says.
     ServiceOrSignatureProvider,
-    /// Another system. A failure needs the guest.
+    /// Another system. After a failure, the guest must act.
     AnotherSystem,
     /// A provider of identity checks. A failure flags the submission, or asks the guest once more.
     IdentityCheck,
@@ -89,7 +89,8 @@ pub enum ActivationNeed {
     Questions,
     FeeProducts,
     BackgroundCheckAccount,
-    /// An account that can be charged. A step may become active without one, and is reported then.
+    /// An account that can be charged. A step may become active without one, but the list of steps
+    /// then reports a configuration issue.
     PaymentAccount,
 }
 
@@ -103,9 +104,9 @@ pub enum CostKind {
     Fees,
 }
 
-/// The facts in which types differ.
-struct TypeFacts {
-    /// The place in the automatic order; types with one place are ordered by position.
+/// The declaration of a step type.
+struct StepTypeDefinition {
+    /// The group in the automatic order. Types of the same group are ordered by position.
     order: u8,
     answers: AnswerForm,
     files: FileUse,
@@ -116,10 +117,10 @@ struct TypeFacts {
 }
 
 impl StepType {
-    /// Declares each type.
-    const fn facts(self) -> TypeFacts {
+    /// Returns the declaration of the type.
+    const fn definition(self) -> StepTypeDefinition {
         match self {
-            Self::YourDetails => TypeFacts {
+            Self::YourDetails => StepTypeDefinition {
                 order: 0,
                 answers: AnswerForm::LeadGuest,
                 files: FileUse::None,
@@ -128,7 +129,7 @@ impl StepType {
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
             },
-            Self::IdentityCheck => TypeFacts {
+            Self::IdentityCheck => StepTypeDefinition {
                 order: 1,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::Identity,
@@ -137,7 +138,7 @@ impl StepType {
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
             },
-            Self::BackgroundCheck => TypeFacts {
+            Self::BackgroundCheck => StepTypeDefinition {
                 order: 2,
                 answers: AnswerForm::Consent,
                 files: FileUse::None,
@@ -146,7 +147,7 @@ impl StepType {
                 needs: ActivationNeed::BackgroundCheckAccount,
                 costs: CostKind::None,
             },
-            Self::OtherGuests => TypeFacts {
+            Self::OtherGuests => StepTypeDefinition {
                 order: 3,
                 answers: AnswerForm::OtherGuests,
                 files: FileUse::None,
@@ -155,7 +156,7 @@ impl StepType {
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
             },
-            Self::AuthorityReporting => TypeFacts {
+            Self::AuthorityReporting => StepTypeDefinition {
                 order: 3,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
@@ -164,7 +165,7 @@ impl StepType {
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
             },
-            Self::AdditionalQuestions => TypeFacts {
+            Self::AdditionalQuestions => StepTypeDefinition {
                 order: 4,
                 answers: AnswerForm::Questions,
                 files: FileUse::None,
@@ -173,7 +174,7 @@ impl StepType {
                 needs: ActivationNeed::Questions,
                 costs: CostKind::None,
             },
-            Self::DocumentUpload => TypeFacts {
+            Self::DocumentUpload => StepTypeDefinition {
                 order: 5,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::Documents,
@@ -182,7 +183,7 @@ impl StepType {
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
             },
-            Self::Agreement => TypeFacts {
+            Self::Agreement => StepTypeDefinition {
                 order: 6,
                 answers: AnswerForm::Agreement,
                 files: FileUse::None,
@@ -191,7 +192,7 @@ impl StepType {
                 needs: ActivationNeed::ContractText,
                 costs: CostKind::None,
             },
-            Self::MandatoryFee => TypeFacts {
+            Self::MandatoryFee => StepTypeDefinition {
                 order: 7,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
@@ -200,7 +201,7 @@ impl StepType {
                 needs: ActivationNeed::FeeProducts,
                 costs: CostKind::Fees,
             },
-            Self::DamageDeposit => TypeFacts {
+            Self::DamageDeposit => StepTypeDefinition {
                 order: 8,
                 answers: AnswerForm::DepositChoice,
                 files: FileUse::None,
@@ -209,7 +210,7 @@ impl StepType {
                 needs: ActivationNeed::PaymentAccount,
                 costs: CostKind::Deposit,
             },
-            Self::ScreenAndProtect => TypeFacts {
+            Self::ScreenAndProtect => StepTypeDefinition {
                 order: 8,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
@@ -218,7 +219,7 @@ impl StepType {
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
             },
-            Self::Main => TypeFacts {
+            Self::Main => StepTypeDefinition {
                 order: 9,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
@@ -230,22 +231,22 @@ impl StepType {
         }
     }
 
-    /// Returns the place of the type in the automatic order (rules: steps#order).
+    /// Returns the group of the type in the automatic order (rules: steps#order).
     #[must_use]
     pub const fn order_group(self) -> u8 {
-        self.facts().order
+        self.definition().order
     }
 
-    /// Returns what the guest answers.
+    /// Returns the form of the guest's answers.
     #[must_use]
     pub const fn answer_form(self) -> AnswerForm {
-        self.facts().answers
+        self.definition().answers
     }
 
     /// Returns the files that the guest uploads.
     #[must_use]
     pub const fn file_use(self) -> FileUse {
-        self.facts().files
+        self.definition().files
     }
 
     /// Whether guests upload files for a step of this type.
@@ -260,11 +261,11 @@ impl StepType {
     /// Returns the system that carries the step out.
     #[must_use]
     pub const fn carrier(self) -> Carrier {
-        self.facts().carrier
+        self.definition().carrier
     }
 
-    /// Whether another system carries out every step of this type. An agreement is carried out by
-    /// one if its settings say so: [`super::Step::is_carried_out_elsewhere`].
+    /// Whether another system carries out every step of this type. For an agreement, the settings
+    /// of the step decide: [`super::Step::is_carried_out_elsewhere`].
     #[must_use]
     pub const fn is_carried_out_elsewhere(self) -> bool {
         match self.carrier() {
@@ -300,10 +301,10 @@ impl StepType {
     /// Returns when a step with manual review flags a submission.
     #[must_use]
     pub const fn review_rule(self) -> ReviewRule {
-        self.facts().review
+        self.definition().review
     }
 
-    /// Whether a submission of this type can be held for staff review (rules: steps#review).
+    /// Whether a step of this type can hold a submission for staff review (rules: steps#review).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
         match self.review_rule() {
@@ -315,13 +316,13 @@ impl StepType {
     /// Returns the configuration that an active step must have.
     #[must_use]
     pub const fn activation_need(self) -> ActivationNeed {
-        self.facts().needs
+        self.definition().needs
     }
 
-    /// Returns what the guest pays for the step.
+    /// Returns the kind of costs that the guest pays for the step.
     #[must_use]
     pub const fn cost_kind(self) -> CostKind {
-        self.facts().costs
+        self.definition().costs
     }
 }
 

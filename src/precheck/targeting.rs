@@ -20,7 +20,7 @@ pub enum InclusionType {
     OnlySelected,
 }
 
-/// The facts of a stay that the rules read.
+/// The data of a stay that the rules depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetingFacts {
     /// The first day.
@@ -66,15 +66,15 @@ impl TargetingVerdict {
     }
 }
 
-/// Returns the days from one date to another; negative if `to` comes first.
+/// Returns the number of days from one date to another; negative if `to` is earlier.
 #[must_use]
 pub fn days(from: Date, to: Date) -> i64 {
-    // Dates lie within ±9999 years, so their distance in days fits an i32 many times over.
+    // A date has a year of at most 9999, so the number of days always fits.
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }
 
-/// Returns how many days before check-in a stay was booked. A booking after the day of check-in
-/// began counts as 0 days ahead.
+/// Returns how many days before check-in a stay was booked. A booking on or after the day of
+/// check-in counts as 0 days.
 #[must_use]
 pub fn days_ahead(stay: &TargetingFacts) -> i64 {
     days(stay.booked_on, stay.check_in).max(0)
@@ -103,13 +103,13 @@ pub fn decide(rules: &Targeting, stay: &TargetingFacts) -> TargetingVerdict {
         (
             rules
                 .lead_time_min_days
-                .is_some_and(|least| lead < i64::from(least)),
+                .is_some_and(|minimum| lead < i64::from(minimum)),
             TargetingVerdict::LeadTimeMin,
         ),
         (
             rules
                 .lead_time_max_days
-                .is_some_and(|most| lead > i64::from(most)),
+                .is_some_and(|maximum| lead > i64::from(maximum)),
             TargetingVerdict::LeadTimeMax,
         ),
         (
@@ -185,7 +185,8 @@ mod tests {
             .count()
     }
 
-    /// Applies the rules one by one and returns only the result (rules: steps#targeting).
+    /// Applies the rules one by one, written in another way than in `decide` (rules:
+    /// steps#targeting).
     fn gets_the_step(rules: &Targeting, stay: &TargetingFacts) -> bool {
         if rules.is_always_shown {
             return true;
@@ -193,14 +194,14 @@ mod tests {
         let stay_length = nights(stay);
         let is_long_enough = rules.min_los == 0 || stay_length >= rules.min_los as usize;
         let is_short_enough = rules.max_los == 1000 || stay_length <= rules.max_los as usize;
-        let was_booked_early_enough = rules.lead_time_min_days.is_none_or(|least| {
+        let was_booked_early_enough = rules.lead_time_min_days.is_none_or(|minimum| {
             stay.booked_on
                 .min(stay.check_in)
-                .saturating_add(i64::from(least).days())
+                .saturating_add(i64::from(minimum).days())
                 <= stay.check_in
         });
-        let was_booked_late_enough = rules.lead_time_max_days.is_none_or(|most| {
-            stay.booked_on.saturating_add(i64::from(most).days()) >= stay.check_in
+        let was_booked_late_enough = rules.lead_time_max_days.is_none_or(|maximum| {
+            stay.booked_on.saturating_add(i64::from(maximum).days()) >= stay.check_in
         });
         let channel_fits = match rules.inclusion_type {
             None => true,

@@ -1,4 +1,4 @@
-//! The texts of steps, and the checks on a new text, whichever operation writes it.
+//! The texts that steps link, and the checks on a change of such a text by any operation.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::translations::{Form, LONGEST, SourceTable, TextChange, TextRules};
 /// The texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
 
-/// The field that links the heading. The operations on steps write the heading as text.
+/// The field that links the heading. The operations on steps can also write the heading as text.
 pub(super) const HEADING: &str = "displayTitleMlTextId";
 /// The field that links the text of a question.
 pub(super) const QUESTION: &str = "textMlTextId";
@@ -62,8 +62,8 @@ impl TextRules for StepTexts {
     }
 
     /// A new heading in any language counts as a change of the step, as in the operations on steps.
-    fn changed(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
-        for mut step in records::some(context, news.things(|field| field == HEADING))? {
+    fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
+        for mut step in records::some(context, change.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());
             records::put(context, &step)?;
         }

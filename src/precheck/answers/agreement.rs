@@ -26,29 +26,30 @@ pub(super) fn is_given(answers: &Object, is_signature_required: bool) -> bool {
 }
 
 /// Adds an issue for each wrong field, and for each field that an agreement does not have. The
-/// service records the proof of acceptance, so no guest can send one. A blank name counts as
+/// service records the proof of acceptance, so a guest cannot send it. A blank name counts as
 /// missing, not as wrong.
-pub(super) fn judge(answers: &Object, found: &mut FoundIssues) {
-    judge_consent(answers, &["signedName"], found);
+pub(super) fn judge(answers: &Object, issues: &mut FoundIssues) {
+    judge_consent(answers, &["signedName"], issues);
     match answers.get("signedName") {
         None | Some(Value::Null) => {}
         Some(Value::String(name)) if name.chars().count() <= NAME_LENGTH => {}
-        Some(Value::String(_)) => found.add(&["signedName"], "must have at most 200 characters"),
-        Some(_) => found.add(&["signedName"], "must be of type string"),
+        Some(Value::String(_)) => issues.add(&["signedName"], "must have at most 200 characters"),
+        Some(_) => issues.add(&["signedName"], "must be of type string"),
     }
 }
 
-/// Adds an issue where `isAccepted` is wrong, and for each field besides it and those in `besides`.
-pub(super) fn judge_consent(answers: &Object, besides: &[&str], found: &mut FoundIssues) {
+/// Adds an issue if `isAccepted` is not a boolean, and for each field that is neither `isAccepted`
+/// nor in `other_fields`.
+pub(super) fn judge_consent(answers: &Object, other_fields: &[&str], issues: &mut FoundIssues) {
     if answers
         .get("isAccepted")
         .is_some_and(|accepted| !accepted.is_boolean())
     {
-        found.add(&["isAccepted"], "must be of type boolean");
+        issues.add(&["isAccepted"], "must be of type boolean");
     }
     for name in answers.keys() {
-        if name != "isAccepted" && !besides.contains(&name.as_str()) {
-            found.add(&[name.as_str()], "unrecognized field");
+        if name != "isAccepted" && !other_fields.contains(&name.as_str()) {
+            issues.add(&[name.as_str()], "unrecognized field");
         }
     }
 }
@@ -62,9 +63,9 @@ mod tests {
     #[test]
     fn a_signed_name_has_at_most_200_characters() {
         let at_fault = |answers: Value| {
-            let mut found = FoundIssues::default();
-            judge(answers.as_object().unwrap(), &mut found);
-            found
+            let mut issues = FoundIssues::default();
+            judge(answers.as_object().unwrap(), &mut issues);
+            issues
                 .0
                 .into_iter()
                 .map(|issue| json!(issue.path))

@@ -7,14 +7,15 @@ use uuid::Uuid;
 use super::FoundIssues;
 use crate::precheck::costs::{DepositChoice, DepositOption};
 
-/// Whether the guest has chosen. Saved answers without a `choice` confirm a step that offers
-/// nothing to choose; the caller knows the offer.
+/// Whether the guest has made a choice. Answers without a `choice` count as made, because a step
+/// that offers nothing to choose is only confirmed. Whether the step offers the choice is checked
+/// when the answers are sent, not here.
 pub(super) fn is_chosen(answers: &Object) -> bool {
     !answers.contains_key("choice") || choice(answers).is_some()
 }
 
-/// Returns the choice in the answers, and the waiver if one is chosen. A waiver without an id is no
-/// choice yet.
+/// Returns the choice in the answers, and the waiver if one is chosen. A waiver without an id does
+/// not count as a choice.
 #[must_use]
 pub fn choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
     match answers.get("choice")?.as_str()? {
@@ -39,17 +40,17 @@ fn waiver(answers: &Object) -> Option<Uuid> {
     answers.get("damageWaiverId")?.as_str()?.parse().ok()
 }
 
-/// Adds an issue if the choice is not offered. The guest may name the waiver later, if the step
-/// offers any.
-pub(super) fn judge(answers: &Object, offered: &[DepositChoice], found: &mut FoundIssues) {
+/// Adds an issue if the step does not offer the choice. A guest who chooses a waiver may name it
+/// later, if the step offers any waiver.
+pub(super) fn judge(answers: &Object, offered: &[DepositChoice], issues: &mut FoundIssues) {
     let offers = |option| offered.iter().any(|offer| offer.choice == option);
     match answers.get("choice") {
         None => {}
         Some(Value::String(choice)) if choice == "deposit" && !offers(DepositOption::Deposit) => {
-            found.add(&["choice"], "the step offers no deposit to this stay");
+            issues.add(&["choice"], "the step offers no deposit to this stay");
         }
         Some(Value::String(choice)) if choice == "none" && !offers(DepositOption::None) => {
-            found.add(
+            issues.add(
                 &["choice"],
                 "the step lets no guest off both deposit and waiver",
             );
@@ -57,17 +58,17 @@ pub(super) fn judge(answers: &Object, offered: &[DepositChoice], found: &mut Fou
         Some(Value::String(choice)) if choice == "deposit" || choice == "none" => {}
         Some(Value::String(choice)) if choice == "waiver" => match answers.get("damageWaiverId") {
             None | Some(Value::Null) if !offers(DepositOption::Waiver) => {
-                found.add(&["choice"], "the step offers no damage waiver to this stay");
+                issues.add(&["choice"], "the step offers no damage waiver to this stay");
             }
             None | Some(Value::Null) => {}
             Some(Value::String(_)) if chosen(answers, offered).is_some() => {}
-            Some(Value::String(_)) => found.add(
+            Some(Value::String(_)) => issues.add(
                 &["damageWaiverId"],
                 "is not a damage waiver that the step offers",
             ),
-            Some(_) => found.add(&["damageWaiverId"], "must be of type string"),
+            Some(_) => issues.add(&["damageWaiverId"], "must be of type string"),
         },
-        Some(_) => found.add(&["choice"], r#"must be one of ["deposit","waiver","none"]"#),
+        Some(_) => issues.add(&["choice"], r#"must be one of ["deposit","waiver","none"]"#),
     }
 }
 
@@ -170,9 +171,9 @@ mod tests {
         ] {
             let offered: Vec<DepositChoice> = offered.into_iter().cloned().collect();
             let answers = answers.as_object().unwrap();
-            let mut found = FoundIssues::default();
-            judge(answers, &offered, &mut found);
-            let paths: Vec<Value> = found.0.iter().map(|issue| json!(issue.path)).collect();
+            let mut issues = FoundIssues::default();
+            judge(answers, &offered, &mut issues);
+            let paths: Vec<Value> = issues.0.iter().map(|issue| json!(issue.path)).collect();
             let expected: Vec<Value> = at_fault.map(|field| json!([field])).into_iter().collect();
             assert_eq!(paths, expected, "{answers:?} {offered:?}");
             assert_eq!(is_chosen(answers), is_complete, "{answers:?}");

@@ -1,5 +1,6 @@
-//! Answers of a guest to a step: validation, merging with saved answers, and completion (rules:
-//! pre-check-in).
+//! The answers of a guest to a step: validation, merging with saved answers, and completion (rules:
+//! pre-check-in). This file selects the rules by the form of the answers; each form has a file of
+//! its own. `guest/precheckin.rs` saves the answers.
 
 mod agreement;
 mod deposit;
@@ -23,7 +24,7 @@ pub use deposit::{choice as deposit_choice, chosen as chosen_deposit};
 pub use guests::{FIRST_BIRTH_DATE, fault as guest_field_fault, required as required_fields};
 pub use questions::{flagged, given, has_flags, shown};
 
-/// The facts besides the step that answers are checked against.
+/// The data, besides the step, that answers are checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerContext<'g> {
     /// Today's date at the flat.
@@ -34,7 +35,7 @@ pub struct AnswerContext<'g> {
     pub choices: &'g [DepositChoice],
 }
 
-/// The data of a guest for a step, and the facts that decide whether it is enough.
+/// The data that decides whether a guest has completed a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GuestInput<'h> {
     /// The saved answers.
@@ -93,25 +94,25 @@ impl<'r> Requirements<'r> {
 
 /// Whether a guest has done their part of a step.
 #[must_use]
-pub fn is_complete(step: &Step, handed_in: &GuestInput<'_>) -> bool {
+pub fn is_complete(step: &Step, input: &GuestInput<'_>) -> bool {
     let GuestInput {
         answers,
         documents,
         others,
         has_storage,
         check_in,
-    } = *handed_in;
+    } = *input;
     let required = step.required_documents();
     match step.step_type.file_use() {
         FileUse::Identity if has_storage => {
-            return !documents.is_empty() && are_all_there(required, documents);
+            return !documents.is_empty() && are_all_uploaded(required, documents);
         }
         FileUse::Identity => return answers.is_some(),
-        FileUse::Documents if !required.is_empty() => return are_all_there(required, documents),
+        FileUse::Documents if !required.is_empty() => return are_all_uploaded(required, documents),
         FileUse::Documents | FileUse::None => {}
     }
     let form = step.step_type.answer_form();
-    // Someone who travels alone has nothing to say of other guests.
+    // A guest who travels alone has no other guests to name.
     if form == AnswerForm::OtherGuests && others == Some(0) {
         return true;
     }
@@ -132,13 +133,15 @@ pub fn is_complete(step: &Step, handed_in: &GuestInput<'_>) -> bool {
 
 /// Whether each required document type was uploaded. Letter case and surrounding blanks do not
 /// matter.
-fn are_all_there(required: &[String], documents: &[Option<&str>]) -> bool {
-    let named = documents.iter().copied().flatten();
-    let there: HashSet<String> = named.map(folded).collect();
-    required.iter().all(|sort| there.contains(&folded(sort)))
+fn are_all_uploaded(required: &[String], documents: &[Option<&str>]) -> bool {
+    let uploaded_types = documents.iter().copied().flatten();
+    let uploaded: HashSet<String> = uploaded_types.map(folded).collect();
+    required
+        .iter()
+        .all(|document_type| uploaded.contains(&folded(document_type)))
 }
 
-/// Returns sent answers as they are judged and stored.
+/// Returns sent answers with normalized details of guests, as they are checked and stored.
 #[must_use]
 pub fn tidied(step_type: StepType, sent: Object) -> Object {
     match step_type.answer_form() {
@@ -152,9 +155,9 @@ pub fn tidied(step_type: StepType, sent: Object) -> Object {
     }
 }
 
-/// Returns the answers to save when `sent` arrives after the saved ones. Details of guests are
-/// merged, and so are answers to questions that are sent as changes; other answers replace the
-/// earlier ones. Fails with the issues of an item that names no saved guest.
+/// Merges sent answers into the saved ones and returns the result. Details of guests are merged,
+/// and so are answers to questions that are sent as changes. All other answers replace the saved
+/// ones. Fails if an item has the id of no saved guest.
 pub fn merged(
     step_type: StepType,
     merging: Merging<'_>,
@@ -171,25 +174,25 @@ pub fn merged(
     }
 }
 
-/// Returns the issues of the sent answers of a step; paths begin below `answers`. A missing answer
-/// is not an issue, because the guest can send it later.
+/// Returns the issues of the answers sent for a step. Their paths begin below `answers`. A missing
+/// answer is not an issue, because the guest can send it later.
 #[must_use]
-pub fn issues(step: &Step, sent: &Object, ground: &AnswerContext<'_>) -> Vec<Issue> {
-    let mut found = FoundIssues::default();
+pub fn issues(step: &Step, sent: &Object, context: &AnswerContext<'_>) -> Vec<Issue> {
+    let mut issues = FoundIssues::default();
     match step.step_type.answer_form() {
-        AnswerForm::Questions => questions::judge(&step.questions, sent, &mut found),
-        AnswerForm::Agreement => agreement::judge(sent, &mut found),
-        AnswerForm::Consent => agreement::judge_consent(sent, &[], &mut found),
+        AnswerForm::Questions => questions::judge(&step.questions, sent, &mut issues),
+        AnswerForm::Agreement => agreement::judge(sent, &mut issues),
+        AnswerForm::Consent => agreement::judge_consent(sent, &[], &mut issues),
         AnswerForm::LeadGuest => {
-            guests::judge(&required_fields(step), sent, &[], ground, &mut found);
+            guests::judge(&required_fields(step), sent, &[], context, &mut issues);
         }
         AnswerForm::OtherGuests => {
-            guests::judge_all(&required_fields(step), sent, ground, &mut found);
+            guests::judge_all(&required_fields(step), sent, context, &mut issues);
         }
-        AnswerForm::DepositChoice => deposit::judge(sent, ground.choices, &mut found),
+        AnswerForm::DepositChoice => deposit::judge(sent, context.choices, &mut issues),
         AnswerForm::Confirmation => {}
     }
-    found.0
+    issues.0
 }
 
 /// The issues found so far.
@@ -234,11 +237,11 @@ mod tests {
         let mut step = step(StepType::Agreement);
         let complete = |step: &Step, answers: Value| {
             let answers = object(answers);
-            let handed_in = GuestInput {
+            let input = GuestInput {
                 answers: Some(&answers),
                 ..GuestInput::default()
             };
-            is_complete(step, &handed_in)
+            is_complete(step, &input)
         };
         assert!(!is_complete(&step, &GuestInput::default()));
         assert!(!complete(&step, json!({})));
@@ -267,13 +270,13 @@ mod tests {
     fn required_documents_complete_a_step() {
         let saved = object(json!({}));
         let complete = |step: &Step, is_saved: bool, documents: &[Option<&str>], has_storage| {
-            let handed_in = GuestInput {
+            let input = GuestInput {
                 answers: is_saved.then_some(&saved),
                 documents,
                 has_storage,
                 ..GuestInput::default()
             };
-            is_complete(step, &handed_in)
+            is_complete(step, &input)
         };
         let some = [Some("passport")];
         let all = [Some(" visa"), None, Some("PASSPORT")];
@@ -316,13 +319,13 @@ mod tests {
             prop_assume!(!matches!(step_type, StepType::Agreement | StepType::BackgroundCheck | StepType::AdditionalQuestions));
             prop_assume!(name != "choice");
             let (step, sent) = (step(step_type), object(json!({ name: value })));
-            let ground = AnswerContext { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
-            prop_assert_eq!(issues(&step, &sent, &ground), []);
+            let context = AnswerContext { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
+            prop_assert_eq!(issues(&step, &sent, &context), []);
             prop_assert!(!is_complete(&step, &GuestInput::default()));
             let merging = Merging { saved: None, is_change: false, new_id: &mut Uuid::nil };
             let saved = merged(step_type, merging, sent).unwrap();
-            let handed_in = GuestInput { answers: Some(&saved), ..GuestInput::default() };
-            prop_assert!(is_complete(&step, &handed_in));
+            let input = GuestInput { answers: Some(&saved), ..GuestInput::default() };
+            prop_assert!(is_complete(&step, &input));
         }
     }
 }

@@ -19,8 +19,8 @@ pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
         .all(|question| !question.is_required || is_answered(question, answers))
 }
 
-/// Returns the questions that are asked, given the answers so far. An answer to a hidden question
-/// shows no other question.
+/// Returns the questions that are asked, which depends on the answers so far. An answer to a hidden
+/// question shows no other question.
 #[must_use]
 pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
     let mut chosen = HashSet::new();
@@ -39,8 +39,8 @@ pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Questio
     shown
 }
 
-/// Returns the guest's answer to a question, without options that have been removed from the
-/// question.
+/// Returns the guest's answer to a question. Options that have since been removed from the question
+/// are left out.
 #[must_use]
 pub fn given(question: &Question, answers: &Object) -> Option<Value> {
     let answer = answers
@@ -53,7 +53,7 @@ pub fn given(question: &Question, answers: &Object) -> Option<Value> {
 }
 
 /// Returns the questions whose answers flag the submission: those with a chosen option that is
-/// flagged. Without any such option in the step, every answer flags it.
+/// flagged. If no option of the step is flagged, every answered question flags the submission.
 #[must_use]
 pub fn flagged(questions: &[Question], answers: &Object) -> Vec<Uuid> {
     let has_flags = has_flags(questions);
@@ -84,10 +84,10 @@ pub fn has_flags(questions: &[Question]) -> bool {
 
 /// Returns the options of a question that the guest chose.
 fn choice(question: &Question, answers: &Object) -> Vec<Uuid> {
-    let sent = answers
+    let option_ids = answers
         .get(&question.id.to_string())
         .and_then(|answer| answer["optionIds"].as_array());
-    let ids = sent
+    let ids = option_ids
         .into_iter()
         .flatten()
         .filter_map(|id| id.as_str().and_then(|text| text.parse().ok()));
@@ -107,7 +107,7 @@ fn is_answered(question: &Question, answers: &Object) -> bool {
 }
 
 /// Adds an issue for each wrong answer.
-pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut FoundIssues) {
+pub(super) fn judge(questions: &[Question], answers: &Object, issues: &mut FoundIssues) {
     for (key, answer) in answers {
         let question = key
             .parse()
@@ -115,58 +115,58 @@ pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut FoundI
             .and_then(|id: Uuid| questions.iter().find(|question| question.id == id));
         match question {
             Some(question) if *key == question.id.to_string() => {
-                judge_answer(question, key, answer, found);
+                judge_answer(question, key, answer, issues);
             }
-            _ => found.add(&[key.as_str()], "is not a question of this step"),
+            _ => issues.add(&[key.as_str()], "is not a question of this step"),
         }
     }
 }
 
-fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut FoundIssues) {
+fn judge_answer(question: &Question, key: &str, answer: &Value, issues: &mut FoundIssues) {
     let fields = match answer {
         Value::Null => return,
         Value::Object(fields) => fields,
-        _ => return found.add(&[key], "must be of type object"),
+        _ => return issues.add(&[key], "must be of type object"),
     };
     let takes_text = question.kind == QuestionKind::FreeFormInput;
     for (name, value) in fields {
         match name.as_str() {
-            "text" if takes_text => judge_text(key, value, found),
-            "optionIds" if !takes_text => judge_choice(question, key, value, found),
+            "text" if takes_text => judge_text(key, value, issues),
+            "optionIds" if !takes_text => judge_choice(question, key, value, issues),
             "text" | "optionIds" => {
-                found.add(&[key, name], "must not be sent for this kind of question");
+                issues.add(&[key, name], "must not be sent for this kind of question");
             }
-            _ => found.add(&[key, name], "unrecognized field"),
+            _ => issues.add(&[key, name], "unrecognized field"),
         }
     }
 }
 
-fn judge_text(key: &str, value: &Value, found: &mut FoundIssues) {
+fn judge_text(key: &str, value: &Value, issues: &mut FoundIssues) {
     match value.as_str() {
-        None => found.add(&[key, "text"], "must be of type string"),
+        None => issues.add(&[key, "text"], "must be of type string"),
         Some(text) if text.chars().count() > TEXT_LENGTH => {
-            found.add(&[key, "text"], "must have at most 6000 characters");
+            issues.add(&[key, "text"], "must have at most 6000 characters");
         }
         Some(_) => {}
     }
 }
 
-fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut FoundIssues) {
+fn judge_choice(question: &Question, key: &str, value: &Value, issues: &mut FoundIssues) {
     let Some(ids) = value.as_array() else {
-        return found.add(&[key, "optionIds"], "must be of type array");
+        return issues.add(&[key, "optionIds"], "must be of type array");
     };
     let is_own = |id: &Value| {
         let id = id.as_str().and_then(|text| text.parse::<Uuid>().ok());
         id.is_some_and(|id| question.options.iter().any(|option| option.id == id))
     };
-    for (place, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
-        found.add_at(
-            vec![key.into(), "optionIds".into(), place.into()],
+    for (index, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
+        issues.add_at(
+            vec![key.into(), "optionIds".into(), index.into()],
             "is not an option of this question",
         );
     }
     if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {
-        found.add(&[key, "optionIds"], "must have at most 1 item");
+        issues.add(&[key, "optionIds"], "must have at most 1 item");
     }
 }
 
@@ -228,9 +228,9 @@ mod tests {
             question(3, FreeFormInput, true, &[]),
         ];
         let issues = |answers: &Object| {
-            let mut found = FoundIssues::default();
-            judge(&asked, answers, &mut found);
-            found.0
+            let mut issues = FoundIssues::default();
+            judge(&asked, answers, &mut issues);
+            issues.0
         };
         let key = |number: usize| id(number).to_string();
         let fine = json!({ key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "at noon" } });
@@ -290,7 +290,7 @@ mod tests {
         );
     }
 
-    /// Whether a question is asked, found by following its conditions backwards.
+    /// Decides whether a question is asked by following its conditions backwards.
     fn is_asked(number: usize, questions: &[Question], answers: &Object) -> bool {
         let question = &questions[number];
         question.conditions.is_empty()
