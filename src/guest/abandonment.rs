@@ -1,5 +1,6 @@
-//! Finds abandoned carts and records a `cart_abandoned` change for the platform: once after each
-//! change of a cart, while the portal has reminders switched on.
+//! Background work that finds abandoned carts and records a `cart_abandoned` change for the
+//! platform. A cart is recorded once after each of its changes, while the portal has reminders
+//! switched on. `extras.rs` writes the carts, and `changes.rs` lists the changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,28 +23,28 @@ use super::hours::Hours;
 use super::stay::Stay;
 
 /// Maximum pause between two searches for abandoned carts.
-const EVERY: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Minimum pause between two searches, even with a very short delay.
-const LEAST: Duration = Duration::from_millis(50);
+const MIN_PAUSE: Duration = Duration::from_millis(50);
 /// Maximum time until a cart is checked again, if its portal has reminders switched off.
-const AGAIN: Duration = Duration::from_secs(3_600);
+const MAX_RECHECK_DELAY: Duration = Duration::from_secs(3_600);
 /// Maximum number of carts that one query returns.
-const BATCH: i64 = 100;
-/// Maximum number of batches in one run, so that other work gets a turn.
-const BATCHES: usize = 100;
+const BATCH_SIZE: i64 = 100;
+/// Maximum number of batches in one run, so that other writes are not delayed for long.
+const MAX_BATCHES: usize = 100;
 
 store::statements! {
-    /// Carts that count as abandoned.
+    /// Selects the carts that count as abandoned.
     DUE = "select c.organization_id, c.reservation_id from guest_cart c join organization o on o.id = c.organization_id
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
-    /// The carts among some stays that still count as abandoned.
+    /// Selects the carts of these stays that still count as abandoned.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
-    /// Carts that count as abandoned after a moment, the latest first.
+    /// Selects carts that become due after a timestamp, the latest first.
     LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1 order by due_at desc limit ?2";
-    /// Sets the due time of some of these carts to that moment.
+    /// Sets the due time of these carts to that timestamp.
     BRING_FORWARD = engine::some_late!("guest_cart", "reservation_id", "due_at");
     /// Sets when a cart is checked again; null for never.
-    LOOK_AGAIN = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";
+    SET_DUE_TIME = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";
 }
 
 /// The time after the last change of a cart until the cart counts as abandoned.
@@ -51,7 +52,7 @@ store::statements! {
 pub struct CartAbandonmentDelay(pub Duration);
 
 impl Default for CartAbandonmentDelay {
-    /// A day, as the setting has it by default.
+    /// Returns one day.
     fn default() -> Self {
         Self(Duration::from_secs(24 * 3_600))
     }
@@ -60,23 +61,23 @@ impl Default for CartAbandonmentDelay {
 /// Records abandoned carts until `stop` is cancelled. Every node runs this. The lock on the
 /// organization ensures that only one node records a cart.
 pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
-    let pause = delay(&service).clamp(LEAST, EVERY);
-    let mut turns = tokio::time::interval(pause);
-    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let pause = delay(&service).clamp(MIN_PAUSE, MAX_PAUSE);
+    let mut ticks = tokio::time::interval(pause);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            _ = turns.tick() => {}
+            _ = ticks.tick() => {}
         }
-        // A cancelled search is harmless: a transaction that has begun still ends.
+        // Cancelling a search is safe: a transaction that has begun still commits.
         if stop.run_until_cancelled(sweep(&service)).await.is_none() {
             return;
         }
     }
 }
 
-/// Brings forward the carts that a clock noted while it was ahead. Returns whether there may be
-/// more.
+/// Corrects due times that were written while the clock was ahead: no cart can be due later than
+/// the delay from now. Returns whether more such carts may remain.
 fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> Result<bool> {
     let latest = now.checked_add(delay).unwrap_or(Timestamp::MAX);
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)
@@ -84,10 +85,10 @@ fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> R
 
 /// Records the carts that count as abandoned now.
 pub(crate) async fn sweep(service: &Arc<Service>) {
-    if let Err(error) = tell(service).await {
+    if let Err(error) = record_abandoned(service).await {
         tracing::warn!(
             cause = error.cause(),
-            "could not tell of abandoned carts; retrying at the next look"
+            "could not record abandoned carts; retrying at the next search"
         );
     }
 }
@@ -96,18 +97,18 @@ fn delay(service: &Service) -> Duration {
     service
         .app_state
         .extension::<CartAbandonmentDelay>()
-        .map_or(EVERY, |delay| delay.0)
+        .map_or(MAX_PAUSE, |delay| delay.0)
 }
 
-async fn tell(service: &Arc<Service>) -> Result<()> {
+async fn record_abandoned(service: &Arc<Service>) -> Result<()> {
     let (delay, now) = (delay(service), service.clock.now());
     let forward = move |tx: &mut Transaction<'_>| bring_forward(tx, delay, now);
     while service.store.write(forward).await? {}
-    for _ in 0..BATCHES {
+    for _ in 0..MAX_BATCHES {
         let now = service.clock.now();
         let due = service
             .store
-            .read(move |tx| tx.rows(&DUE, &values![now, BATCH]))
+            .read(move |tx| tx.rows(&DUE, &values![now, BATCH_SIZE]))
             .await?;
         let mut carts = HashMap::<Uuid, Vec<Uuid>>::new();
         for row in &due {
@@ -117,17 +118,17 @@ async fn tell(service: &Arc<Service>) -> Result<()> {
             let shared = service.clone();
             service
                 .store
-                .write(move |tx| judge_all(tx, &shared, organization, stays, now))
+                .write(move |tx| record_in_organization(tx, &shared, organization, stays, now))
                 .await?;
         }
-        if due.len() < usize::try_from(BATCH).unwrap_or(usize::MAX) {
+        if due.len() < usize::try_from(BATCH_SIZE).unwrap_or(usize::MAX) {
             return Ok(());
         }
     }
     Ok(())
 }
 
-fn judge_all(
+fn record_in_organization(
     tx: &mut Transaction<'_>,
     service: &Service,
     organization: Uuid,
@@ -144,15 +145,15 @@ fn judge_all(
     let rows = context.rows(&DUE_AMONG, values![stays, now])?;
     for row in &rows {
         let id: Uuid = row.get(0)?;
-        let due = match judged(&mut context, id, now)? {
-            CartOutcome::Tell => {
+        let due = match outcome_of(&mut context, id, now)? {
+            CartOutcome::Record => {
                 changes::record(&mut context, ChangeKind::CartAbandoned, id, None)?;
                 None
             }
-            CartOutcome::Wait => now.checked_add(delay(service).min(AGAIN)).ok(),
+            CartOutcome::Wait => now.checked_add(delay(service).min(MAX_RECHECK_DELAY)).ok(),
             CartOutcome::Over => None,
         };
-        context.execute_deferred(&LOOK_AGAIN, values![id, due])?;
+        context.execute_deferred(&SET_DUE_TIME, values![id, due])?;
     }
     Ok(())
 }
@@ -161,23 +162,23 @@ fn judge_all(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CartOutcome {
     /// The cart is recorded as abandoned.
-    Tell,
-    /// The portal wants no reminder now.
+    Record,
+    /// The portal has reminders switched off. The cart is checked again later.
     Wait,
-    /// Nobody can use the extras any more.
+    /// The stay has ended or is cancelled, so the cart is never checked again.
     Over,
 }
 
-fn judged(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<CartOutcome> {
+fn outcome_of(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<CartOutcome> {
     // The cart is deleted together with its reservation.
     let stay = Stay::load(context, id)?;
-    let is_over = Hours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
-    let is_wanted = stay
+    let has_ended = Hours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
+    let has_reminders = stay
         .portal()
         .is_some_and(|portal| portal.is_cart_abandonment_enabled);
-    Ok(match (stay.is_cancelled() || is_over, is_wanted) {
+    Ok(match (stay.is_cancelled() || has_ended, has_reminders) {
         (true, _) => CartOutcome::Over,
-        (false, true) => CartOutcome::Tell,
+        (false, true) => CartOutcome::Record,
         (false, false) => CartOutcome::Wait,
     })
 }

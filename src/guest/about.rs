@@ -1,5 +1,5 @@
-//! The subject of a manual, as its icon indicates, and whether the manual is still for a guest
-//! whose stay is over.
+//! The subject of a manual, derived from its icon, and whether a guest still sees the manual after
+//! the stay.
 
 use super::manuals::ManualView;
 use super::phase::Phase;
@@ -19,8 +19,8 @@ pub enum ManualSubject {
 }
 
 impl ManualSubject {
-    /// Returns the subject by the name of the Lucide icon, and by whether the manual shows the
-    /// flat's network.
+    /// Returns the subject of a manual. A manual that shows the flat's network is about the
+    /// network; for others the icon decides.
     #[must_use]
     pub fn of(manual: &ManualView) -> Self {
         if manual.wifi.is_some() {
@@ -30,7 +30,7 @@ impl ManualSubject {
         }
     }
 
-    /// Returns the subject by the name of the Lucide icon.
+    /// Returns the subject that the name of a Lucide icon stands for.
     #[must_use]
     pub fn of_icon(name: Option<&str>) -> Self {
         let name = name.unwrap_or_default();
@@ -60,8 +60,8 @@ impl ManualSubject {
     }
 }
 
-/// Returns whether a manual is hidden because the stay is over: a manual about the door or the
-/// network. A `relative_date` rule with an end decides by itself how long its manual is shown.
+/// Returns whether a manual is hidden because the stay is over: it is about the door or the
+/// network, and no `relative_date` rule sets its end.
 pub(super) fn is_over(icon_name: Option<&str>, rules: &[VisibilityRule], phase: Phase) -> bool {
     let is_secret = matches!(
         ManualSubject::of_icon(icon_name),

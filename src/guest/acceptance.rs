@@ -1,8 +1,9 @@
 //! Proof of an accepted agreement: when it was accepted, and which text was shown (rules:
 //! pre-check-in#agreements).
 //!
-//! The server stores the proof beside the answers, where no guest can write it. It keeps each
-//! accepted text once, so that an acceptance is always shown with the text that it belongs to.
+//! The server stores the proof beside the answers, where a guest cannot write it. Each accepted
+//! text is stored once, so staff see an acceptance with the text that was accepted, not with
+//! today's text.
 
 use std::fmt::Write as _;
 
@@ -22,7 +23,7 @@ use crate::precheck::Step;
 use crate::translations::{self, has_placeholders};
 
 store::statements! {
-    /// Keeps a text that a guest accepted.
+    /// Stores a text that a guest accepted.
     KEEP_TEXT = "insert into accepted_text (organization_id, sha256, text) values (?1, ?2, ?3) on conflict do nothing";
 }
 
@@ -44,7 +45,8 @@ pub struct Acceptance {
     pub language: Option<String>,
 }
 
-/// The acceptance of an agreement as it is stored: the proof, and how the text was written.
+/// The acceptance of an agreement as it is stored: the proof, and the language of the values in the
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredAcceptance {
@@ -101,11 +103,11 @@ impl StoredAcceptance {
         }
     }
 
-    /// Fails with 409 where the guest read another text than the one that is accepted now. `shown`
-    /// is the hash of the text that they read, if the sender says it.
-    pub(super) fn require_shown(&self, shown: Option<&str>) -> Result<()> {
-        match shown {
-            Some(shown) if self.proof.text_sha256.as_deref() != Some(shown) => {
+    /// Fails with 409 if the text has changed since the guest read it. `read_hash` is the hash of
+    /// the text that the guest read; without it, the text counts as unchanged.
+    pub(super) fn require_shown(&self, read_hash: Option<&str>) -> Result<()> {
+        match read_hash {
+            Some(read_hash) if self.proof.text_sha256.as_deref() != Some(read_hash) => {
                 Err(Error::conflict(Reason::rule(
                     "text_changed",
                     "The text of the agreement has changed since it was shown. Read it again.",
@@ -116,7 +118,7 @@ impl StoredAcceptance {
         }
     }
 
-    /// Keeps the accepted text, once for each hash.
+    /// Stores the accepted text, once for each hash.
     pub(super) fn keep_text(
         &self,
         context: &mut Context<'_, '_>,
@@ -131,10 +133,9 @@ impl StoredAcceptance {
     }
 }
 
-/// Returns whether today's text of an agreement is the accepted text. Today's text is written as
-/// the accepted text was: in the language that was accepted, with values in the language of the
-/// page on which it was accepted. Otherwise a date in the text would count as another text for each
-/// reader of another language.
+/// Returns whether the accepted text is still the text of the agreement. The comparison uses the
+/// language of the accepted text, and values such as dates in the language of the page on which it
+/// was accepted. In any other language, an unchanged agreement would count as changed.
 pub(super) fn is_current(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -148,10 +149,10 @@ pub(super) fn is_current(
         _ => true,
     };
     let values_language = accepted.values_language.as_deref().or(language);
-    let is_shown = is_language
+    let is_in_setup_language = is_language
         && values_language.is_none_or(|values_language| setup.language == values_language);
     let text = match (language, values_language) {
-        (Some(language), Some(values_language)) if !is_shown => {
+        (Some(language), Some(values_language)) if !is_in_setup_language => {
             written_in(context, stay, (step, setup), (language, values_language))?
         }
         _ => agreement_text(step, &setup.texts),
@@ -168,8 +169,11 @@ fn written_in(
     (language, values_language): (&str, &str),
 ) -> Result<Option<String>> {
     let source = setup.source();
-    let unfilled = source.steps.iter().find(|known| known.id == step.id);
-    let step = unfilled.map_or(step, AsRef::as_ref);
+    let original = source
+        .steps
+        .iter()
+        .find(|candidate| candidate.id == step.id);
+    let step = original.map_or(step, AsRef::as_ref);
     let texts = match agreement_text_id(step) {
         Some(id) => Some(translations::texts(context, [id], language)?),
         None => None,

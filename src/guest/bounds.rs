@@ -20,13 +20,13 @@ const FILES_KEY: &str = "guest.files_limit";
 const STAY_KEY: &str = "guest.stay_storage_limit";
 const ORGANIZATION_KEY: &str = "organization.storage_limit";
 
-/// Bytes for the files of guests: the limits, or the bytes in use.
+/// Bytes for the files of guests: either limits, or the bytes in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
     /// The bytes for the files of one stay.
     pub per_stay: u64,
-    /// The bytes for the files of an organization. As a limit, it holds where the organization's
-    /// settings name no other.
+    /// The bytes for the files of an organization. As a limit, this applies unless the
+    /// organization's settings have a limit of their own.
     pub per_organization: u64,
 }
 
@@ -64,7 +64,7 @@ const fn megabytes(bytes: u64) -> u64 {
     bytes >> 20
 }
 
-/// Returns the error for one issue too many.
+/// Returns the refusal of an issue beyond the limit.
 pub(super) fn too_many_issues() -> Error {
     let issue = Issue::new(&["text"], format!("a stay has at most {ISSUES} issues"));
     Error::issues(vec![issue])
@@ -107,8 +107,8 @@ pub(super) fn too_many_files() -> Error {
         .with_key(FILES_KEY)
 }
 
-/// Returns whether a refusal with this `details.key` means that a stay or its organization holds as
-/// much as it may.
+/// Returns whether this `details.key` of a refusal means that a limit of the stay or of its
+/// organization is reached.
 #[must_use]
 pub fn is_reached(key: &str) -> bool {
     [

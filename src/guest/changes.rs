@@ -2,14 +2,14 @@
 //! submissions#changes-of-guests).
 //!
 //! Each change has a cursor, the next number of its organization. A write begins by locking its
-//! organization and holds the lock until its commit, on any node. So a write that takes a number
-//! sees the number before it committed. Numbers are committed in order, without gaps or duplicates.
-//! A reader that has read up to a number has seen every lower number, and no lower number can
-//! appear later.
+//! organization and holds the lock until its commit, on every node. When a write takes a number,
+//! the write with the previous number has committed. So numbers become visible in order, without
+//! gaps or duplicates. A reader that has read up to a number has seen every lower number, and no
+//! lower number can appear later.
 //!
-//! Old changes are deleted from the front, so the kept changes have no gap. A cursor alone
-//! therefore tells whether changes after it are deleted. For the same reason, a change outlives its
-//! reservation.
+//! Old changes are deleted from the front, so the kept changes have no gap, and a cursor alone
+//! tells whether changes after it are deleted. A change stays when its reservation is deleted,
+//! because its deletion would leave a gap.
 
 use std::time::Duration;
 
@@ -30,18 +30,19 @@ use uuid::Uuid;
 use super::extras::CartItem;
 
 /// How long a change is kept.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// Changes on a page without a given limit.
-const PAGE: u32 = 100;
-/// Old changes deleted in one transaction, so that a sweep does not block other writes for long.
+const RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Number of changes on a page if the request sets no limit.
+const DEFAULT_LIMIT: u32 = 100;
+/// Number of old changes that one transaction deletes, so that a sweep does not block other writes
+/// for long.
 const SWEEP_BATCH: i64 = 500;
 /// The lock that lets one node at a time delete old changes. Two nodes that skip each other's rows
 /// could leave a gap.
 const SWEEP_LOCK: i64 = 0x6368_616e_6765;
 
 store::statements! {
-    /// Takes the next cursor of an organization, with a time no earlier than that of the cursor
-    /// before.
+    /// Takes the next cursor of an organization. Its time is never earlier than that of the
+    /// previous cursor.
     NEXT = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, 1, ?2)
         on conflict (organization_id) do update set latest = guest_change_cursor.latest + 1,
         latest_at = case when excluded.latest_at > guest_change_cursor.latest_at then excluded.latest_at else guest_change_cursor.latest_at end
@@ -49,7 +50,7 @@ store::statements! {
     /// Inserts a change.
     INSERT_CHANGE = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at, details)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Selects the last cursor that an organization has given out.
+    /// Selects the last cursor that an organization has assigned.
     LATEST = "select latest from guest_change_cursor where organization_id = ?1";
     /// Selects the first cursor that is kept.
     OLDEST = "select min(cursor) from guest_change where organization_id = ?1";
@@ -58,7 +59,8 @@ store::statements! {
         order by cursor limit ?3";
     /// Selects old changes, the oldest first.
     OLD = "select organization_id, cursor from guest_change where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2";
-    /// Deletes the old changes of an organization up to a cursor. Cursors are in the order of time.
+    /// Deletes the old changes of an organization up to a cursor. Times rise with cursors, so this
+    /// leaves no gap.
     REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2 and occurred_at < ?3";
 }
 
@@ -188,7 +190,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Records a guest's action in the transaction that does it, with the step if it has one.
+/// Records a guest's action in the transaction of that action, with the step if there is one.
 pub(crate) fn record(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,
@@ -210,7 +212,8 @@ pub(super) fn record_with(
     insert(context, kind, reservation, step, details)
 }
 
-/// Records that the moment of a charge has come, in the transaction that notes it in the charge.
+/// Records that a charge is due or that a deposit is to be released. The caller marks the charge in
+/// the same transaction.
 pub(super) fn record_charge(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,
@@ -260,8 +263,11 @@ fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestC
         oldest: oldest.unwrap_or(latest + 1),
         latest,
     };
-    let after = kept.place(input.after.as_deref())?;
-    let rows = context.rows(&CHANGES_AFTER, values![after, input.limit.unwrap_or(PAGE)])?;
+    let after = kept.resume_after(input.after.as_deref())?;
+    let rows = context.rows(
+        &CHANGES_AFTER,
+        values![after, input.limit.unwrap_or(DEFAULT_LIMIT)],
+    )?;
     let items = rows
         .iter()
         .map(GuestChange::from_row)
@@ -272,7 +278,7 @@ fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestC
 
 /// Deletes changes after their retention. Returns true when more of them may remain.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
-    let Ok(oldest) = now.checked_sub(KEPT) else {
+    let Ok(oldest) = now.checked_sub(RETENTION) else {
         return Ok(false);
     };
     if !tx.try_lock(SWEEP_LOCK)? {
@@ -291,16 +297,16 @@ pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
 /// The range of cursors whose changes are kept.
 #[derive(Debug, Clone, Copy)]
 struct KeptChanges {
-    /// The first kept cursor; the next cursor to be given out where no change is kept.
+    /// The first kept cursor. If no change is kept, the next cursor to be assigned.
     oldest: i64,
-    /// The last cursor given out.
+    /// The last cursor that was assigned.
     latest: i64,
 }
 
 impl KeptChanges {
-    /// Returns the cursor after which a reader continues. Fails with 410 where changes after it are
-    /// deleted, and with 400 for a cursor that was never given out.
-    fn place(self, after: Option<&str>) -> Result<i64> {
+    /// Returns the cursor after which a reader continues. Fails with 410 if changes after the
+    /// requested cursor are deleted, and with 400 if the cursor was never assigned.
+    fn resume_after(self, after: Option<&str>) -> Result<i64> {
         let before_oldest = self.oldest - 1;
         let Some(after) = after else {
             return Ok(before_oldest);
@@ -336,19 +342,18 @@ mod tests {
     }
 
     proptest! {
-        /// A reader whose cursor is accepted misses nothing: all changes after the cursor are kept
-        /// and were given out.
+        /// A reader whose cursor is accepted misses nothing: all changes after the cursor are kept.
         #[test]
-        fn a_reader_with_a_valid_cursor_misses_no_change(given in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
-            let swept = swept.min(given);
-            let kept: Vec<i64> = (swept + 1..=given).collect();
-            let place = KeptChanges { oldest: swept + 1, latest: given }.place(after.map(|after| after.to_string()).as_deref());
-            let follow = |after: i64| -> Vec<i64> { (after + 1..=given).collect() };
-            match (place.map_err(|error| error.kind().status()), after) {
-                (Ok(place), None) => prop_assert_eq!(follow(place), kept),
-                (Ok(place), Some(after)) => prop_assert!(place == after && follow(after).iter().all(|cursor| kept.contains(cursor))),
+        fn a_reader_with_a_valid_cursor_misses_no_change(latest in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
+            let swept = swept.min(latest);
+            let kept: Vec<i64> = (swept + 1..=latest).collect();
+            let position = KeptChanges { oldest: swept + 1, latest }.resume_after(after.map(|after| after.to_string()).as_deref());
+            let follow = |after: i64| -> Vec<i64> { (after + 1..=latest).collect() };
+            match (position.map_err(|error| error.kind().status()), after) {
+                (Ok(position), None) => prop_assert_eq!(follow(position), kept),
+                (Ok(position), Some(after)) => prop_assert!(position == after && follow(after).iter().all(|cursor| kept.contains(cursor))),
                 (Err(410), Some(after)) => prop_assert!(follow(after).iter().any(|cursor| !kept.contains(cursor))),
-                (Err(status), after) => prop_assert!(status == 400 && after.is_some_and(|after| after > given)),
+                (Err(status), after) => prop_assert!(status == 400 && after.is_some_and(|after| after > latest)),
             }
         }
     }

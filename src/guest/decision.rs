@@ -33,33 +33,33 @@ pub(super) struct Decision {
     /// The message of the last request for changes. It is kept after the next submission, for
     /// readers of that submission.
     pub message: Option<String>,
-    /// The steps that the guest is asked to look at again, while changes are requested.
+    /// The steps that the guest is asked to change, while changes are requested.
     pub requested_step_ids: Vec<Uuid>,
     /// The flags that the last submission raised.
     pub flags: Vec<StoredFlag>,
 }
 
 impl Submitted {
-    /// Reads the columns `status, submitted_at, doc`; `first` is the number of the first of them.
-    pub(super) fn from_row(row: &Row, first: usize) -> Result<Self> {
+    /// Reads the columns `status, submitted_at, doc`, which begin at the index `first_column`.
+    pub(super) fn from_row(row: &Row, first_column: usize) -> Result<Self> {
         let status = row
-            .get::<String>(first)?
+            .get::<String>(first_column)?
             .parse()
             .map_err(|_| Error::internal("a submission has an unknown status"))?;
-        let Json(decision) = row.get(first + 2)?;
+        let Json(decision) = row.get(first_column + 2)?;
         Ok(Self {
             status,
-            at: Moment(row.get(first + 1)?),
+            at: Moment(row.get(first_column + 1)?),
             decision,
         })
     }
 
-    /// Returns the decision while it asks the guest for changes.
+    /// Returns the decision if it asks the guest for changes.
     pub(super) fn request(&self) -> Option<&Decision> {
         (self.status == PrecheckinStatus::ChangesRequested).then_some(&self.decision)
     }
 
-    /// Returns whether staff wait for the guest to look at this step again.
+    /// Returns whether staff have asked the guest to change this step.
     pub(super) fn requests(&self, step: Uuid) -> bool {
         self.request()
             .is_some_and(|request| request.requested_step_ids.contains(&step))
@@ -76,8 +76,8 @@ impl Submitted {
         )))
     }
 
-    /// Fails with 409 unless the guest can be asked for changes: the submission waits for staff, or
-    /// it is approved and the check-in time is still to come.
+    /// Fails with 409 unless staff can ask the guest for changes: the submission waits for staff,
+    /// or it is approved and the check-in time has not passed.
     pub(super) fn require_changeable(this: Option<&Self>, stage: StayStage) -> Result<()> {
         match this {
             Some(submitted) if submitted.status == PrecheckinStatus::Approved => {
@@ -95,7 +95,7 @@ impl Submitted {
 }
 
 impl Decision {
-    /// Returns the decision as it is kept when the guest submits again: only the message.
+    /// Returns the part of the decision that is kept when the guest submits again: the message.
     pub(super) fn superseded(self) -> Self {
         Self {
             message: self.message,

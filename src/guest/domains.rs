@@ -1,7 +1,8 @@
 //! The domain of a stay: the address of its page, and the routes that each host serves.
+//! `records/domains.rs` decides who owns a host.
 //!
-//! The domain of a stay is the host of its branding, if that names a custom URL for guest portals.
-//! The branding is that of the portal that serves the flat, or else the default one.
+//! The domain of a stay is the host of its branding, if the branding has a custom URL for guest
+//! portals. The branding is that of the portal that serves the flat, or else the default one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,11 +28,11 @@ use crate::portals;
 use crate::records::{RecordKind, Reservation, find_domain, host_name, portal_hosts, typed_among};
 use crate::scopes::portals_of;
 
-/// A path of the guest's page at which no stay is found. The page says so in the browser's
-/// language.
+/// A path of the guest's page that names no stay. The page then tells the guest, in the browser's
+/// language, that there is no such stay.
 const NO_STAY: &str = "/stay/-";
 
-/// Returns the address of a stay's page: the public URL, with this host if there is one.
+/// Returns the address of a stay's page: the public URL, on `host` if the stay has a domain.
 #[must_use]
 pub(crate) fn page_address(public_url: &str, host: Option<&str>, token: &str) -> String {
     let base = public_url.trim_end_matches('/');
@@ -57,7 +58,7 @@ pub(crate) fn stay_url(
     Ok(page_address(context.public_url(), host, token))
 }
 
-/// Returns the hosts of the domains of reservations. Those without a domain are left out.
+/// Returns the hosts of the reservations that have a domain, by reservation.
 pub(crate) fn hosts(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,
@@ -95,15 +96,15 @@ pub(crate) fn hosts(
             None => default.clone(),
         }
     };
-    let found = stays
+    let hosts = stays
         .iter()
         .filter_map(|(id, stay)| Some((*id, host(stay)?)));
-    Ok(found.collect())
+    Ok(hosts.collect())
 }
 
-/// Decides on a request under another host than that of the public URL. A host of a custom URL
-/// serves the guest's page and the guest interface, for the stays of its organization, and
-/// `/healthz`. Everything else is 404. A host that is registered nowhere serves everything.
+/// Decides which requests a host serves that is not the host of the public URL. A host of a custom
+/// URL serves the guest's page and the guest interface, for the stays of its organization, and
+/// `/healthz`; any other path is a 404. A host that is not registered serves everything.
 pub(crate) fn gate(
     service: Arc<Service>,
     host_request: HostRequest,
@@ -113,22 +114,22 @@ pub(crate) fn gate(
         if path == "/healthz" {
             return Ok(GateDecision::Pass);
         }
-        let found = service.store.read(move |tx| find_domain(tx, &host)).await?;
-        let Some(domain) = found else {
+        let domain = service.store.read(move |tx| find_domain(tx, &host)).await?;
+        let Some(domain) = domain else {
             return Ok(GateDecision::Pass);
         };
         if !domain.is_guest_portal {
             return Err(Error::not_found("Route"));
         }
-        let place = ServicePath::of(&path);
-        let is_own = match place {
+        let service_path = ServicePath::of(&path);
+        let is_own = match service_path {
             ServicePath::Page(token) | ServicePath::Interface(token) => {
                 owner(token) == Some(domain.owner)
             }
             ServicePath::Icon => true,
             ServicePath::Elsewhere => false,
         };
-        match place {
+        match service_path {
             _ if is_own => Ok(GateDecision::Pass),
             ServicePath::Page(_) => Ok(GateDecision::Instead(NO_STAY)),
             ServicePath::Interface(_) => Err(Error::not_found("Stay")),
@@ -138,7 +139,7 @@ pub(crate) fn gate(
     .boxed()
 }
 
-/// A place of the service, as a path names it.
+/// The part of the service that a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServicePath<'p> {
     /// The guest's page, with the token of a stay.
@@ -147,7 +148,7 @@ enum ServicePath<'p> {
     Interface(&'p str),
     /// The icon of the guest's page.
     Icon,
-    /// Any other place.
+    /// Any other path.
     Elsewhere,
 }
 
@@ -167,10 +168,11 @@ impl<'p> ServicePath<'p> {
     }
 }
 
-/// Returns the characters at the beginning that a token can have.
+/// Returns the leading characters that can be part of a token.
 fn leading_token(rest: &str) -> &str {
-    let is_of_token = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    let end = rest.find(|letter| !is_of_token(letter));
+    let is_token_character =
+        |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let end = rest.find(|character| !is_token_character(character));
     rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
 }
 
@@ -180,8 +182,8 @@ fn owner(token: &str) -> Option<Uuid> {
     named(PREVIEW_PREFIX, token).or_else(|| named("", token))
 }
 
-/// Returns the route that checks whether a host is registered for guest portals. A proxy asks it
-/// before it obtains a certificate.
+/// Returns the route that checks whether a host is registered for guest portals. A proxy calls it
+/// before it obtains a certificate for the host.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route("/domain-check", get(check))
@@ -192,8 +194,8 @@ async fn check(State(service): State<Arc<Service>>, request: HttpRequest) -> Res
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);
     let query = query(&parts);
-    let mut asked = query.iter().filter(|(name, _)| name == "domain");
-    let host = match (asked.next(), asked.next()) {
+    let mut domains = query.iter().filter(|(name, _)| name == "domain");
+    let host = match (domains.next(), domains.next()) {
         (Some((_, text)), None) => host_name(text),
         _ => None,
     };
@@ -218,8 +220,8 @@ async fn is_registered(service: &Service, host: Option<String>) -> Result<bool> 
     let Some(host) = host else {
         return Ok(false);
     };
-    let found = service.store.read(move |tx| find_domain(tx, &host)).await?;
-    Ok(found.is_some_and(|domain| domain.is_guest_portal))
+    let domain = service.store.read(move |tx| find_domain(tx, &host)).await?;
+    Ok(domain.is_some_and(|domain| domain.is_guest_portal))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl<T: JsonSchema> JsonSchema for SentFields<T> {
     }
 }
 
-/// The schema of a resource's fields, under a name of its own.
+/// Gives the schema of a resource's fields another name, so that both can be published.
 struct FieldsSchema<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
@@ -47,8 +47,8 @@ impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
 }
 
 impl<T: DeserializeOwned + Default> SentFields<T> {
-    /// Parses the fields; returns the default where another version stored fields that do not
-    /// parse.
+    /// Parses the fields. Returns the default if they do not parse, because another version of the
+    /// service may have stored them.
     fn fields(&self) -> T {
         T::deserialize(&self.0).unwrap_or_default()
     }
@@ -73,7 +73,7 @@ const CALLOUT: Uuid = Uuid::from_u128(5);
 
 /// The state of a text field in a draft.
 enum DraftText {
-    Nothing,
+    Absent,
     Null,
     Text(String),
 }
@@ -82,9 +82,9 @@ impl DraftText {
     /// Reads a field. An empty text counts as a field that was not sent.
     fn of<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Self {
         match field.sent() {
-            None => Self::Nothing,
+            None => Self::Absent,
             Some(None) => Self::Null,
-            Some(Some(text)) if text.is_empty() => Self::Nothing,
+            Some(Some(text)) if text.is_empty() => Self::Absent,
             Some(Some(text)) => Self::Text((**text).to_owned()),
         }
     }
@@ -93,7 +93,7 @@ impl DraftText {
     /// nothing.
     fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
         match self {
-            Self::Nothing => {}
+            Self::Absent => {}
             Self::Null => *link = None,
             Self::Text(_) => *link = Some(id),
         }
@@ -120,8 +120,10 @@ impl PreviewDraft {
 
     /// Applies the draft's settings to a portal, and links its texts.
     pub fn set_up(&self, portal: &mut Portal) {
-        let Some(kept) = &self.portal else { return };
-        let fields = kept.fields();
+        let Some(sent_fields) = &self.portal else {
+            return;
+        };
+        let fields = sent_fields.fields();
         DraftText::of(&fields.special_offer_title).link(&mut portal.special_offer_title_id, TITLE);
         DraftText::of(&fields.special_offer_type).link(&mut portal.special_offer_type_id, TYPE);
         DraftText::of(&fields.special_offer_cta_text)
@@ -133,10 +135,10 @@ impl PreviewDraft {
 
     /// Applies the draft's settings to a branding, and links its text.
     pub fn dress(&self, branding: Option<&mut Branding>) {
-        let (Some(kept), Some(branding)) = (&self.branding, branding) else {
+        let (Some(sent_fields), Some(branding)) = (&self.branding, branding) else {
             return;
         };
-        let fields = kept.fields();
+        let fields = sent_fields.fields();
         let callout = DraftText::of(&fields.callout_message);
         fields.apply(branding);
         callout.link(&mut branding.callout_message_id, CALLOUT);

@@ -29,7 +29,7 @@ store::statements! {
     CHANGES = some_of!("guest_change", "organization_id, cursor");
     /// The last cursor of these changes.
     CHANGE_CURSORS = some_of!("guest_change_cursor", "organization_id");
-    /// Rows of guests' files. Their bytes are noted for removal when the organization is erased.
+    /// Rows of guests' files. The bytes are queued for deletion when the organization is erased.
     FILES = some_of!("guest_file", "organization_id, id");
     /// Links to stays.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");

@@ -1,5 +1,6 @@
-//! Operation explainGuestView: shows the portal of a stay, and whether its guest gets each step and
-//! each manual. Names the one rule that decided each time.
+//! The operation `explainGuestView`: which portal serves a stay, and why its guest gets each step
+//! and each manual, or not. Each explanation names the one rule that decided. The rules are in
+//! `scopes/resolution.rs`, `precheck/targeting.rs` and `manuals/visibility.rs`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,7 +28,7 @@ use crate::records::typed;
 use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
 use crate::translations::{self, Texts};
 
-/// Names of the objects that can stand on the path to the flat.
+/// The names of the objects between an assignment and the flat.
 pub(super) type TargetNames = HashMap<Target, String>;
 
 /// Explanation of a guest's view.
@@ -169,8 +170,8 @@ impl Reason {
     }
 }
 
-/// Explains what the guest of a reservation sees at a moment. If `only` names a step, that step
-/// alone is explained; 404 if the caller may not see it.
+/// Explains what the guest of a reservation sees at a time. If `only` is the id of a step, only
+/// that step is explained, and no manual; 404 if the caller cannot access it.
 pub(super) fn explain(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
@@ -230,20 +231,20 @@ fn explained_steps(
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, stay.portal());
-    let assigned = closest(context, EntityType::PrecheckStep, stay)?;
+    let assigned = closest_assignments(context, EntityType::PrecheckStep, stay)?;
     let facts = stay.facts();
     let linked = steps.iter().flat_map(linked_texts).collect();
     let contracts = steps
         .iter()
         .filter_map(|step| step.write_only.contract_template_text.as_deref());
-    let written = TextsOfGuest::load(context, stay, linked, contracts)?;
-    let values = written.values(stay);
+    let guest_texts = TextsOfGuest::load(context, stay, linked, contracts)?;
+    let values = guest_texts.values(stay);
     let texts = |step: &Step| linked_texts(step).collect::<Vec<_>>();
     let outdated = translations::outdated(context, steps.iter().flat_map(texts).collect())?;
     let explained = steps.into_iter().map(|step| {
         let target = assigned.get(&step.id).copied();
-        let (mut is_shown, mut reason) = judge(&step, target.is_some(), stay, &facts);
-        let missing = placeholders::missing_of_step(&step, &written.texts, &values);
+        let (mut is_shown, mut reason) = decide_step(&step, target.is_some(), stay, &facts);
+        let missing = placeholders::missing_of_step(&step, &guest_texts.texts, &values);
         if let Some(missing) = missing.filter(|_| is_shown) {
             (is_shown, reason) = (false, value_missing(&missing));
         }
@@ -255,7 +256,7 @@ fn explained_steps(
             ),
         ];
         let hidden_texts = if is_shown {
-            written.hidden(&values, own)
+            guest_texts.hidden(&values, own)
         } else {
             Vec::new()
         };
@@ -287,32 +288,35 @@ fn manuals(
         context,
         all.iter().map(|covered| covered.manual.answered.id),
     )?;
-    let assigned = closest(context, EntityType::Manual, stay)?;
+    let assigned = closest_assignments(context, EntityType::Manual, stay)?;
     let facts = super::manuals::facts(stay);
     let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
-    let shown: Vec<WrittenManual> = all
+    let visible_manuals: Vec<WrittenManual> = all
         .into_iter()
         .map(|covered| covered.manual.answered)
         .filter(|manual| visible.contains(&manual.id))
         .collect();
-    let linked = shown.iter().flat_map(|manual| texts_of(manual).into_iter());
+    let linked = visible_manuals
+        .iter()
+        .flat_map(|manual| texts_of(manual).into_iter());
     let linked = linked.filter_map(|(_, id)| id).collect();
-    let written = TextsOfGuest::load(context, stay, linked, std::iter::empty())?;
-    let values = written.values(stay);
+    let guest_texts = TextsOfGuest::load(context, stay, linked, std::iter::empty())?;
+    let values = guest_texts.values(stay);
     let texts = |manual: &WrittenManual| {
         [manual.title_id, manual.description_id]
             .into_iter()
             .flatten()
     };
-    let outdated = translations::outdated(context, shown.iter().flat_map(texts).collect())?;
-    let explained = shown
+    let outdated =
+        translations::outdated(context, visible_manuals.iter().flat_map(texts).collect())?;
+    let explained = visible_manuals
         .into_iter()
         .map(|manual| {
             let target = assigned.get(&manual.id).copied();
             let visibility = facts
                 .as_ref()
                 .and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
-            let (is_shown, reason) = match (of_stay(stay), visibility) {
+            let (is_shown, reason) = match (stay_refusal(stay), visibility) {
                 (Some(reason), _) => (false, reason),
                 _ if target.is_none() => (
                     false,
@@ -339,10 +343,10 @@ fn manuals(
                         "The manual is assigned and active, and has no visibility rules.",
                     ),
                 ),
-                (None, Some(visibility)) => (visibility.is_shown(), of_visibility(&visibility)),
+                (None, Some(visibility)) => (visibility.is_shown(), visibility_reason(&visibility)),
             };
             let missing = texts_of(&manual).into_iter().find_map(|(place, id)| {
-                let text = written.texts.written(id)?;
+                let text = guest_texts.texts.written(id)?;
                 values.plain(text, place).err()
             });
             let (is_shown, reason) = match missing {
@@ -362,7 +366,7 @@ fn manuals(
     Ok(explained.collect())
 }
 
-/// Some texts in the language of the guest, and the values that they may name.
+/// Texts in the language of the guest, and the custom values that they may contain.
 struct TextsOfGuest {
     texts: Texts,
     custom: CustomValues,
@@ -370,7 +374,8 @@ struct TextsOfGuest {
 }
 
 impl TextsOfGuest {
-    /// Reads the linked texts. `others` are further texts that may name custom fields.
+    /// Reads the linked texts. `others` are further texts that may contain placeholders of custom
+    /// fields.
     fn load<'t>(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -393,7 +398,7 @@ impl TextsOfGuest {
         Values::of(stay, &self.custom, &self.language, false)
     }
 
-    /// Returns the texts among some fields that the guest does not get.
+    /// Returns the texts of these fields that the guest does not get.
     fn hidden<const N: usize>(
         &self,
         values: &Values<'_>,
@@ -413,8 +418,8 @@ impl TextsOfGuest {
     }
 }
 
-/// Returns the texts of a manual, each with its place. A manual that shows a custom field has no
-/// text for its description.
+/// Returns the texts of a manual, each with its placement. The description of a manual that shows a
+/// custom field is not a text.
 fn texts_of(manual: &WrittenManual) -> [(TextPlacement, Option<Uuid>); 2] {
     let is_text = manual.display_mode == DisplayMode::MultiLingualText;
     [
@@ -439,8 +444,8 @@ fn hidden_texts_of_portal(context: &mut Context<'_, '_>, stay: &Stay) -> Result<
     let callout = branding.and_then(|branding| branding.callout_message_id);
     let fields = [title, kind, call, prompt, ("calloutMessageId", callout)];
     let linked = fields.iter().filter_map(|(_, id)| *id).collect();
-    let written = TextsOfGuest::load(context, stay, linked, std::iter::empty())?;
-    Ok(written.hidden(&written.values(stay), fields))
+    let guest_texts = TextsOfGuest::load(context, stay, linked, std::iter::empty())?;
+    Ok(guest_texts.hidden(&guest_texts.values(stay), fields))
 }
 
 /// Returns the reason for a placeholder without a value.
@@ -451,7 +456,7 @@ fn value_missing(missing: &MissingPlaceholder) -> Reason {
     })
 }
 
-/// Returns the languages of the outdated versions of some texts, each once.
+/// Returns the languages in which any of these texts is outdated, each once.
 fn languages(
     outdated: &HashMap<Uuid, Vec<String>>,
     texts: impl IntoIterator<Item = Uuid>,
@@ -465,7 +470,7 @@ fn languages(
 }
 
 /// Returns the reason for a result of the visibility rules.
-fn of_visibility(visibility: &Visibility) -> Reason {
+fn visibility_reason(visibility: &Visibility) -> Reason {
     let facts = match visibility {
         Visibility::Visible | Visibility::OutOfSeason => None,
         Visibility::TooEarly(at) | Visibility::TooLate(at) => Some(Facts {
@@ -500,7 +505,7 @@ fn of_visibility(visibility: &Visibility) -> Reason {
 }
 
 /// Returns the ids of the entities that reach the flat, each with its closest assignment.
-fn closest(
+fn closest_assignments(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,
     stay: &Stay,
@@ -509,14 +514,16 @@ fn closest(
     for (entity, target) in scopes::reaching(context, entity_type, &stay.targets())? {
         assigned
             .entry(entity)
-            .and_modify(|closest| *closest = target.min(*closest))
+            .and_modify(|closest_assignments| {
+                *closest_assignments = target.min(*closest_assignments)
+            })
             .or_insert(target);
     }
     Ok(assigned)
 }
 
-/// Returns the reason why a stay gets nothing at all, if there is such a reason.
-fn of_stay(stay: &Stay) -> Option<Reason> {
+/// Returns the reason why a stay gets no steps and no manuals at all; `None` if it can get them.
+fn stay_refusal(stay: &Stay) -> Option<Reason> {
     if stay.is_cancelled() {
         return Some(Reason::new("cancelled", "The reservation is cancelled."));
     }
@@ -527,8 +534,13 @@ fn of_stay(stay: &Stay) -> Option<Reason> {
 
 /// Returns whether a guest gets a step, and the first rule that decides. The order is: the stay,
 /// the step's assignment and state, the portal, the step's targeting rules.
-fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &TargetingFacts) -> (bool, Reason) {
-    let refusal = if let Some(reason) = of_stay(stay) {
+fn decide_step(
+    step: &Step,
+    is_assigned: bool,
+    stay: &Stay,
+    facts: &TargetingFacts,
+) -> (bool, Reason) {
+    let refusal = if let Some(reason) = stay_refusal(stay) {
         Some(reason)
     } else if !is_assigned {
         Some(Reason::new(
@@ -554,7 +566,10 @@ fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &TargetingFacts) ->
         return (false, reason);
     }
     let verdict = precheck::decide(&step.targeting, facts);
-    (verdict.is_shown(), rule(verdict, &step.targeting, facts))
+    (
+        verdict.is_shown(),
+        targeting_reason(verdict, &step.targeting, facts),
+    )
 }
 
 fn counted(number: i64, unit: &str) -> String {
@@ -562,14 +577,14 @@ fn counted(number: i64, unit: &str) -> String {
 }
 
 /// Returns the reason for a verdict of the targeting rules.
-fn rule(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingFacts) -> Reason {
+fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingFacts) -> Reason {
     let (nights, days) = (
         precheck::days(stay.check_in, stay.check_out),
         precheck::days_ahead(stay),
     );
     let (stays, lead) = (counted(nights, "night"), counted(days, "day"));
     let channel = &stay.channel;
-    let (least, most) = (
+    let (minimum, maximum) = (
         rules.lead_time_min_days.unwrap_or_default(),
         rules.lead_time_max_days.unwrap_or_default(),
     );
@@ -614,14 +629,18 @@ fn rule(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingFacts) -> 
         .with(of_nights(rules.max_los)),
         TargetingVerdict::LeadTimeMin => Reason::new(
             "lead_time_min",
-            format!("Booked {lead} before check-in, which is less than leadTimeMinDays ({least})."),
+            format!(
+                "Booked {lead} before check-in, which is less than leadTimeMinDays ({minimum})."
+            ),
         )
-        .with(of_days(least)),
+        .with(of_days(minimum)),
         TargetingVerdict::LeadTimeMax => Reason::new(
             "lead_time_max",
-            format!("Booked {lead} before check-in, which is more than leadTimeMaxDays ({most})."),
+            format!(
+                "Booked {lead} before check-in, which is more than leadTimeMaxDays ({maximum})."
+            ),
         )
-        .with(of_days(most)),
+        .with(of_days(maximum)),
         TargetingVerdict::ChannelExcluded => Reason::new(
             "channel_excluded",
             format!("The channel {channel} is among excludedSources."),
@@ -641,7 +660,7 @@ fn rule(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingFacts) -> 
 
 /// Returns the portal that serves a flat, and the rule that selected it.
 pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedPortal {
-    let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
+    let name_of = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
     let Some((portal, Resolved { route, .. })) = flat.and_then(|flat| flat.portal.as_ref()) else {
         let reason = match flat {
             None => Reason::new("no_property", "The reservation has no property yet."),
@@ -668,9 +687,9 @@ pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedP
         Route::Group(id) => scoped_to(
             "property_group",
             "group",
-            called(TargetKind::PropertyGroup, id),
+            name_of(TargetKind::PropertyGroup, id),
         ),
-        Route::Tag(id) => scoped_to("tag", "tag", called(TargetKind::Tag, id)),
+        Route::Tag(id) => scoped_to("tag", "tag", name_of(TargetKind::Tag, id)),
         Route::Default => Reason::new(
             "default",
             "No portal is assigned to the property, its group or its tags; this is the default.",
@@ -684,7 +703,7 @@ pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedP
     }
 }
 
-/// Reads the names of all objects that can stand on a path to the property.
+/// Reads the names of all objects that an explanation can mention.
 pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&StayFlat>) -> Result<TargetNames> {
     let mut names = HashMap::new();
     for (kind, id) in flat.map(StayFlat::targets).unwrap_or_default() {

@@ -1,4 +1,5 @@
-//! Extras that a guest can ask for, and the guest's selection of them.
+//! The extras that a guest can order, and the guest's cart. `abandonment.rs` finds carts that the
+//! guest has left.
 
 use std::collections::HashSet;
 
@@ -23,14 +24,14 @@ use super::setup::GuestSetup;
 use super::stay::{Stay, StayFlat};
 use crate::records::{RecordKind, all_records};
 
-/// Maximum number of extras that a guest is shown.
-const MOST: usize = 200;
+/// Maximum number of extras in the guest's view.
+const MAX_EXTRAS: usize = 200;
 
 store::statements! {
-    /// The cart of a stay.
+    /// Selects the cart of a stay.
     CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2";
-    /// The cart of a stay that was reported as abandoned.
-    TOLD_CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2 and due_at is null";
+    /// Selects the cart of a stay that was already recorded as abandoned.
+    RECORDED_CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2 and due_at is null";
     /// Inserts or replaces the cart of a stay.
     PUT_CART = "insert into guest_cart (organization_id, reservation_id, changed_at, due_at, doc) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, reservation_id) do update set changed_at = excluded.changed_at, due_at = excluded.due_at,
@@ -101,7 +102,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::guest("saveCart", Method::PUT, "/stays/{token}/cart")
             .summary("Keep the guest's selection of extras")
             .touches_stream()
-            .rules(|input: SaveCart, _| Findings::sent(repeated(&input.items)))
+            .rules(|input: SaveCart, _| Findings::sent(repeated_items(&input.items)))
             .run(save),
         Operation::guest("requestExtras", Method::POST, "/stays/{token}/cart/request")
             .summary("Ask the host for the selected extras, and empty the cart")
@@ -120,11 +121,11 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec
         .iter()
         .filter(|(_, upsell)| is_offered(upsell, flat.placement.property))
         .map(|(id, upsell)| extra(*id, upsell));
-    Ok(offered.take(MOST).collect())
+    Ok(offered.take(MAX_EXTRAS).collect())
 }
 
-/// Returns whether an upsell is active and offered in a flat. Null or absent `propertyIds` stand
-/// for every flat.
+/// Returns whether an upsell is active and offered in a flat. If `propertyIds` is null or absent,
+/// it is offered in every flat.
 fn is_offered(upsell: &Object, property: Uuid) -> bool {
     let is_active = upsell.get("isActive") != Some(&Value::Bool(false));
     let is_here = match upsell.get("propertyIds") {
@@ -150,13 +151,13 @@ fn extra(id: Uuid, upsell: &Object) -> ExtraView {
     }
 }
 
-/// Returns a field of an upsell, where it has the expected type.
+/// Returns a field of an upsell if it has the expected type.
 fn field<T: DeserializeOwned>(upsell: &Object, name: &str) -> Option<T> {
     serde_json::from_value(upsell.get(name)?.clone()).ok()
 }
 
-/// Returns an issue for each extra that the list has before.
-fn repeated(items: &[CartItem]) -> Vec<Issue> {
+/// Returns an issue for each extra that appears earlier in the list.
+fn repeated_items(items: &[CartItem]) -> Vec<Issue> {
     let mut seen = HashSet::new();
     let mut issues = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -183,18 +184,22 @@ pub(super) fn selection(
         return Ok(Vec::new());
     };
     let Json(Cart { mut items }) = row.get(0)?;
-    items.retain(|item| has(setup, item.upsell_id));
+    items.retain(|item| is_available(setup, item.upsell_id));
     Ok(items)
 }
 
-fn has(setup: &GuestSetup, upsell: Uuid) -> bool {
+fn is_available(setup: &GuestSetup, upsell: Uuid) -> bool {
     setup.extras.iter().any(|extra| extra.id == upsell)
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     let (stay, setup) = own_stay(context, None)?;
-    check_is_on(&stay)?;
-    if input.items.iter().any(|item| !has(&setup, item.upsell_id)) {
+    check_not_cancelled(&stay)?;
+    if input
+        .items
+        .iter()
+        .any(|item| !is_available(&setup, item.upsell_id))
+    {
         return Err(Error::not_found(&RecordKind::Upsell.label()));
     }
     let cart = Cart { items: input.items };
@@ -202,10 +207,10 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
         forget(context, &[stay.id])?;
         return Ok(cart);
     }
-    if let Some(row) = context.row(&TOLD_CART, values![stay.id])? {
-        let Json(reported): Json<Cart> = row.get(0)?;
-        if reported == cart {
-            // Only a changed cart is reported again.
+    if let Some(row) = context.row(&RECORDED_CART, values![stay.id])? {
+        let Json(recorded): Json<Cart> = row.get(0)?;
+        if recorded == cart {
+            // Only a changed cart is recorded again.
             return Ok(cart);
         }
     }
@@ -226,7 +231,7 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
 
 fn request(context: &mut Context<'_, '_>, _: RequestExtras) -> Result<Cart> {
     let (stay, setup) = own_stay(context, None)?;
-    check_is_on(&stay)?;
+    check_not_cancelled(&stay)?;
     let items = selection(context, &stay, &setup)?;
     if items.is_empty() {
         return Err(Error::conflict("The cart is empty."));
@@ -247,7 +252,7 @@ fn request(context: &mut Context<'_, '_>, _: RequestExtras) -> Result<Cart> {
 }
 
 /// Refuses extras of a cancelled stay with 403.
-fn check_is_on(stay: &Stay) -> Result<()> {
+fn check_not_cancelled(stay: &Stay) -> Result<()> {
     if stay.is_cancelled() {
         return Err(Error::forbidden(
             "The stay is cancelled, so no extras are offered.",

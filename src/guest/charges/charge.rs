@@ -1,4 +1,5 @@
-//! A charge, and the rules of its status.
+//! A charge, and the rules for changes of its status: notices, reports of the platform, and changes
+//! of the stay.
 
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
@@ -23,7 +24,7 @@ pub enum ChargeKind {
     Deposit,
 }
 
-/// How a charge stands.
+/// The status of a charge.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, VariantArray,
 )]
@@ -112,7 +113,7 @@ pub(super) struct StoredCharge {
     pub is_cancelled_with_stay: bool,
 }
 
-/// A moment of a charge that the platform hears of.
+/// A notice about a charge to the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChargeMoment {
     /// The charge is due.
@@ -122,7 +123,8 @@ pub(super) enum ChargeMoment {
 }
 
 impl StoredCharge {
-    /// Returns the next notice and its moment. A notice that was given is not returned again.
+    /// Returns the next notice and the time at which it is due. A notice that was sent is not
+    /// returned again.
     pub(super) fn next_notice(&self) -> Option<(ChargeMoment, Moment)> {
         let charge = &self.charge;
         match charge.status {
@@ -138,7 +140,7 @@ impl StoredCharge {
         }
     }
 
-    /// Marks the next notice as given if its moment has come, and returns it.
+    /// Marks the next notice as sent if it is due, and returns it.
     pub(super) fn tell(&mut self, now: Timestamp) -> Option<ChargeMoment> {
         let (notice, at) = self.next_notice()?;
         if at.0 > now {
@@ -151,7 +153,7 @@ impl StoredCharge {
         Some(notice)
     }
 
-    /// Cancels it.
+    /// Cancels the charge.
     pub(super) fn cancel(&mut self, now: Timestamp) {
         self.charge.status = ChargeStatus::Cancelled;
         self.charge.updated_at = self.charge.updated_at.advanced_to(now);
@@ -171,7 +173,7 @@ impl StoredCharge {
             charge.status,
             ChargeStatus::Cancelled | ChargeStatus::Released
         );
-        let reported = match status {
+        let new_status = match status {
             ReportedStatus::Released => {
                 if (charge.kind, charge.status) != (ChargeKind::Deposit, ChargeStatus::Paid) {
                     return Err(conflict(
@@ -191,19 +193,19 @@ impl StoredCharge {
             ReportedStatus::Failed => ChargeStatus::Failed,
         };
         let before = (charge.status, &charge.message, &charge.reference);
-        if before == (reported, &message, &reference) {
+        if before == (new_status, &message, &reference) {
             return Ok(false);
         }
-        charge.status = reported;
+        charge.status = new_status;
         charge.message = message;
         charge.reference = reference;
         charge.updated_at = charge.updated_at.advanced_to(now);
         Ok(true)
     }
 
-    /// Follows a change of the stay: moves the moments of a deposit, and cancels an unpaid charge
-    /// of a cancelled stay. Returns whether anything changed. `moments` is `None` while the flat is
-    /// not known; the moments stay then.
+    /// Adapts the charge to a change of the stay: updates the due and release times of a deposit,
+    /// and cancels an unpaid charge if the stay is cancelled. Returns whether anything changed.
+    /// `moments` is `None` while the stay has no flat; the times are kept then.
     pub(super) fn follow(
         &mut self,
         is_cancelled: bool,
@@ -236,8 +238,8 @@ impl StoredCharge {
         is_changed
     }
 
-    /// Returns a new charge in place of a cancelled one, for a stay that was cancelled and takes
-    /// place after all.
+    /// Returns a new charge that replaces one that was cancelled with its stay, because the stay
+    /// takes place after all. Returns `None` for any other charge.
     pub(super) fn renewed(
         &mut self,
         id: Uuid,
@@ -383,20 +385,20 @@ pub(super) mod tests {
         /// The rules on reports of outcomes.
         #[test]
         fn an_outcome_is_taken_where_it_can_be(
-            kind in select(ChargeKind::VARIANTS), status in select(ChargeStatus::VARIANTS), reported in select(ReportedStatus::VARIANTS),
+            kind in select(ChargeKind::VARIANTS), status in select(ChargeStatus::VARIANTS), new_status in select(ReportedStatus::VARIANTS),
         ) {
             let (before, now) = (stored(kind, status), at("2026-12-24T00:00:00Z"));
             let mut after = before.clone();
             let is_over = matches!(status, ChargeStatus::Cancelled | ChargeStatus::Released);
-            let is_refused = match reported {
+            let is_refused = match new_status {
                 ReportedStatus::Released => kind != ChargeKind::Deposit || status != ChargeStatus::Paid,
                 ReportedStatus::Paid | ReportedStatus::Failed => is_over,
             };
-            match after.report(reported, None, None, now) {
+            match after.report(new_status, None, None, now) {
                 Ok(is_changed) => {
                     prop_assert!(!is_refused);
                     prop_assert_eq!(is_changed, after != before);
-                    prop_assert!(!after.report(reported, None, None, now).unwrap_or(false), "the same report changes nothing");
+                    prop_assert!(!after.report(new_status, None, None, now).unwrap_or(false), "the same report changes nothing");
                 }
                 Err(error) => {
                     prop_assert!(is_refused && after == before);

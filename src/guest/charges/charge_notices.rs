@@ -1,8 +1,8 @@
 //! Background work that tells the platform when a charge is due, and when a paid deposit is to be
 //! released.
 //!
-//! Every node runs it. One transaction locks the organization, writes the notice and marks the
-//! charge. So only one node sends a notice, and only once.
+//! Every node runs this work. One transaction locks the organization, records the notice in the
+//! list of guests' changes and marks the charge. So only one node sends a notice, and only once.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,35 +21,35 @@ use uuid::Uuid;
 
 use super::records::{self, from_row};
 
-/// Maximum pause between two searches for due charges. A notice is sent within 60 s of its moment,
-/// also if another node wrote the charge.
+/// Maximum pause between two searches for due charges. It ensures that a notice is sent within 60 s
+/// of its time, even if another node wrote the charge.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
-/// Maximum number of notices in one transaction. The organization is locked during it.
-const BATCH: i64 = 100;
+/// Maximum number of notices in one transaction, which locks the organization.
+const BATCH_SIZE: i64 = 100;
 
 store::statements! {
-    /// Selects the organization of the charge whose notice has been due longest at the given
-    /// moment. Some organizations are excluded.
+    /// Selects the organization of the charge whose notice has been due for the longest time. `?2`
+    /// lists organizations to skip.
     DUE = "select c.organization_id from guest_charge c join organization o on o.id = c.organization_id
         where c.notice_at <= ?1 and not (c.organization_id = any(?2)) and o.erased_at is null
         order by c.notice_at, c.organization_id limit 1";
-    /// Selects charges of an organization whose notice is due at the given moment.
+    /// Selects charges of an organization whose notice is due at the timestamp.
     DUE_WITHIN = "select doc from guest_charge where organization_id = ?1 and notice_at <= ?2 order by notice_at, id limit ?3";
-    /// Selects the moment of the next notice.
+    /// Selects the time of the next notice.
     FIRST = "select c.notice_at from guest_charge c join organization o on o.id = c.organization_id
         where c.notice_at is not null and o.erased_at is null order by c.notice_at limit 1";
 }
 
-/// Sends the platform a notice when a charge is due, and when a paid deposit is to be released.
+/// The worker that sends the notices.
 pub type ChargeTeller = DueWorker<ChargeNotices>;
 
-/// The notices of charges.
+/// The work of this file, for the worker.
 pub struct ChargeNotices;
 
 impl DueWork for ChargeNotices {
     const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
     const RETRY_PAUSE: Duration = Duration::from_secs(5);
-    const FAILED: &str = "could not tell which charges are due; retrying at the next look";
+    const FAILED: &str = "could not send notices about due charges; retrying at the next search";
 
     fn longest_pause(_service: &Service) -> Duration {
         LONGEST_PAUSE
@@ -76,7 +76,7 @@ impl DueWork for ChargeNotices {
             &access,
             RaisedRevision::Stream,
         )?;
-        let rows = context.rows(&DUE_WITHIN, values![until, BATCH])?;
+        let rows = context.rows(&DUE_WITHIN, values![until, BATCH_SIZE])?;
         let mut charges = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
         for stored in &mut charges {
             if let Some(notice) = stored.tell(now) {

@@ -49,9 +49,12 @@ pub(in crate::guest) fn follow(
         RecordKind::Reservation,
         stays.into_iter().collect(),
     )?;
-    let flats: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
-    let flats: HashMap<Uuid, Property> =
-        typed_among(context, RecordKind::Property, flats.into_iter().collect())?;
+    let properties: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
+    let properties: HashMap<Uuid, Property> = typed_among(
+        context,
+        RecordKind::Property,
+        properties.into_iter().collect(),
+    )?;
     let now = context.now();
     let mut changed: Vec<StoredCharge> = Vec::new();
     for mut stored in charges {
@@ -60,7 +63,7 @@ pub(in crate::guest) fn follow(
         };
         let moments = stay
             .property_id
-            .and_then(|id| flats.get(&id))
+            .and_then(|id| properties.get(&id))
             .map(|flat| StayMoments::of(stay, flat));
         let is_cancelled = stay.status == ReservationStatus::Cancelled;
         let is_moved = stored.follow(is_cancelled, moments.as_ref(), now);

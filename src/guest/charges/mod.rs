@@ -1,8 +1,9 @@
-//! Charges of stays, with their accounts and moments.
+//! Charges of stays: fees, damage waivers and deposits.
 //!
-//! This service moves no money. A submission writes charges, in its own transaction. The platform
-//! reads them, carries them out, and reports each outcome. When a charge is due, and when a paid
-//! deposit is to be released, the list of guests' changes tells it once.
+//! This service moves no money. A submission writes charges in its own transaction
+//! (`submission_charges.rs`). The platform reads the charges, collects the money, and reports each
+//! outcome (`operations.rs`). When a charge is due, or a paid deposit is to be released, the list
+//! of guests' changes gets one entry (`charge_notices.rs`).
 
 mod charge;
 mod charge_notices;

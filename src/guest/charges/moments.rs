@@ -1,4 +1,4 @@
-//! When a deposit is due, and when it is released.
+//! The times at which a deposit is due and is released, derived from the stay.
 
 use engine::moment::Moment;
 use jiff::civil::{Date, Time};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::records::{Property, Reservation};
 
-/// The end of a day, to the millisecond in which moments are stored.
+/// The end of a day, with the precision of stored timestamps.
 const END_OF_DAY: Time = Time::constant(23, 59, 59, 999_000_000);
 
-/// The terms of a deposit.
+/// The terms of a deposit, as the step sets them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DepositTerms {
@@ -21,8 +21,8 @@ pub(super) struct DepositTerms {
     pub release_days: Option<u32>,
 }
 
-/// The moments of a stay from which those of its charges follow. Days are calendar days of the
-/// flat.
+/// The times of a stay that determine the times of its charges. Days are calendar days in the
+/// flat's time zone.
 #[derive(Debug, Clone)]
 pub(super) struct StayMoments {
     check_in: (Date, Time),
@@ -31,8 +31,8 @@ pub(super) struct StayMoments {
 }
 
 impl StayMoments {
-    /// Returns the moments of a stay. Without a check-in time the stay begins with its first day,
-    /// without a check-out time it ends with its last one.
+    /// Returns the times of a stay. Without a check-in time, the stay begins at the start of its
+    /// first day. Without a check-out time, it ends at the end of its last day.
     pub(super) fn of(reservation: &Reservation, property: &Property) -> Self {
         let flat = Some(property);
         Self {
@@ -48,24 +48,25 @@ impl StayMoments {
         }
     }
 
-    /// Returns when a deposit is due: so many days before check-in, and never before `submitted`.
+    /// Returns when a deposit is due: the days of the terms before check-in, but never before
+    /// `submitted`.
     pub(super) fn due(&self, terms: DepositTerms, submitted: Moment) -> Moment {
         let Some(days) = terms.days_before else {
             return submitted;
         };
-        Moment(self.moment(self.check_in, -i64::from(days))).max(submitted)
+        Moment(self.timestamp_at(self.check_in, -i64::from(days))).max(submitted)
     }
 
     /// Returns when a deposit is released.
     pub(super) fn release(&self, terms: DepositTerms) -> Moment {
         let days = i64::from(terms.release_days.unwrap_or_default());
-        Moment(self.moment(self.check_out, days))
+        Moment(self.timestamp_at(self.check_out, days))
     }
 
-    /// Returns the moment this many days from a local time. The date is shifted, so the local time
-    /// stays the same when the clocks change. A time that the clocks skip moves forward by the
-    /// length of the gap.
-    fn moment(&self, (date, time): (Date, Time), days: i64) -> Timestamp {
+    /// Returns the timestamp that is this many days from a local time. The date is shifted, so the
+    /// local time stays the same when the clocks change. A local time that the clocks skip moves
+    /// forward by the length of the gap.
+    fn timestamp_at(&self, (date, time): (Date, Time), days: i64) -> Timestamp {
         let date = date.saturating_add(SignedDuration::from_hours(24 * days));
         let edge = if days < 0 {
             Timestamp::MIN
@@ -84,7 +85,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Returns the moments of a stay from 27 to 30 March 2027 in Madrid, where the clocks change on
+    /// Returns the times of a stay from 27 to 30 March 2027 in Madrid, where the clocks change on
     /// the 28th.
     pub(in super::super) fn madrid(times: [Option<&str>; 2]) -> StayMoments {
         let reservation = json!({
@@ -104,7 +105,7 @@ pub(super) mod tests {
     fn days_are_calendar_days_in_the_time_zone_of_the_flat() {
         let submitted = Moment("2027-01-01T00:00:00Z".parse().unwrap());
         let stay = madrid([Some("15:00"), Some("02:30")]);
-        // Days before check-in, days after check-out → when it is due and released.
+        // Inputs: days before check-in, days after check-out. Results: due time, release time.
         for (days_before, release_days, due, release) in [
             (None, None, "2027-01-01T00:00:00Z", "2027-03-30T00:30:00Z"),
             (

@@ -1,4 +1,4 @@
-//! Reading charges, and reporting their outcomes.
+//! The operations that list charges, and the one with which the platform reports an outcome.
 
 use engine::access::Permission;
 use engine::context::Context;
@@ -16,7 +16,7 @@ use super::charge::{Charge, ChargeStatus, ReportedStatus, example};
 use super::records::{self, from_row};
 use crate::records::{RecordKind, get_record};
 
-/// Charges of a page if no limit is given.
+/// Number of charges on a page if the request sets no limit.
 const PAGE: u32 = 100;
 /// The page limits of the public list.
 const PAGES: PageLimits = PageLimits {
@@ -25,10 +25,11 @@ const PAGES: PageLimits = PageLimits {
 };
 
 store::statements! {
-    /// Selects the charges after an id, in order of id, which is about that of time.
+    /// Selects the charges after an id, in the order of ids, which is roughly the order of
+    /// creation.
     AFTER = "select doc from guest_charge where organization_id = ?1 and id > ?2 order by id limit ?3";
-    /// Selects those of a status.
-    STANDING_AFTER = "select doc from guest_charge where organization_id = ?1 and status = ?2 and id > ?3 order by id limit ?4";
+    /// Selects the charges of a status after an id, in the order of ids.
+    WITH_STATUS_AFTER = "select doc from guest_charge where organization_id = ?1 and status = ?2 and id > ?3 order by id limit ?4";
     /// Counts the charges of a stay.
     COUNT_OF_STAY = "select count(*) from guest_charge where organization_id = ?1 and reservation_id = ?2";
     /// Selects a page of the charges of a stay, oldest first.
@@ -141,7 +142,7 @@ fn list(context: &mut Context<'_, '_>, input: ListCharges) -> Result<ChargePage>
     let (after, limit) = (input.after.unwrap_or_default(), input.limit.unwrap_or(PAGE));
     let rows = match input.status {
         None => context.rows(&AFTER, values![after, limit])?,
-        Some(status) => context.rows(&STANDING_AFTER, values![status.as_ref(), after, limit])?,
+        Some(status) => context.rows(&WITH_STATUS_AFTER, values![status.as_ref(), after, limit])?,
     };
     let items = rows
         .iter()
@@ -151,8 +152,8 @@ fn list(context: &mut Context<'_, '_>, input: ListCharges) -> Result<ChargePage>
     Ok(ChargePage { items, next })
 }
 
-/// Fails with 404 for an unknown charge, and with 409 for an outcome that it cannot have. The same
-/// report again changes nothing.
+/// Fails with 404 for an unknown charge, and with 409 for an outcome that the charge cannot have. A
+/// repeated report changes nothing.
 fn report(context: &mut Context<'_, '_>, input: ReportCharge) -> Result<Charge> {
     let mut stored =
         records::find(context, input.charge_id)?.ok_or_else(|| Error::not_found("Charge"))?;

@@ -1,4 +1,5 @@
-//! The stored charges. A row keeps the moment of its next notice, so that an index finds it.
+//! Reads and writes charges in the database. A row has the time of its next notice as a column, so
+//! that an index finds due notices.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -71,7 +72,7 @@ pub(super) fn save(context: &mut Context<'_, '_>, charges: &[StoredCharge]) -> R
     context.execute_many(&PUT_CHARGE, rows).map(drop)
 }
 
-/// Tells in the list of guests' changes that the moment of a charge has come.
+/// Records a notice about a charge in the list of guests' changes.
 pub(super) fn note(
     context: &mut Context<'_, '_>,
     notice: ChargeMoment,

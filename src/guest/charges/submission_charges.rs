@@ -1,4 +1,5 @@
-//! The charges of a submission.
+//! Determines the charges of a submission and reconciles them with the existing charges of the
+//! stay.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -16,8 +17,8 @@ use crate::guest::stay::Stay;
 use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck::{self, Cost, DepositChoice, DepositOption};
 
-/// The subject of a charge, with its step. A stay has at most one charge of a subject, besides
-/// cancelled ones.
+/// What a charge is for: a fee, a waiver or a deposit of a step. Apart from cancelled charges, a
+/// stay has at most one charge for each subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ChargeSubject {
     step: Uuid,
@@ -37,7 +38,7 @@ impl ChargeSubject {
     }
 }
 
-/// The price of something that is charged.
+/// The price of a charge, and the account that is charged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Price {
     amount_cents: u64,
@@ -46,8 +47,8 @@ struct Price {
     terms: DepositTerms,
 }
 
-/// Something that a submission asks to pay. Without a price there is no new charge of it, but an
-/// earlier one stays.
+/// A charge that a submission requires. Without a price no new charge is made, but an existing one
+/// is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RequestedCharge {
     subject: ChargeSubject,
@@ -55,20 +56,21 @@ struct RequestedCharge {
 }
 
 /// Writes the charges of a submission, and cancels those that another choice replaces. The caller
-/// has recorded the submission before, so the notices of due charges follow it.
+/// has already recorded the submission, so the notices of due charges come after it in the list of
+/// changes.
 pub(in crate::guest) fn of_submission(
     context: &mut Context<'_, '_>,
     stay: &Stay,
     setup: &GuestSetup,
     precheckin: &Precheckin,
 ) -> Result<()> {
-    let wanted: Vec<RequestedCharge> = precheckin
+    let requests: Vec<RequestedCharge> = precheckin
         .steps
         .iter()
-        .flat_map(|asked| of_step(asked, setup, precheckin.nights))
+        .flat_map(|stay_step| of_step(stay_step, setup, precheckin.nights))
         .collect();
     let existing = records::of_stays(context, vec![stay.id])?;
-    if wanted.is_empty() && existing.is_empty() {
+    if requests.is_empty() && existing.is_empty() {
         return Ok(());
     }
     let moments = stay
@@ -76,7 +78,7 @@ pub(in crate::guest) fn of_submission(
         .as_ref()
         .map(|flat| StayMoments::of(&stay.reservation, &flat.property));
     let now = context.now();
-    let (mut changed, new) = settle(existing, wanted, now);
+    let (mut changed, new) = reconcile(existing, requests, now);
     for (subject, price) in new {
         changed.push(charge(
             context.new_id(),
@@ -95,16 +97,16 @@ pub(in crate::guest) fn of_submission(
     records::save(context, &changed)
 }
 
-/// Returns the subjects that a step charges.
-fn of_step(asked: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<RequestedCharge> {
-    let step = &asked.step;
-    // The platform that completed the step itself has seen to the money as well.
-    let is_settled = asked
+/// Returns the charges that a step requires.
+fn of_step(stay_step: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<RequestedCharge> {
+    let step = &stay_step.step;
+    // If the platform has reported the step as completed, it has collected the payment as well.
+    let is_settled = stay_step
         .given
         .report
         .as_ref()
         .is_some_and(|report| report.progress.status == ProgressStatus::Completed);
-    let wanted = |kind, fee_product, damage_waiver, price: Option<Price>| RequestedCharge {
+    let request = |kind, fee_product, damage_waiver, price: Option<Price>| RequestedCharge {
         subject: ChargeSubject {
             step: step.id,
             kind,
@@ -124,11 +126,11 @@ fn of_step(asked: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<Requested
                     payment_account_id: fee.payment_account_id,
                     terms: DepositTerms::default(),
                 });
-                wanted(ChargeKind::Fee, Some(fee.fee_product_id), None, price)
+                request(ChargeKind::Fee, Some(fee.fee_product_id), None, price)
             })
             .collect(),
         Some(Cost::Deposit(choices)) => {
-            let Some(answers) = asked.answers() else {
+            let Some(answers) = stay_step.answers() else {
                 return Vec::new();
             };
             let offered = precheck::choices_for(step, choices, nights);
@@ -148,11 +150,11 @@ fn of_step(asked: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<Requested
             match precheck::deposit_choice(answers) {
                 Some((DepositOption::Waiver, waiver)) => {
                     let price = chosen.and_then(|offer| price(offer, DepositTerms::default()));
-                    vec![wanted(ChargeKind::Waiver, None, waiver, price)]
+                    vec![request(ChargeKind::Waiver, None, waiver, price)]
                 }
                 Some((DepositOption::Deposit, _)) => {
                     let price = chosen.and_then(|offer| price(offer, terms));
-                    vec![wanted(ChargeKind::Deposit, None, None, price)]
+                    vec![request(ChargeKind::Deposit, None, None, price)]
                 }
                 Some((DepositOption::None, _)) | None => Vec::new(),
             }
@@ -160,15 +162,16 @@ fn of_step(asked: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<Requested
     }
 }
 
-/// Compares the charges of a stay with the wanted ones. Returns the cancelled charges, and the
-/// subjects of new ones. An unchanged subject gets no new charge, even at another price.
-fn settle(
+/// Compares the existing charges of a stay with the required ones. Returns the charges that are now
+/// cancelled, and the subjects of new ones. An unchanged subject gets no new charge, even if its
+/// price changed.
+fn reconcile(
     existing: Vec<StoredCharge>,
-    wanted: Vec<RequestedCharge>,
+    requests: Vec<RequestedCharge>,
     now: Timestamp,
 ) -> (Vec<StoredCharge>, Vec<(ChargeSubject, Price)>) {
     let is_live = |stored: &StoredCharge| stored.charge.status != ChargeStatus::Cancelled;
-    let mut taken: Vec<ChargeSubject> = existing
+    let mut charged_subjects: Vec<ChargeSubject> = existing
         .iter()
         .filter(|stored| is_live(stored))
         .map(|stored| ChargeSubject::of(&stored.charge))
@@ -176,16 +179,16 @@ fn settle(
     let mut cancelled = Vec::new();
     for mut stored in existing {
         let subject = ChargeSubject::of(&stored.charge);
-        let is_wanted = wanted.iter().any(|wanted| wanted.subject == subject);
-        if stored.charge.status.is_open() && !is_wanted {
+        let is_requested = requests.iter().any(|request| request.subject == subject);
+        if stored.charge.status.is_open() && !is_requested {
             stored.cancel(now);
             cancelled.push(stored);
         }
     }
     let mut new = Vec::new();
-    for RequestedCharge { subject, price } in wanted {
-        if let (false, Some(price)) = (taken.contains(&subject), price) {
-            taken.push(subject);
+    for RequestedCharge { subject, price } in requests {
+        if let (false, Some(price)) = (charged_subjects.contains(&subject), price) {
+            charged_subjects.push(subject);
             new.push((subject, price));
         }
     }
@@ -287,8 +290,8 @@ mod tests {
     }
 
     proptest! {
-        /// The contract's sentence on resubmission: an unchanged choice charges nothing again, and
-        /// another choice cancels unpaid charges.
+        /// The rule on resubmission: an unchanged choice charges nothing again, and another choice
+        /// cancels unpaid charges.
         #[test]
         fn a_resubmission_charges_what_is_new_and_cancels_what_is_not_wanted(
             before in prop::collection::vec((0..4_u128, select(ChargeStatus::VARIANTS)), 0..6),
@@ -301,12 +304,12 @@ mod tests {
                 charge.charge.fee_product_id = subject(*number).fee_product;
                 charge
             }).collect();
-            let asks: Vec<RequestedCharge> = wanted.iter().map(|(number, has_price)| RequestedCharge {
+            let requests: Vec<RequestedCharge> = wanted.iter().map(|(number, has_price)| RequestedCharge {
                 subject: subject(*number), price: has_price.then(price),
             }).collect();
-            let (cancelled, new) = settle(existing.clone(), asks.clone(), now);
+            let (cancelled, new) = reconcile(existing.clone(), requests.clone(), now);
             let dropped = existing.iter().filter(|charge| {
-                charge.charge.status.is_open() && !asks.iter().any(|ask| ask.subject == ChargeSubject::of(&charge.charge))
+                charge.charge.status.is_open() && !requests.iter().any(|ask| ask.subject == ChargeSubject::of(&charge.charge))
             });
             prop_assert_eq!(cancelled.len(), dropped.count());
             prop_assert!(cancelled.iter().all(|charge| charge.charge.status == ChargeStatus::Cancelled));

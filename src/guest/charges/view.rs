@@ -1,4 +1,4 @@
-//! The damage deposit as a guest sees it.
+//! The choices of a damage deposit in the guest's view.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,8 @@ pub struct DepositView {
     pub release_days_after_checkout: Option<u32>,
 }
 
-/// Returns the choices of a step for a stay of this many nights; `None` for a step of another type.
+/// Returns the choices of a deposit step for a stay of this many nights; `None` for a step of
+/// another type.
 pub(in crate::guest) fn deposit(
     step: &Step,
     cost: Option<&Cost>,

@@ -1,8 +1,9 @@
 //! Signed, short-lived addresses of files, and the route `/files/guest/…` that serves the files.
 //!
-//! The signature is the credential. Every invalid address (tampered with, expired, or of a deleted
-//! file) gives the same 404, so that probing reveals nothing. Files come from strangers. The
-//! response tells a browser to save the file, to use no other media type, and to run nothing in it.
+//! The signature is the credential. Every invalid address (changed, expired, or of a deleted file)
+//! gets the same 404, so that guessing reveals nothing. Guests upload the files, so their content
+//! is not trusted: the response tells a browser to save the file, to trust only the declared media
+//! type, and to run nothing in the file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,7 +147,7 @@ async fn file(
         .map_or(Uuid::nil(), |id| id.0);
     let address = path
         .ok()
-        .and_then(|Path(path)| taken_apart(&path, request.uri().query().unwrap_or_default()));
+        .and_then(|Path(path)| parse_address(&path, request.uri().query().unwrap_or_default()));
     let mut response = open(&service, address)
         .await
         .unwrap_or_else(|error| refuse_as(OPERATION, &error, id));
@@ -165,27 +166,27 @@ async fn file(
 /// Returns the bytes of the file that an address names; 404 for an invalid address or a missing
 /// file.
 async fn open(service: &Arc<Service>, address: Option<FileAddress>) -> Result<Response> {
-    let nothing = || Error::not_found("File");
+    let not_found = || Error::not_found("File");
     let signer = service
         .app_state
         .extension::<PhotoSigner>()
-        .ok_or_else(nothing)?
+        .ok_or_else(not_found)?
         .signer(PURPOSE)?;
     let now = service.clock.now().as_second();
     let address = address
         .filter(|address| now < address.expires && address.is_signed(&signer))
-        .ok_or_else(nothing)?;
+        .ok_or_else(not_found)?;
     let FileAddress {
         organization,
         file,
         is_view,
         ..
     } = address;
-    let (key, about) = service
+    let (key, document) = service
         .store
         .read(move |tx| find(tx, organization, file))
         .await?
-        .ok_or_else(nothing)?;
+        .ok_or_else(not_found)?;
     let uploads = service
         .app_state
         .extension::<Uploads>()
@@ -195,10 +196,10 @@ async fn open(service: &Arc<Service>, address: Option<FileAddress>) -> Result<Re
         .read(&key)
         .await
         .map_err(Error::unavailable)?
-        .ok_or_else(nothing)?;
-    let disposition = disposition(&about.name, is_view && is_shown(&about.content_type));
+        .ok_or_else(not_found)?;
+    let disposition = disposition(&document.name, is_view && is_shown(&document.content_type));
     Response::builder()
-        .header(CONTENT_TYPE, about.content_type)
+        .header(CONTENT_TYPE, document.content_type)
         .header(CONTENT_LENGTH, reading.size)
         .header(CONTENT_DISPOSITION, disposition)
         .body(Body::from_stream(reading.stream))
@@ -213,8 +214,8 @@ fn find(
     let Some(row) = tx.row(&FILE, &values![organization, file])? else {
         return Ok(None);
     };
-    let Json(about) = row.get(1)?;
-    Ok(Some((row.get(0)?, about)))
+    let Json(document) = row.get(1)?;
+    Ok(Some((row.get(0)?, document)))
 }
 
 /// Returns the `Content-Disposition` of a file, which tells a browser to show or to save it.
@@ -240,12 +241,12 @@ fn disposition(name: &str, is_shown: bool) -> String {
     )
 }
 
-/// Parses an address; `None` for an address that we cannot have made.
-fn taken_apart((organization, file): &(String, String), query: &str) -> Option<FileAddress> {
+/// Parses an address; `None` if this service cannot have created the address.
+fn parse_address((organization, file): &(String, String), query: &str) -> Option<FileAddress> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
-    let parameter = |wanted: &str| {
+    let parameter = |key: &str| {
         form_urlencoded::parse(query.as_bytes())
-            .find(|(name, _)| name == wanted)
+            .find(|(name, _)| name == key)
             .map(|(_, value)| value)
     };
     Some(FileAddress {
