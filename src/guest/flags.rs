@@ -1,7 +1,8 @@
-//! The flags of a submission: the reasons to look at it.
+//! The flags of a submission: the reasons for which staff should look at it.
 //!
-//! The service raises flags at a submission and stores them with it. Flags that other systems
-//! reported are read from their last reports.
+//! The service raises flags when a guest submits, and stores them with the submission. Flags from
+//! other systems are read from their last reports, so a new report changes them. `precheckin.rs`
+//! decides whether flags hold a submission for review.
 
 use engine::operation::Object;
 use jiff::civil::Date;
@@ -25,21 +26,21 @@ pub(super) enum FlagKind {
     Answer,
     /// An identity check.
     Check,
-    /// A sentence of another system, or its failure.
+    /// A message of another system, or its report of a failure.
     External,
 }
 
-/// A flag, as it is stored.
+/// A stored flag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredFlag {
-    /// The step that raised it.
+    /// The step that raised the flag.
     pub step_id: Uuid,
     pub kind: FlagKind,
-    /// The question of an answer, or the name of a check.
+    /// The id of the question for an answer, or the name of the check.
     #[serde(default)]
     pub key: Option<String>,
-    /// The sentence of another system.
+    /// The message of another system.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -69,7 +70,8 @@ impl StoredFlag {
         }
     }
 
-    /// Returns the flag for staff. `questions` are those of its step, in the reader's language.
+    /// Returns the flag for staff. `questions` are the questions of the flag's step, in the
+    /// reader's language.
     pub(super) fn view(self, questions: &[QuestionView]) -> FlagView {
         let key = self.key.as_deref().unwrap_or_default();
         let message = match self.kind {
@@ -77,7 +79,7 @@ impl StoredFlag {
             FlagKind::Answer => questions
                 .iter()
                 .find(|question| question.id.to_string() == key)
-                .map_or_else(|| "An answer of the guest.".to_owned(), in_words),
+                .map_or_else(|| "An answer of the guest.".to_owned(), question_and_answer),
             FlagKind::Check => precheck::finding(key).unwrap_or(key).to_owned(),
             FlagKind::External => self
                 .message
@@ -93,7 +95,7 @@ impl StoredFlag {
 }
 
 /// Returns a question and its answer as one line.
-fn in_words(question: &QuestionView) -> String {
+fn question_and_answer(question: &QuestionView) -> String {
     let answer = question.answer.as_ref().unwrap_or(&Value::Null);
     let is_chosen = |id: Uuid| {
         let chosen = answer["optionIds"].as_array();
@@ -109,14 +111,14 @@ fn in_words(question: &QuestionView) -> String {
     format!("“{text}”: {}", answers.join(", "))
 }
 
-/// Returns the flags that a submission raises, by the answers to its steps. The check-in date
-/// decides which guests are under age.
+/// Returns the flags that a submission raises: those of the answers, and those of guests who are
+/// under age on the check-in date.
 pub(super) fn raised(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
     let births: Vec<Date> = steps.iter().flat_map(births).collect();
-    let of_step = |asked: &StepOfStay| {
-        let step = &asked.step;
+    let of_step = |stay_step: &StepOfStay| {
+        let step = &stay_step.step;
         let own = if step.is_manual_review_enabled {
-            of_answers(step, asked.answers())
+            of_answers(step, stay_step.answers())
         } else {
             Vec::new()
         };
@@ -141,7 +143,7 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
         (ReviewRule::Always, _) => vec![whole()],
         (ReviewRule::Questions, Some(answers)) => {
             let flagged = precheck::flagged_questions(&step.questions, answers);
-            // Without any flagged option, a step is looked at even if nothing was answered.
+            // If no option is flagged, the step is flagged even without any answer.
             if flagged.is_empty() && !precheck::has_flags(&step.questions) {
                 return vec![whole()];
             }
@@ -162,17 +164,17 @@ fn minimum_age(step: &Step) -> Option<u32> {
     .filter(|_| step.step_type.checks_identity())
 }
 
-/// Returns the birth date of a guest, if it is known.
+/// Returns the birth date of a guest, if it is a valid date.
 fn birth(guest: &Object) -> Option<Date> {
     guest.get("birthDate")?.as_str()?.trim().parse().ok()
 }
 
-/// Returns the known birth dates of the guests that a step names.
-fn births(asked: &StepOfStay) -> Vec<Date> {
-    let Some(answers) = asked.answers() else {
+/// Returns the birth dates of the guests in the answers to a step.
+fn births(stay_step: &StepOfStay) -> Vec<Date> {
+    let Some(answers) = stay_step.answers() else {
         return Vec::new();
     };
-    match asked.step.step_type.answer_form() {
+    match stay_step.step.step_type.answer_form() {
         AnswerForm::LeadGuest => birth(answers).into_iter().collect(),
         AnswerForm::OtherGuests => {
             let guests = answers.get("guests").and_then(Value::as_array);
@@ -205,22 +207,26 @@ pub(super) fn reported(step: &Step, report: Option<&ProgressReport>) -> Vec<Stor
     checks.chain(failure).chain(sentences).collect()
 }
 
-/// Returns all flags of a submission, each once: by the order of the steps, then those of steps
-/// that are no longer shown.
+/// Returns all flags of a submission, each once: in the order of the steps, and at the end those of
+/// steps that the stay no longer gets.
 pub(super) fn all(steps: &[StepOfStay], stored: &[StoredFlag]) -> Vec<StoredFlag> {
-    let of_step = |asked: &StepOfStay| {
-        let id = asked.step.id;
+    let of_step = |stay_step: &StepOfStay| {
+        let id = stay_step.step.id;
         let stored = stored
             .iter()
             .filter(move |flag| flag.step_id == id)
             .cloned();
-        let reported = reported(&asked.step, asked.given.report.as_ref());
+        let reported = reported(&stay_step.step, stay_step.given.report.as_ref());
         stored.chain(reported).collect::<Vec<_>>()
     };
-    let is_gone = |flag: &&StoredFlag| steps.iter().all(|asked| asked.step.id != flag.step_id);
-    let gone = stored.iter().filter(is_gone).cloned();
+    let is_of_removed_step = |flag: &&StoredFlag| {
+        steps
+            .iter()
+            .all(|stay_step| stay_step.step.id != flag.step_id)
+    };
+    let of_removed_steps = stored.iter().filter(is_of_removed_step).cloned();
     let mut flags = Vec::new();
-    for flag in steps.iter().flat_map(of_step).chain(gone) {
+    for flag in steps.iter().flat_map(of_step).chain(of_removed_steps) {
         if !flags.contains(&flag) {
             flags.push(flag);
         }

@@ -1,4 +1,4 @@
-//! The moments at which a stay begins and ends, by the clock of its flat.
+//! The times at which a stay begins and ends, in the time zone of its flat.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -20,7 +20,7 @@ pub(super) struct Hours {
 }
 
 impl Hours {
-    /// Returns the hours of a stay; `None` where its flat is not known.
+    /// Returns the hours of a stay; `None` for a stay without a flat.
     pub(super) fn of(stay: &Stay) -> Option<Self> {
         let facts = facts(stay)?;
         Some(Self {
@@ -33,7 +33,7 @@ impl Hours {
         })
     }
 
-    /// Returns the moment of check-in. Without a time it is the start of the day.
+    /// Returns the time of check-in. Without a time of day, this is the start of the day.
     pub(super) fn check_in(&self) -> Timestamp {
         self.at(
             self.check_in,
@@ -41,7 +41,7 @@ impl Hours {
         )
     }
 
-    /// Returns the moment of check-out. Without a time it is the end of the day.
+    /// Returns the time of check-out. Without a time of day, this is the end of the day.
     pub(super) fn check_out(&self) -> Timestamp {
         match self.check_out_time {
             Some(time) => self.at(self.check_out, time),
@@ -49,13 +49,13 @@ impl Hours {
         }
     }
 
-    /// Returns the start of the day that is so many days after the day of check-out.
+    /// Returns the start of the day that is `days` days after the day of check-out.
     pub(super) fn days_after_check_out(&self, days: i64) -> Timestamp {
         let day = self.check_out.saturating_add(days.days());
         self.at(day, Time::midnight())
     }
 
-    /// Returns the phase of the stay at a moment.
+    /// Returns the phase of the stay at a timestamp.
     pub(super) fn phase(&self, at: Timestamp) -> Phase {
         phase(
             self.status,
@@ -66,8 +66,8 @@ impl Hours {
         )
     }
 
-    /// Returns the first moment after `at` at which the stay enters another phase, begins, ends, or
-    /// reaches the start of the day that is `days` days after check-out.
+    /// Returns the first timestamp after `at` at which the stay enters another phase, begins, ends,
+    /// or reaches the start of the day that is `days` days after check-out.
     pub(super) fn next(&self, at: Timestamp, days: i64) -> Timestamp {
         let starts = [
             self.check_in,
@@ -81,7 +81,8 @@ impl Hours {
             last,
             end.saturating_add(1.day()),
         ];
-        // A stay that ends on its first day changes its phase at noon where no time is known.
+        // A stay that ends on its first day changes its phase at check-in, or at noon without a
+        // check-in time.
         let noon = self.at(first, Time::constant(12, 0, 0, 0));
         of_days
             .map(|day| self.at(day, Time::midnight()))
@@ -92,7 +93,7 @@ impl Hours {
                 noon,
                 self.days_after_check_out(days),
             ])
-            .filter(|moment| *moment > at)
+            .filter(|timestamp| *timestamp > at)
             .min()
             .unwrap_or(Timestamp::MAX)
     }
@@ -126,17 +127,17 @@ mod tests {
     #[test]
     fn a_stay_without_times_lasts_from_the_first_midnight_to_the_last() {
         let hours = hours(2, None, None);
-        let moment = |text: &str| text.parse::<Timestamp>().unwrap();
-        assert_eq!(hours.check_in(), moment("2026-11-22T23:00:00Z"));
-        assert_eq!(hours.check_out(), moment("2026-11-25T23:00:00Z"));
+        let timestamp = |text: &str| text.parse::<Timestamp>().unwrap();
+        assert_eq!(hours.check_in(), timestamp("2026-11-22T23:00:00Z"));
+        assert_eq!(hours.check_out(), timestamp("2026-11-25T23:00:00Z"));
         assert_eq!(
             hours.days_after_check_out(15),
-            moment("2026-12-09T23:00:00Z")
+            timestamp("2026-12-09T23:00:00Z")
         );
     }
 
     proptest! {
-        /// Between two moments without a next one in between, the phase is the same.
+        /// The phase does not change between two calls of `next`.
         #[test]
         fn the_phase_changes_only_at_the_next_moment(
             nights in 0..5_i64, hour in prop::option::of(0..24_i8), begin in -48..200_i64, later in 0..200_i64,

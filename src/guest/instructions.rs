@@ -16,14 +16,14 @@ use uuid::Uuid;
 use super::phase::Phase;
 use super::stay::StayFlat;
 
-/// Maximum number of instructions that a guest is shown.
-const MOST: usize = 200;
+/// Maximum number of instructions in the guest's view.
+const MAX_INSTRUCTIONS: usize = 200;
 
 store::statements! {
-    /// The instructions of some scopes, by creation.
+    /// Selects the instructions of some scopes, in the order of creation.
     OF_SCOPES = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = any(?2)
         order by created_at, id";
-    /// Some tags, by creation.
+    /// Selects tags in the order of creation.
     TAGS = "select id from record where organization_id = ?1 and kind = 'tag' and id = any(?2) order by created_at, id";
 }
 
@@ -61,7 +61,7 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec
         let (id, Json(record)): (Uuid, Json<Object>) = (row.get(0)?, row.get(1)?);
         let scope = text(&record, "scopeId").and_then(|scope| scope.parse::<Uuid>().ok());
         if let Some(scope) = scope {
-            // Positions may exceed the integers of a database.
+            // A platform may send any number as position, so it is compared as a float.
             let position = record
                 .get("position")
                 .and_then(Value::as_f64)
@@ -72,17 +72,17 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec
                 .push((position, instruction(id, &record)));
         }
     }
-    let mut shown = Vec::new();
+    let mut ordered = Vec::new();
     for scope in scopes {
         let mut instructions = by_scope.remove(&scope).unwrap_or_default();
         instructions.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        shown.extend(instructions.into_iter().map(|(_, instruction)| instruction));
+        ordered.extend(instructions.into_iter().map(|(_, instruction)| instruction));
     }
-    shown.truncate(MOST);
-    Ok(shown)
+    ordered.truncate(MAX_INSTRUCTIONS);
+    Ok(ordered)
 }
 
-/// Returns whether a guest reads instructions in a phase of the stay.
+/// Returns whether the guest's view shows instructions in a phase of the stay.
 pub(super) const fn are_shown(phase: Phase) -> bool {
     matches!(phase, Phase::Before | Phase::ArrivalDay)
 }

@@ -1,4 +1,4 @@
-//! Issues that guests report. Each becomes a task of the organization.
+//! Issues that guests report. Each issue becomes a task of the organization.
 
 use engine::access::Credential;
 use engine::context::Context;
@@ -26,7 +26,7 @@ pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
     OperationName::new("listOwnIssues");
 
 /// Maximum number of characters in the title of a task.
-const TITLE: usize = 120;
+const TITLE_LENGTH: usize = 120;
 /// The `source` of tasks that guests report.
 const SOURCE: &str = "guest_portal";
 
@@ -34,8 +34,8 @@ store::statements! {
     /// Inserts an issue.
     INSERT_ISSUE = "insert into guest_issue (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Selects the issue of a stay that a form made.
-    KEYED = "select id from guest_issue where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
+    /// Selects the issue of a stay that was sent with a key.
+    WITH_KEY = "select id from guest_issue where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
     /// Counts the issues of a stay.
     COUNT = "select count(*) from guest_issue where organization_id = ?1 and reservation_id = ?2";
     /// Selects the issues of a stay, oldest first.
@@ -111,15 +111,15 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns whether the portal takes issues.
+/// Returns whether guests of the portal can report issues.
 pub(super) const fn are_taken(portal: &Portal) -> bool {
     portal.is_ticketing_enabled
 }
 
 fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedIssue> {
     let stay = Stay::load(context, own_reservation(context)?)?;
-    let is_on = stay.portal().is_some_and(are_taken);
-    let property = stay.reservation.property_id.filter(|_| is_on);
+    let is_enabled = stay.portal().is_some_and(are_taken);
+    let property = stay.reservation.property_id.filter(|_| is_enabled);
     let Some(property) = property else {
         return Err(Error::forbidden("Reporting issues is switched off."));
     };
@@ -129,7 +129,7 @@ fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedI
         ));
     }
     if let Some(key) = input.key
-        && let Some(row) = context.row(&KEYED, values![stay.id, key])?
+        && let Some(row) = context.row(&WITH_KEY, values![stay.id, key])?
     {
         return Ok(ReportedIssue { id: row.get(0)? });
     }
@@ -145,11 +145,11 @@ fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedI
         values![id, stay.id, text.as_str(), context.now(), input.key],
     )?;
     let task = task(property, stay.id, &text);
-    let named = [
+    let links = [
         (RecordKind::Property, property),
         (RecordKind::Reservation, stay.id),
     ];
-    add_record(context, RecordKind::Task, id, task, &named)?;
+    add_record(context, RecordKind::Task, id, task, &links)?;
     let details = ChangeDetails {
         task_id: Some(id),
         ..ChangeDetails::default()
@@ -184,13 +184,13 @@ fn title(text: &str) -> String {
         .find(|line| !line.is_empty())
         .unwrap_or_default();
     line.chars()
-        .take(TITLE)
+        .take(TITLE_LENGTH)
         .collect::<String>()
         .trim_end()
         .to_owned()
 }
 
-/// Lists the guest's issues. A preview has nobody's issues.
+/// Lists the guest's issues. A preview has none.
 fn list(context: &mut Context<'_, '_>, _: ListOwnIssues) -> Result<Vec<GuestIssue>> {
     if let Credential::Preview { .. } = context.access.credential {
         return Ok(Vec::new());
@@ -230,14 +230,14 @@ mod tests {
     #[test]
     fn the_title_is_the_first_line_that_is_not_blank() {
         assert_eq!(title("\n  \n  No hot water \nsince Monday"), "No hot water");
-        assert_eq!(title(&"é".repeat(200)), "é".repeat(TITLE));
+        assert_eq!(title(&"é".repeat(200)), "é".repeat(TITLE_LENGTH));
     }
 
     proptest! {
         #[test]
         fn a_title_is_one_line_of_at_most_its_length(text in "\\PC{0,300}") {
             let title = title(&text);
-            prop_assert!(title.chars().count() <= TITLE && title.trim() == title);
+            prop_assert!(title.chars().count() <= TITLE_LENGTH && title.trim() == title);
             prop_assert_eq!(title.is_empty(), text.trim().is_empty());
         }
     }

@@ -1,4 +1,5 @@
-//! Finds the stay or the preview that the token in a link opens.
+//! Finds the stay or the preview that the token in a link opens. A token of the current form
+//! contains the id of its organization; older tokens are looked up across organizations.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -57,7 +58,7 @@ fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String,
             }
         }
     }
-    Ok(found)
+    Ok(identified_tokens)
 }
 
 /// Returns the organizations that tokens name, each once.

@@ -1,5 +1,6 @@
 //! The manuals that a guest can read: those that reach the flat and are visible now, under their
-//! headings (rules: stays#guest-view; manuals#assigned-manuals).
+//! headings (rules: stays#guest-view; manuals#assigned-manuals). `manuals/visibility.rs` has the
+//! rules of visibility.
 
 use std::collections::HashMap;
 use std::ops::Not;
@@ -107,10 +108,10 @@ pub struct UpcomingView {
     pub text_languages: TextLanguages,
 }
 
-/// The name and the value at the flat of each custom field.
+/// The name of each custom field, and its value at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// A category, its title and the language of the title.
+/// A category: its id, its title, and the language of the title.
 type Heading = (Option<Uuid>, Option<String>, TextLanguages);
 
 /// The manuals that reach a flat, before translation.
@@ -168,7 +169,7 @@ impl FlatManuals {
         })
     }
 
-    /// Lists the translations that are needed to show the manuals.
+    /// Returns the ids of the translations that the manuals and their headings link.
     pub(super) fn linked_texts(&self) -> impl Iterator<Item = Uuid> {
         let headings = self
             .categories
@@ -184,7 +185,7 @@ impl FlatManuals {
         headings.chain(of_manuals)
     }
 
-    /// Resolves all texts of the manuals and headings.
+    /// Translates the manuals and the headings.
     pub(super) fn shelve(self, texts: &Texts, language: &str) -> ManualGroups {
         let Self {
             categories,
@@ -199,10 +200,10 @@ impl FlatManuals {
                 (Some(category.id), texts.of(category.title_id), languages)
             })
             .chain([(None, None, TextLanguages::default())]);
-        let shelved = |covered| shelved(covered, (texts, language), &fields, wifi.as_ref());
+        let translated = |covered| translated(covered, (texts, language), &fields, wifi.as_ref());
         ManualGroups {
             headings: headings.collect(),
-            manuals: manuals.into_iter().map(shelved).collect(),
+            manuals: manuals.into_iter().map(translated).collect(),
         }
     }
 }
@@ -217,11 +218,11 @@ impl TranslatedManual {
             .transpose()?;
         let description = self.view.description.as_deref();
         if let Some(text) = description.filter(|text| self.is_written && has_placeholders(text)) {
-            let place = TextPlacement::of_icon(view.icon_name.as_deref());
+            let placement = TextPlacement::of_icon(view.icon_name.as_deref());
             let language = view.text_languages.of("description");
             let language = language.unwrap_or_else(|| values.language());
-            view.description_html = values.html(text, place, language)?;
-            view.description = Some(values.markdown(text, place)?);
+            view.description_html = values.html(text, placement, language)?;
+            view.description = Some(values.markdown(text, placement)?);
         }
         Ok(Self {
             heading: self.heading,
@@ -233,8 +234,8 @@ impl TranslatedManual {
 }
 
 impl ManualGroups {
-    /// Returns the manuals with filled placeholders. A manual with a placeholder without a value is
-    /// left out.
+    /// Returns the manuals with filled placeholders. A manual is left out if one of its
+    /// placeholders has no value.
     pub(super) fn filled(&self, values: &Values<'_>) -> Self {
         let heading = |(id, title, languages): &Heading| {
             let title = title.as_deref();
@@ -249,19 +250,19 @@ impl ManualGroups {
         Self {
             headings: self.headings.iter().map(heading).collect(),
             manuals: manuals
-                .filter_map(|shelved| shelved.filled(values).ok())
+                .filter_map(|translated| translated.filled(values).ok())
                 .collect(),
         }
     }
 
-    /// Returns whether a manual is shown by the guest's verification status.
+    /// Returns whether a rule of a manual depends on the guest's verification status.
     pub(super) fn ask_for_verification(&self) -> bool {
-        let mut rules = self.manuals.iter().flat_map(|shelved| &shelved.rules);
+        let mut rules = self.manuals.iter().flat_map(|translated| &translated.rules);
         rules.any(|rule| matches!(rule, VisibilityRule::VerificationStatus(_)))
     }
 
-    /// Returns the manuals that the guest of a stay sees at a moment, by heading. Headings without
-    /// visible manuals are left out.
+    /// Returns the manuals that the guest of a stay sees at a timestamp, by heading. Headings
+    /// without visible manuals are left out.
     pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
         let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
@@ -283,17 +284,17 @@ impl ManualGroups {
                 by_heading.entry(*heading).or_default().push(view);
             }
         }
-        let shown = self.headings.iter().filter_map(|(id, title, languages)| {
+        let categories = self.headings.iter().filter_map(|(id, title, languages)| {
             Some(ManualCategoryView {
                 title: title.clone(),
                 text_languages: languages.clone(),
                 manuals: by_heading.remove(id)?,
             })
         });
-        shown.collect()
+        categories.collect()
     }
 
-    /// Returns the time until which the visible and the upcoming manuals of a stay do not change.
+    /// Returns the next time at which the visible or the upcoming manuals of a stay change.
     pub(super) fn until(&self, stay: &Stay, at: Timestamp) -> Timestamp {
         let Some(facts) = facts(stay) else {
             return Timestamp::MAX;
@@ -305,7 +306,8 @@ impl ManualGroups {
         bounds.min().unwrap_or(Timestamp::MAX)
     }
 
-    /// Returns the manuals that only time hides from the guest at a moment, the soonest first.
+    /// Returns the manuals that become visible later and are hidden only because of the time, the
+    /// soonest first.
     pub(super) fn upcoming(&self, stay: &Stay, at: Timestamp) -> Vec<UpcomingView> {
         let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
@@ -324,7 +326,7 @@ impl ManualGroups {
     }
 }
 
-/// Returns the flat's wireless network; `None` where the flat has no network name.
+/// Returns the flat's wireless network; `None` if the flat has no network name.
 fn wifi(flat: &StayFlat) -> Option<WifiView> {
     let Property {
         wifi_name,
@@ -342,7 +344,7 @@ fn wifi(flat: &StayFlat) -> Option<WifiView> {
     })
 }
 
-fn shelved(
+fn translated(
     covered: ManualWithCover,
     (texts, language): (&Texts, &str),
     fields: &CustomFields,
@@ -412,32 +414,32 @@ fn shelved(
     }
 }
 
-/// Returns the name and the value of each custom field that is shown. The value at the property
-/// comes before the general value.
+/// Returns the name and the value of each custom field that a manual shows. A value at the property
+/// takes precedence over the general value.
 fn fields(
     context: &mut Context<'_, '_>,
     flat: &StayFlat,
     manuals: &[ManualWithCover],
 ) -> Result<CustomFields> {
-    let mut wanted: Vec<Uuid> = manuals
+    let mut field_ids: Vec<Uuid> = manuals
         .iter()
         .filter_map(|covered| covered.manual.answered.custom_field_id)
         .collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    if wanted.is_empty() {
+    field_ids.sort_unstable();
+    field_ids.dedup();
+    if field_ids.is_empty() {
         return Ok(HashMap::new());
     }
     let property = typed::<Object>(context, RecordKind::Property, flat.placement.property)?
         .unwrap_or_default();
     let mut fields = HashMap::new();
-    for id in wanted {
+    for id in field_ids {
         let field = typed::<Object>(context, RecordKind::CustomField, id)?.unwrap_or_default();
-        let here = property
+        let at_property = property
             .get("customFields")
             .and_then(|values| values.get(id.to_string()))
             .filter(|value| !value.is_null());
-        let value = here.or_else(|| field.get("value")).and_then(written);
+        let value = at_property.or_else(|| field.get("value")).and_then(written);
         fields.insert(id, (field.get("name").and_then(written), value));
     }
     Ok(fields)
@@ -461,7 +463,7 @@ pub(super) fn judge(
     (!rules.is_empty()).then(|| manuals::decide(rules, facts, at))
 }
 
-/// Returns the facts that visibility rules read; `None` without a flat.
+/// Returns the data of a stay that the visibility rules depend on; `None` without a flat.
 pub(super) fn facts(stay: &Stay) -> Option<VisibilityFacts> {
     let StayFlat { property, .. } = stay.flat.as_deref()?;
     let reservation = &stay.reservation;

@@ -20,9 +20,9 @@ store::statements! {
     INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
     /// Selects the message of a stay that was sent with a key.
-    KEYED = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
+    WITH_KEY = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
     /// Counts the messages of a stay, and selects the time of the latest.
-    WRITTEN = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";
+    COUNT_AND_LATEST = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";
     /// Selects the latest messages of a stay, oldest first.
     LATEST = "select id, text, created_at from (
             select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
@@ -35,7 +35,7 @@ store::statements! {
     PAGE = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
         order by created_at, id limit ?3 offset ?4";
     /// Selects the time at which a message of a stay was stored.
-    TAKEN_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
+    CREATED_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
     /// Deletes the messages of deleted reservations.
     FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = any(?2)";
 }
@@ -57,14 +57,14 @@ fn example() -> Value {
     json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "text": "Is there a cot?", "createdAt": "2026-11-21T09:30:00.000Z" })
 }
 
-/// Stores a message from a guest. Fails with 403 where the portal's chat is off, and with 400 where
-/// the stay has reached its limit of messages.
+/// Stores a message from a guest. Fails with 403 if the portal has no chat, and with 400 if the
+/// stay has reached its limit of messages.
 ///
-/// Where the stay has a message with the same `key`, that message is returned and nothing is
-/// stored. So a form that is sent twice gives one message.
+/// If the stay has a message with the same `key`, that message is returned and nothing is stored,
+/// so a form that is sent twice creates one message.
 ///
-/// Messages of a stay are at least 1 ms apart, in the order in which they are stored, on any node.
-/// So a reader who continues after the last message misses none.
+/// Timestamps of a stay's messages differ by at least 1 ms and have the order in which the messages
+/// are stored, on any node. So a reader who continues after the last message misses none.
 pub(super) fn send(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -75,18 +75,18 @@ pub(super) fn send(
         return Err(Error::forbidden("Chat is switched off."));
     }
     if let Some(key) = key
-        && let Some(first) = context.row(&KEYED, values![stay.id, key])?
+        && let Some(first) = context.row(&WITH_KEY, values![stay.id, key])?
     {
         return message(&first);
     }
-    let written = context
-        .row(&WRITTEN, values![stay.id])?
+    let count_and_latest = context
+        .row(&COUNT_AND_LATEST, values![stay.id])?
         .ok_or_else(|| Error::internal("the count of messages returned no row"))?;
-    if written.get::<i64>(0)? >= bounds::MESSAGES {
+    if count_and_latest.get::<i64>(0)? >= bounds::MESSAGES {
         return Err(bounds::too_many_messages());
     }
     let (id, now) = (context.new_id(), context.now());
-    let created_at = written
+    let created_at = count_and_latest
         .get::<Option<Timestamp>>(1)?
         .map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
     context.execute_deferred(
@@ -100,8 +100,7 @@ pub(super) fn send(
     })
 }
 
-/// Returns the latest messages of a stay, oldest first. These are all messages, unless a stay has
-/// more than the limit.
+/// Returns the latest messages of a stay, oldest first. The limit of messages bounds their number.
 pub(super) fn latest(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<Message>> {
     read(&context.rows(&LATEST, values![reservation, bounds::MESSAGES])?)
 }
@@ -114,16 +113,16 @@ pub(super) fn page(
     after: Option<Uuid>,
     limit: u32,
 ) -> Result<Vec<Message>> {
-    let (moment, id) = match after {
+    let (created_at, id) = match after {
         None => (Timestamp::UNIX_EPOCH, Uuid::nil()),
         Some(id) => {
             let row = context
-                .row(&TAKEN_AT, values![id, reservation])?
+                .row(&CREATED_AT, values![id, reservation])?
                 .ok_or_else(|| Error::not_found("Message"))?;
             (row.get(0)?, id)
         }
     };
-    read(&context.rows(&MESSAGES_AFTER, values![reservation, moment, id, limit])?)
+    read(&context.rows(&MESSAGES_AFTER, values![reservation, created_at, id, limit])?)
 }
 
 /// Returns a page of the messages of a stay, oldest first, and their total number.
@@ -133,7 +132,7 @@ pub(super) fn listed(
     page: Page,
 ) -> Result<Listing<Message>> {
     let total = context
-        .row(&WRITTEN, values![reservation])?
+        .row(&COUNT_AND_LATEST, values![reservation])?
         .map_or(Ok(0), |row| row.get(0))?;
     Ok(Listing {
         items: read(&context.rows(&PAGE, values![reservation, page.limit, page.offset])?)?,

@@ -1,4 +1,10 @@
-//! The guest's view of a stay, the data that guests hand in, its review by staff, and previews.
+//! The guest's side: the view of a stay, the data that guests send, its review by staff, and
+//! previews.
+//!
+//! `operations.rs` declares the guest interface. `setup.rs` loads the configuration of a flat,
+//! `stay.rs` a stay, and `view.rs` builds the view from both. `precheckin.rs` saves and submits
+//! answers, `review.rs` is for staff, and `submission.rs` for the platform. `explain.rs` tells
+//! staff why a guest sees something or not.
 
 mod abandonment;
 mod about;

@@ -1,8 +1,8 @@
 //! The steps that are open to a guest: before the first submission, and again after it (rules:
 //! submissions#open-steps).
 //!
-//! Everything here follows from the submission, the shown steps and the moment. So nothing has to
-//! notice that a stay or the configuration changed.
+//! All of this is computed from the submission, the steps of the stay and the time. So nothing
+//! needs to be updated when a stay or the configuration changes.
 
 use engine::moment::Moment;
 use jiff::Timestamp;
@@ -12,10 +12,10 @@ use super::decision::Submitted;
 use super::hours::Hours;
 use super::stay::Stay;
 
-/// The part of a stay that a moment belongs to.
+/// The part of a stay that a timestamp belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StayStage {
-    /// The check-in time is still to come.
+    /// The check-in time has not come.
     Ahead,
     /// The check-in time has passed.
     Begun,
@@ -24,13 +24,14 @@ pub(super) enum StayStage {
 }
 
 impl StayStage {
-    /// Returns the stage of a stay at a moment. A stay without a flat has not begun.
+    /// Returns the stage of a stay at a timestamp. A stay without a flat has not begun.
     pub(super) fn of(stay: &Stay, at: Timestamp) -> Self {
         let Some(hours) = Hours::of(stay) else {
             return Self::Ahead;
         };
         let begins = hours.check_in();
-        // Records may end a stay before it begins. Such a stay is over when it begins.
+        // The records of a stay may say that it ends before it begins. Such a stay is over when it
+        // begins.
         if at >= hours.check_out().max(begins) {
             Self::Over
         } else if at >= begins {
@@ -41,7 +42,7 @@ impl StayStage {
     }
 }
 
-/// A shown step, as the rules of open steps read it.
+/// The data of a step that the rules of open steps depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepFacts {
     pub id: Uuid,
@@ -51,8 +52,8 @@ pub(super) struct StepFacts {
     pub given_at: Option<Moment>,
 }
 
-/// Returns the ids of the steps that are open again after a submission, in order. There are none
-/// before the first submission, and from the check-in time on.
+/// Returns the ids of the steps that are open again after a submission, in order. Before the first
+/// submission and from the check-in time on, there are none.
 pub(super) fn open_steps(
     submitted: Option<&Submitted>,
     steps: impl IntoIterator<Item = StepFacts>,
@@ -68,8 +69,8 @@ pub(super) fn open_steps(
         .collect()
 }
 
-/// Returns whether the guest may save a step. A request for changes is not cut off by the check-in
-/// time, because staff wait for its answer.
+/// Returns whether the guest may save a step. Steps for which staff requested changes stay open
+/// after the check-in time, because staff wait for the guest.
 pub(super) fn is_open(submitted: Option<&Submitted>, step: StepFacts, stage: StayStage) -> bool {
     match (submitted, stage) {
         (_, StayStage::Over) => false,
@@ -79,8 +80,8 @@ pub(super) fn is_open(submitted: Option<&Submitted>, step: StepFacts, stage: Sta
     }
 }
 
-/// Returns whether a step belongs to the last submission: nothing was saved in it since, and staff
-/// have not asked for it again.
+/// Returns whether a step is unchanged since the last submission: nothing was saved in it, and
+/// staff have not requested changes to it.
 pub(super) fn is_submitted(
     submitted: Option<&Submitted>,
     id: Uuid,
@@ -113,7 +114,7 @@ mod tests {
     }
 
     proptest! {
-        /// The rules in words: submissions#open-steps.
+        /// Compares with the rules, written in another way (rules: submissions#open-steps).
         #[test]
         fn open_steps_agree_with_the_sentences(
             status in prop::option::of(prop::sample::select(PrecheckinStatus::VARIANTS)),
@@ -128,9 +129,9 @@ mod tests {
             let step = StepFacts { id, is_ready, given_at: given.map(moment) };
             let is_new = !is_ready || given.is_some_and(|minutes| minutes > 0) || is_requested;
 
-            let listed = open_steps(submitted.as_ref(), [step], stage);
+            let open_ids = open_steps(submitted.as_ref(), [step], stage);
             let is_listed = status.is_some() && stage == StayStage::Ahead && is_new;
-            prop_assert_eq!(listed, if is_listed { vec![id] } else { Vec::new() });
+            prop_assert_eq!(open_ids, if is_listed { vec![id] } else { Vec::new() });
 
             let is_open = is_open(submitted.as_ref(), step, stage);
             let expected = match stage {

@@ -279,7 +279,7 @@ pub(super) fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
     Ok(reservation)
 }
 
-/// Loads the stay that the caller's token opens, and its setup.
+/// Loads the stay that the caller's token opens, and the setup of its flat.
 pub(super) fn own_stay(
     context: &mut Context<'_, '_>,
     language: Option<&str>,
@@ -365,7 +365,7 @@ fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<M
     messages::latest(context, id)
 }
 
-/// Deletes the links of deleted reservations, and everything that their guests handed in.
+/// Deletes the links of deleted reservations, and all data of their guests.
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_deferred(&DELETE_GUEST_LINKS, values![reservations])?;
     stored_answers::forget(context, reservations)?;

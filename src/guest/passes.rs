@@ -1,5 +1,5 @@
 //! Wallet passes of stays: their door codes, their tokens, and the devices that keep them up to
-//! date.
+//! date. `pushes.rs` tells devices about changes, and `page/` builds the pass files.
 
 use engine::access::{Access, Credential};
 use engine::context::{Context, RaisedRevision};
@@ -27,30 +27,30 @@ pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass
 
 /// The prefix of a pass's token.
 const PREFIX: &str = "wp_";
-/// Length of the organization's id in a token.
-const ORGANIZATION: usize = 32;
+/// Length of the organization's id in a token, in characters.
+const ORGANIZATION_LENGTH: usize = 32;
 /// The purpose for which the signing key of these tokens is derived.
 const PURPOSE: &str = "wallet_passes";
 /// Maximum number of devices with the pass of a stay.
-const DEVICES: i64 = 20;
+const MAX_DEVICES: i64 = 20;
 /// Maximum number of passes on a device.
-const PASSES: i64 = 100;
+const MAX_PASSES: i64 = 100;
 /// Maximum number of door codes in a pass.
-const CODES: usize = 4;
+const MAX_CODES: usize = 4;
 
 store::statements! {
-    /// The door codes that may be of a stay, by creation.
+    /// Selects the door codes that may belong to a stay, in the order of creation.
     CODES_OF = "select doc from record where organization_id = ?1 and kind = 'lock_code'
         and (property_id = ?2 or lower(doc ->> 'reservationId') = ?3) order by created_at, id";
-    /// The token of a stay, whoever asks.
+    /// Selects the token of a stay, without a check of access.
     STAY = "select l.token from guest_link l join organization o on o.id = l.organization_id
         where l.organization_id = ?1 and l.reservation_id = ?2 and o.erased_at is null";
-    /// The stays whose passes are on a device, of all organizations.
+    /// Selects the stays whose passes are on a device, in all organizations.
     ON_DEVICE = "select r.organization_id, r.reservation_id, l.token from pass_registration r
         join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
         where r.device_id = ?1 and o.erased_at is null order by r.organization_id, r.reservation_id limit ?2";
-    /// Whether a device has the pass of a stay.
+    /// Tests whether a device has the pass of a stay.
     REGISTERED = "select 1 from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
     /// Counts the devices with the pass of a stay.
     COUNT = "select count(*) from pass_registration where organization_id = ?1 and reservation_id = ?2";
@@ -62,12 +62,12 @@ store::statements! {
     UNREGISTER = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
     /// Removes all devices from the passes of stays.
     FORGET = "delete from pass_registration where organization_id = ?1 and reservation_id = any(?2)";
-    /// The hash of a pass's content when it was last compared, and when the content changed.
+    /// Selects the last known hash of a pass's content, and when the content changed.
     STATE = "select content_hash, changed_at from pass_state where organization_id = ?1 and reservation_id = ?2";
-    /// Notes the content of a pass.
-    NOTE_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at) values (?1, ?2, ?3, ?4)
+    /// Stores the hash of a pass's content.
+    PUT_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at) values (?1, ?2, ?3, ?4)
         on conflict (organization_id, reservation_id) do update set content_hash = excluded.content_hash, changed_at = excluded.changed_at";
-    /// Forgets the content of the passes of stays.
+    /// Deletes the hashes of the passes of stays.
     FORGET_STATES = "delete from pass_state where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct PassView {
     pub is_enabled: bool,
     /// The token by which a device keeps the pass up to date.
     pub authentication_token: String,
-    /// The door codes that are in force now.
+    /// The door codes that are valid now.
     pub door_codes: Vec<DoorCode>,
     /// The next time at which a door code begins or ends; null where there is none.
     pub next_change_at: Option<Moment>,
@@ -158,8 +158,8 @@ fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
     })
 }
 
-/// Returns the door codes of a confirmed stay that are in force now, those that name the stay
-/// first, and when one of its codes comes into force or ends.
+/// Returns the door codes of a confirmed stay that are valid now, those of the stay itself first,
+/// and the next time at which one of its codes becomes valid or expires.
 fn door_codes(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -174,11 +174,11 @@ fn door_codes(
     let (mut own, mut others, mut next) = (Vec::new(), Vec::new(), None);
     for row in rows {
         let Json(record): Json<Object> = row.get(0)?;
-        for moment in ["startsAt", "endsAt"] {
-            let moment = moment_of(&record, moment).filter(|moment| now < *moment);
-            next = next.into_iter().chain(moment).min();
+        for field in ["startsAt", "endsAt"] {
+            let timestamp = timestamp_of(&record, field).filter(|timestamp| now < *timestamp);
+            next = next.into_iter().chain(timestamp).min();
         }
-        match in_force(
+        match valid_code(
             &record,
             stay.id,
             property,
@@ -191,19 +191,20 @@ fn door_codes(
         }
     }
     own.extend(others);
-    own.truncate(CODES);
+    own.truncate(MAX_CODES);
     Ok((own, next))
 }
 
-/// Returns a moment in a record, if it has one of this name.
-fn moment_of(record: &Object, name: &str) -> Option<Timestamp> {
+/// Returns the timestamp in a field of a record, if there is a valid one.
+fn timestamp_of(record: &Object, name: &str) -> Option<Timestamp> {
     let text = record.get(name).and_then(Value::as_str)?;
     text.parse::<Moment>().ok().map(|at| at.0)
 }
 
-/// Returns the code of a record that is in force for a stay now, and whether it names the stay. A
-/// code that names no stay needs times that overlap the stay, and the stay's flat.
-fn in_force(
+/// Returns the door code of a record if it is valid for a stay now, and whether the record names
+/// the stay. A record that names no stay must be for the stay's flat, for a time that overlaps the
+/// stay.
+fn valid_code(
     record: &Object,
     reservation: Uuid,
     property: Uuid,
@@ -217,7 +218,10 @@ fn in_force(
         Value::Number(code) => code.to_string(),
         _ => return None,
     };
-    let (starts, ends) = (moment_of(record, "startsAt"), moment_of(record, "endsAt"));
+    let (starts, ends) = (
+        timestamp_of(record, "startsAt"),
+        timestamp_of(record, "endsAt"),
+    );
     let is_own = match record.get("reservationId") {
         None | Some(Value::Null) => false,
         Some(_) if id("reservationId") == Some(reservation) => true,
@@ -234,9 +238,11 @@ fn in_force(
     (is_of_stay && is_now).then_some((DoorCode { name, code }, is_own))
 }
 
-/// Returns the organization of the stay that a token of a pass is for; `None` for a wrong token.
+/// Checks the token of a pass and returns the organization of its stay; `None` for a wrong token.
 pub(crate) fn owner(service: &Service, token: &str, reservation: Uuid) -> Option<Uuid> {
-    let (organization, signature) = token.strip_prefix(PREFIX)?.split_at_checked(ORGANIZATION)?;
+    let (organization, signature) = token
+        .strip_prefix(PREFIX)?
+        .split_at_checked(ORGANIZATION_LENGTH)?;
     let organization = Uuid::try_parse(organization).ok()?;
     let signer = service
         .app_state
@@ -251,7 +257,7 @@ pub(crate) fn owner(service: &Service, token: &str, reservation: Uuid) -> Option
         .then_some(organization)
 }
 
-/// Returns the token of a stay; `None` where the stay is gone.
+/// Returns the token of a stay; `None` if the stay is deleted.
 pub(crate) fn token_of_stay(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -263,7 +269,7 @@ pub(crate) fn token_of_stay(
 
 /// Returns the passes on a device.
 pub(crate) fn on_device(tx: &mut Transaction<'_>, device: &str) -> Result<Vec<HeldPass>> {
-    let rows = tx.rows(&ON_DEVICE, &values![device, PASSES])?;
+    let rows = tx.rows(&ON_DEVICE, &values![device, MAX_PASSES])?;
     let held = |row: &store::Row| -> Result<HeldPass> {
         Ok(HeldPass {
             organization: row.get(0)?,
@@ -284,22 +290,22 @@ pub(crate) fn register(
 ) -> Result<Registered> {
     let access = Access::platform();
     let mut context = opened(tx, service, organization, &access)?;
-    let is_known = context.exists(&REGISTERED, values![reservation, device])?;
-    if !is_known {
+    let is_registered = context.exists(&REGISTERED, values![reservation, device])?;
+    if !is_registered {
         let count: i64 = context
             .row(&COUNT, values![reservation])?
             .map_or(Ok(0), |row| row.get(0))?;
-        if count >= DEVICES {
+        if count >= MAX_DEVICES {
             return Ok(Registered::Full);
         }
     }
-    // A phone that registers asks for the changes itself.
+    // A device fetches the pass after it registers, so it needs no push about earlier changes.
     let now = context.now();
     let told_at = context
         .row(&STATE, values![reservation])?
         .map_or(Ok(now), |row| row.get(1))?;
     context.execute_deferred(&REGISTER, values![reservation, device, push_token, told_at])?;
-    Ok(if is_known {
+    Ok(if is_registered {
         Registered::Known
     } else {
         Registered::New
@@ -321,7 +327,7 @@ pub(crate) fn unregister(
     }
 }
 
-/// Returns when the content of a pass changed; `None` if the hash differs from the stored one.
+/// Returns when the content of a pass last changed; `None` if `hash` differs from the stored hash.
 pub(crate) fn changed_at(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -331,12 +337,13 @@ pub(crate) fn changed_at(
     let Some(row) = tx.row(&STATE, &values![organization, reservation])? else {
         return Ok(None);
     };
-    let (known, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
-    Ok((known == hash).then_some(changed_at))
+    let (stored_hash, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
+    Ok((stored_hash == hash).then_some(changed_at))
 }
 
-/// Notes that the content of a pass is another one, and returns when it changed. Changes are whole
-/// seconds apart, because devices ask by whole seconds.
+/// Stores the hash of a pass's new content, and returns the time of the change. Each change is at
+/// least a second after the previous one, because devices ask for changes with a precision of
+/// seconds.
 pub(crate) fn note_change(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -347,9 +354,9 @@ pub(crate) fn note_change(
     let mut context = opened(tx, service, organization, &access)?;
     let mut before: Option<Timestamp> = None;
     if let Some(row) = context.row(&STATE, values![reservation])? {
-        let (known, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
-        if known == hash {
-            // Another request noted the same change first.
+        let (stored_hash, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
+        if stored_hash == hash {
+            // Another request has stored the same change.
             return Ok(changed_at);
         }
         before = Some(changed_at);
@@ -359,7 +366,7 @@ pub(crate) fn note_change(
     let next = before.and_then(|before| before.checked_add(SignedDuration::from_secs(1)).ok());
     let changed_at = next.map_or(now, |next| next.max(now));
     context.execute_deferred(
-        &NOTE_STATE,
+        &PUT_STATE,
         values![reservation, store::Value::Bytes(hash.to_vec()), changed_at],
     )?;
     Ok(changed_at)
@@ -381,7 +388,7 @@ pub(super) fn opened<'c, 't>(
     )
 }
 
-/// Forgets the passes of deleted reservations.
+/// Deletes the passes of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_deferred(&FORGET, values![reservations])?;
     context.execute_deferred(&FORGET_STATES, values![reservations])
@@ -446,7 +453,7 @@ mod tests {
             ),
             (with(json!({ "reservationId": stay, "code": " " })), None),
         ] {
-            let found = in_force(record.as_object().unwrap(), stay, flat, hours, now);
+            let found = valid_code(record.as_object().unwrap(), stay, flat, hours, now);
             assert_eq!(found.map(|(_, is_own)| is_own), expected, "{record}");
         }
     }

@@ -1,19 +1,20 @@
-//! The phase of a stay, by the flat's own calendar. The page leads with what matters in this phase.
+//! The phase of a stay, by the calendar of its flat. The guest's page leads with what matters in
+//! the phase (`page/home.rs`).
 //!
 //! | phase | from | until |
 //! |---|---|---|
-//! | before | | midnight that begins the day of check-in |
-//! | arrival day | then | the midnight after |
-//! | stay | then | midnight that begins the day of check-out |
-//! | departure day | then | the midnight after |
-//! | after | then | |
+//! | before | | the midnight that begins the day of check-in |
+//! | arrival day | the midnight that begins the day of check-in | the next midnight |
+//! | stay | the end of the arrival day | the midnight that begins the day of check-out |
+//! | departure day | the midnight that begins the day of check-out | the next midnight |
+//! | after | the end of the departure day | |
 //!
-//! Days are those of the flat, and last 23 to 25 hours where clocks are changed. The hours of
-//! check-in and check-out do not begin or end a phase. A guest who may come at 15:00 is on the way
-//! since the morning, and a guest who leaves at 11:00 may still look for the bus.
+//! Days are those of the flat's time zone, and last 23 to 25 hours when the clocks change. The
+//! times of check-in and check-out do not begin or end a phase. A guest who may come at 15:00
+//! travels since the morning, and a guest who leaves at 11:00 may still need directions.
 //!
-//! A stay of one night has no phase between its two days. A stay that ends on its first day has
-//! both phases on that day, separated by the hour of check-in, or by noon.
+//! A stay of one night has no `Stay` phase. A stay that ends on its first day has arrival and
+//! departure on the same day; the time of check-in separates them, or noon without such a time.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time, time};
@@ -26,7 +27,7 @@ use crate::records::ReservationStatus;
 pub enum Phase {
     /// The reservation is cancelled, whatever the day.
     Cancelled,
-    /// The first day is still to come.
+    /// The first day has not come.
     Before,
     /// The first day.
     ArrivalDay,
@@ -38,8 +39,8 @@ pub enum Phase {
     After,
 }
 
-/// Returns the phase of a stay at a moment. Records may end a stay before its first day; such a
-/// stay ends on its first day.
+/// Returns the phase of a stay at a timestamp. The records of a stay may say that it ends before
+/// its first day. Such a stay ends on its first day.
 #[must_use]
 pub fn phase(
     status: ReservationStatus,
@@ -110,22 +111,22 @@ mod tests {
     #[test]
     fn the_phase_follows_the_time_zone_of_the_flat() {
         let dates = (date(2026, 11, 23), date(2026, 11, 27));
-        let moment: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
-        let there = |zone: &str| {
+        let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let phase_in = |zone: &str| {
             phase(
                 ReservationStatus::Tentative,
                 dates,
                 None,
                 &TimeZone::get(zone).unwrap(),
-                moment,
+                now,
             )
         };
         assert_eq!(
-            there("Pacific/Auckland"),
+            phase_in("Pacific/Auckland"),
             Phase::ArrivalDay,
             "tomorrow has begun"
         );
-        assert_eq!(there("America/New_York"), Phase::Before);
+        assert_eq!(phase_in("America/New_York"), Phase::Before);
     }
 
     #[test]
@@ -156,14 +157,14 @@ mod tests {
         }
     }
 
-    /// Cairo's clocks went from 23:59:59 to 01:00 that night. That day has no midnight, but it
-    /// begins nevertheless.
+    /// Cairo's clocks went from 23:59:59 to 01:00 in that night. The day has no midnight and begins
+    /// at 01:00.
     #[test]
     fn a_day_without_midnight_starts_at_its_first_moment() {
         let zone = TimeZone::get("Africa/Cairo").unwrap();
         let dates = (date(2024, 4, 26), date(2024, 4, 28));
         let first = at(&zone, "2024-04-26T01:00");
-        let of = |moment| phase(ReservationStatus::Confirmed, dates, None, &zone, moment);
+        let of = |timestamp| phase(ReservationStatus::Confirmed, dates, None, &zone, timestamp);
         assert_eq!(
             (of(first - 1.second()), of(first)),
             (Phase::Before, Phase::ArrivalDay)
@@ -194,8 +195,8 @@ mod tests {
         #[test]
         fn a_cancelled_stay_has_the_cancelled_phase_at_any_time(hours in -10_000..10_000_i64) {
             let dates = (date(2026, 11, 23), date(2026, 11, 27));
-            let moment = Timestamp::UNIX_EPOCH + hours.hours();
-            prop_assert_eq!(phase(ReservationStatus::Cancelled, dates, None, &TimeZone::UTC, moment), Phase::Cancelled);
+            let timestamp = Timestamp::UNIX_EPOCH + hours.hours();
+            prop_assert_eq!(phase(ReservationStatus::Cancelled, dates, None, &TimeZone::UTC, timestamp), Phase::Cancelled);
         }
     }
 }

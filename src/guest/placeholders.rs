@@ -1,8 +1,9 @@
 //! Fills the placeholders of texts with the values of a stay and its flat (rules:
 //! translations#placeholders).
 //!
-//! A value is written in the guest's language and never becomes Markdown or HTML. A placeholder
-//! without a value hides the text; the explanation of the guest's view names it.
+//! A value is written in the guest's language and is never read as Markdown or HTML. If a
+//! placeholder has no value, its text is not shown, and the explanation of the guest's view
+//! (`explain.rs`) names the placeholder.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,9 +28,10 @@ use crate::translations::{
 };
 use crate::words::{DateFormats, dates_in, regional};
 
-/// The text in place of a secret in previews.
+/// The text that a preview shows instead of a password.
 pub(super) const HIDDEN: &str = "••••••••";
-/// The icon of manuals about the wireless network. Only their descriptions may name its password.
+/// The icon of manuals about the wireless network. Only the descriptions of such manuals may
+/// contain the password.
 pub(super) const WIFI_ICON: &str = "wifi";
 
 /// The values of custom fields at a flat, by name in lower case.
@@ -40,9 +42,9 @@ pub(super) type CustomValues = HashMap<String, Result<String, MissingReason>>;
 pub(super) enum MissingReason {
     /// The stay or the flat has no such value.
     NoValue,
-    /// No custom field has the name.
+    /// No custom field has this name.
     NoField,
-    /// Several custom fields have the name.
+    /// Several custom fields have this name.
     SeveralFields,
     /// The password may stand only in descriptions of manuals with the icon `wifi`.
     NotHere,
@@ -61,7 +63,7 @@ pub(super) struct MissingPlaceholder {
 }
 
 impl MissingPlaceholder {
-    /// Returns the reason for people.
+    /// Returns the reason as a sentence.
     pub(super) fn message(&self) -> String {
         let name = format!("{{{{{}}}}}", self.name);
         match self.why {
@@ -97,7 +99,7 @@ pub(super) enum TextPlacement {
 }
 
 impl TextPlacement {
-    /// Returns the place of the description of a manual with this icon.
+    /// Returns the placement of the description of a manual with this icon.
     pub(super) fn of_icon(icon: Option<&str>) -> Self {
         if icon == Some(WIFI_ICON) {
             Self::WifiManual
@@ -107,7 +109,7 @@ impl TextPlacement {
     }
 }
 
-/// The values that texts can name, for one stay and one language.
+/// The values of placeholders, for one stay and one language.
 pub(super) struct Values<'s> {
     stay: &'s Stay,
     custom: &'s CustomValues,
@@ -117,7 +119,7 @@ pub(super) struct Values<'s> {
 }
 
 impl<'s> Values<'s> {
-    /// Makes the values of a stay. A preview has no password.
+    /// Creates the values of a stay. A preview hides the password.
     pub(super) fn of(
         stay: &'s Stay,
         custom: &'s CustomValues,
@@ -135,41 +137,41 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// Returns the language that texts are asked for in.
+    /// Returns the language of the values.
     pub(super) const fn language(&self) -> &str {
         self.language
     }
 
-    /// Fills a text that is shown as it is.
+    /// Fills a plain text.
     pub(super) fn plain(
         &self,
         text: &str,
-        place: TextPlacement,
+        placement: TextPlacement,
     ) -> Result<String, MissingPlaceholder> {
-        self.fill(text, place, |_, value| value)
+        self.fill(text, placement, |_, value| value)
     }
 
-    /// Fills Markdown. Values show as plain text where the Markdown is rendered.
+    /// Fills Markdown. Values are escaped, so that they are rendered as plain text.
     pub(super) fn markdown(
         &self,
         text: &str,
-        place: TextPlacement,
+        placement: TextPlacement,
     ) -> Result<String, MissingPlaceholder> {
-        self.fill(text, place, |before, value| {
+        self.fill(text, placement, |before, value| {
             markdown::escaped_value(before, &value)
         })
     }
 
-    /// Fills Markdown in a language and renders it as safe HTML. Returns `None` where nothing
-    /// visible is left.
+    /// Fills Markdown in a language and renders it as safe HTML. Returns `None` if the result has
+    /// no visible content.
     pub(super) fn html(
         &self,
         text: &str,
-        place: TextPlacement,
+        placement: TextPlacement,
         language: &str,
     ) -> Result<Option<String>, MissingPlaceholder> {
         let mut values = Vec::new();
-        let marked = self.fill(text, place, |_, value| {
+        let marked = self.fill(text, placement, |_, value| {
             values.push(value);
             markdown::mark(values.len() - 1)
         })?;
@@ -179,7 +181,7 @@ impl<'s> Values<'s> {
     fn fill(
         &self,
         text: &str,
-        place: TextPlacement,
+        placement: TextPlacement,
         mut write: impl FnMut(&str, String) -> String,
     ) -> Result<String, MissingPlaceholder> {
         let mut filled = String::with_capacity(text.len());
@@ -192,7 +194,7 @@ impl<'s> Values<'s> {
                 TextPiece::Named { name, .. } => *name,
             };
             let value = match piece.placeholder() {
-                Some(placeholder) => self.value(&placeholder, place),
+                Some(placeholder) => self.value(&placeholder, placement),
                 None => Err(MissingReason::Unknown),
             };
             let value = value.map_err(|why| MissingPlaceholder {
@@ -208,7 +210,7 @@ impl<'s> Values<'s> {
     fn value(
         &self,
         placeholder: &Placeholder,
-        place: TextPlacement,
+        placement: TextPlacement,
     ) -> Result<String, MissingReason> {
         match placeholder {
             Placeholder::Custom(name) => self
@@ -216,16 +218,16 @@ impl<'s> Values<'s> {
                 .get(name)
                 .cloned()
                 .unwrap_or(Err(MissingReason::NoField)),
-            Placeholder::Stay(StayValue::WifiPassword) => self.password(place),
+            Placeholder::Stay(StayValue::WifiPassword) => self.password(placement),
             Placeholder::Stay(value) => self
-                .of_stay(*value)
+                .stay_value(*value)
                 .filter(|value| !is_blank(value))
                 .ok_or(MissingReason::NoValue),
         }
     }
 
-    fn password(&self, place: TextPlacement) -> Result<String, MissingReason> {
-        if place != TextPlacement::WifiManual {
+    fn password(&self, placement: TextPlacement) -> Result<String, MissingReason> {
+        if placement != TextPlacement::WifiManual {
             return Err(MissingReason::NotHere);
         }
         if self.stay.reservation.status == ReservationStatus::Tentative {
@@ -247,7 +249,7 @@ impl<'s> Values<'s> {
         self.stay.flat.as_deref().map(|flat| &flat.property)
     }
 
-    fn of_stay(&self, value: StayValue) -> Option<String> {
+    fn stay_value(&self, value: StayValue) -> Option<String> {
         let reservation = &self.stay.reservation;
         match value {
             StayValue::PropertyName => Some(self.property()?.name.clone()),
@@ -278,14 +280,14 @@ impl<'s> Values<'s> {
     }
 }
 
-/// Reads the values at a flat of the custom fields that some texts name. The value at the flat
-/// comes before the value of the field itself.
+/// Reads the values of the custom fields that the texts contain. A value at the flat takes
+/// precedence over the value of the field itself.
 pub(super) fn custom_values<'t>(
     context: &mut Context<'_, '_>,
     flat: Option<Uuid>,
     texts: impl Iterator<Item = &'t str>,
 ) -> Answer<CustomValues> {
-    let named = |text| {
+    let custom_names = |text| {
         pieces(text)
             .into_iter()
             .filter_map(|piece| match piece.placeholder()? {
@@ -293,11 +295,11 @@ pub(super) fn custom_values<'t>(
                 Placeholder::Stay(_) => None,
             })
     };
-    let wanted: BTreeSet<String> = texts
+    let names: BTreeSet<String> = texts
         .filter(|text| text.contains("{{"))
-        .flat_map(named)
+        .flat_map(custom_names)
         .collect();
-    if wanted.is_empty() {
+    if names.is_empty() {
         return Ok(CustomValues::new());
     }
     let mut fields = custom_fields(context)?;
@@ -305,14 +307,14 @@ pub(super) fn custom_values<'t>(
         Some(id) => typed::<Object>(context, RecordKind::Property, id)?,
         None => None,
     };
-    let here = property
+    let at_flat = property
         .as_ref()
         .and_then(|property| property.get("customFields"));
     let value = |name: String| {
-        let found = fields.remove(&name).unwrap_or_default();
-        let value = match found.as_slice() {
+        let candidates = fields.remove(&name).unwrap_or_default();
+        let value = match candidates.as_slice() {
             [] => Err(MissingReason::NoField),
-            [field] => here
+            [field] => at_flat
                 .and_then(|values| values.get(field.id.to_string()))
                 .filter(|value| !value.is_null())
                 .or(field.value.as_ref())
@@ -323,11 +325,11 @@ pub(super) fn custom_values<'t>(
         };
         (name, value)
     };
-    Ok(wanted.into_iter().map(value).collect())
+    Ok(names.into_iter().map(value).collect())
 }
 
-/// Returns a step with filled texts of its own; `None` where a text that the guest must answer has
-/// a placeholder without a value.
+/// Returns a step with its own texts filled; `None` if a text that the guest must answer contains a
+/// placeholder without a value.
 pub(super) fn filled_step(
     step: &Arc<Step>,
     texts: &Texts,
@@ -350,8 +352,8 @@ pub(super) fn filled_step(
     }
 }
 
-/// Returns the first placeholder without a value in the texts that the guest of a step answers: the
-/// text of an agreement, the questions and their options.
+/// Returns the first placeholder without a value in the texts that the guest must answer: the text
+/// of an agreement, the questions and their options.
 pub(super) fn missing_of_step(
     step: &Step,
     texts: &Texts,
@@ -359,7 +361,7 @@ pub(super) fn missing_of_step(
 ) -> Option<MissingPlaceholder> {
     let form = step.step_type.answer_form();
     let questions = (form == AnswerForm::Questions).then_some(&step.questions);
-    let asked = questions.into_iter().flatten().flat_map(|question| {
+    let question_texts = questions.into_iter().flatten().flat_map(|question| {
         let names = question.options.iter().map(|option| option.name_ml_text_id);
         names.chain([Some(question.text_ml_text_id)])
     });
@@ -368,14 +370,14 @@ pub(super) fn missing_of_step(
         .contract_template_text
         .as_deref()
         .filter(|_| form == AnswerForm::Agreement && agreement_text_id(step).is_none());
-    asked
+    question_texts
         .chain([agreement_text_id(step)])
         .filter_map(|id| texts.written(id))
         .chain(contract)
         .find_map(|text| values.plain(text, TextPlacement::Elsewhere).err())
 }
 
-/// Returns the id of the flat that custom fields are read at.
+/// Returns the id of the flat whose values of custom fields apply.
 pub(super) fn flat_id(flat: Option<&StayFlat>) -> Option<Uuid> {
     flat.map(|flat| flat.placement.property)
 }

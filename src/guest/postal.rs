@@ -1,8 +1,9 @@
-//! Writes the address of a flat in lines, from a text or from the fields of a platform.
+//! Writes the address of a flat as lines, from a text or from the address fields of a platform.
 
 use serde_json::Value;
 
-/// The fields of a structured address in the order of writing, each with its possible names.
+/// The fields of a structured address in the order in which they are written, each with its
+/// possible names.
 const ADDRESS_FIELDS: [&[&str]; 6] = [
     &["line1", "street", "address1", "addressLine1"],
     &["line2", "address2", "addressLine2"],
@@ -12,8 +13,8 @@ const ADDRESS_FIELDS: [&[&str]; 6] = [
     &["country", "countryCode"],
 ];
 
-/// Returns the lines of an address as the platform sent it: a text, or an object with common field
-/// names. Town and postal code share a line. Fields that are unknown or no text are left out.
+/// Returns the lines of an address that the platform sent: a text, or an object with common field
+/// names. City and postal code share a line. Fields that are unknown or not texts are left out.
 #[must_use]
 pub fn address_lines(address: &Value) -> Vec<String> {
     if let Some(text) = address.as_str() {

@@ -1,5 +1,6 @@
 //! Pre-check-in of one stay: its steps, the guest's answers and its status (rules: pre-check-in;
-//! submissions#status).
+//! submissions#status). `openness.rs` decides which steps a guest may save, `stored_answers.rs`
+//! reads what is stored, and `review.rs` has the decisions of staff.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -32,11 +33,11 @@ use crate::precheck::{
 use crate::scopes::{self, EntityType};
 
 store::statements! {
-    /// Saves the answers to a step.
+    /// Writes the answers to a step.
     PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc, acceptance) values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
         acceptance = excluded.acceptance";
-    /// Submits, for the first time or again.
+    /// Writes a submission, whether it is the first one or not.
     SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at, property_id, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id) do update set status = excluded.status, submitted_at = excluded.submitted_at,
@@ -60,7 +61,7 @@ engine::stored_enum! {
 }
 
 impl PrecheckinStatus {
-    /// Returns whether a submission stands, so that the guest has nothing to hand in.
+    /// Returns whether the guest has submitted and staff request no changes.
     #[must_use]
     pub const fn is_submitted(self) -> bool {
         matches!(self, Self::InReview | Self::Approved)
@@ -73,19 +74,19 @@ pub(super) struct Precheckin {
     pub is_enabled: bool,
     /// The steps that the stay gets, in guest order.
     pub steps: Vec<StepOfStay>,
-    /// Data of steps that the stay does not get, or no longer gets.
+    /// Stored data of steps that the stay does not get, or no longer gets.
     pub earlier: HashMap<Uuid, StoredAnswers>,
     /// The length of the stay in nights.
     pub nights: i64,
     /// The submission and its review; `None` before the first submission.
     pub submitted: Option<Submitted>,
-    /// The part of the stay that the shown moment belongs to.
+    /// The part of the stay that the time of the view belongs to.
     stage: StayStage,
 }
 
 impl Precheckin {
-    /// Loads the data of a stay. `steps` are the steps that reach the flat, as [`reaching`] returns
-    /// them.
+    /// Loads the pre-check-in of a stay. `steps` are the steps that reach the flat, as [`reaching`]
+    /// returns them.
     pub(super) fn load(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -104,8 +105,8 @@ impl Precheckin {
         Ok(Self::of(stay, steps, stored).at(stay, context.now()))
     }
 
-    /// Loads the data of a stay for which `setup` is known, and compares the saved choices and the
-    /// accepted texts with those of today.
+    /// Loads the pre-check-in of a stay whose setup is loaded, and compares the saved choices and
+    /// the accepted texts with the current ones.
     pub(super) fn load_for(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -116,8 +117,8 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Builds the pre-check-in of a stay of a list, of which the answers, the files and the
-    /// submission are read already.
+    /// Builds the pre-check-in of a stay whose answers, files and submission are already read, as
+    /// for a list.
     pub(super) fn of_list(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -135,9 +136,9 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Compares the saved choices and the accepted texts with those of today. A choice or a text
-    /// that belongs to the last submission is not asked for again. A choice that was not made then,
-    /// because nothing was offered, is asked for.
+    /// Compares the saved choices and the accepted texts with the current ones. A choice or a text
+    /// that belongs to the last submission is not asked for again. If the guest made no choice
+    /// because nothing was offered then, the choice is asked for.
     fn compare(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -145,22 +146,22 @@ impl Precheckin {
         setup: &GuestSetup,
     ) -> Result<()> {
         let (nights, submitted) = (self.nights, self.submitted.as_ref());
-        for asked in &mut self.steps {
-            let (step, given_at) = (&asked.step, asked.given.given_at());
+        for stay_step in &mut self.steps {
+            let (step, given_at) = (&stay_step.step, stay_step.given.given_at());
             let is_submitted = openness::is_submitted(submitted, step.id, given_at);
-            let saved = asked.given.saved.as_ref();
+            let saved = stay_step.given.saved.as_ref();
             if let Some(accepted) = saved.and_then(|saved| saved.acceptance.as_ref()) {
-                asked.is_text_current =
+                stay_step.is_text_current =
                     acceptance::is_current(context, stay, (step, setup), accepted)?;
             }
-            asked.is_text_changed = !is_submitted && !asked.is_text_current;
-            let is_kept = is_submitted && asked.names_choice();
-            asked.is_choice_missing = !is_kept && asked.lacks_choice(setup, nights);
+            stay_step.is_text_changed = !is_submitted && !stay_step.is_text_current;
+            let is_kept = is_submitted && stay_step.names_choice();
+            stay_step.is_choice_missing = !is_kept && stay_step.lacks_choice(setup, nights);
         }
         Ok(())
     }
 
-    /// Shows the pre-check-in at another moment.
+    /// Returns the pre-check-in as it is at another time.
     pub(super) fn at(mut self, stay: &Stay, at: Timestamp) -> Self {
         self.stage = StayStage::of(stay, at);
         self
@@ -186,16 +187,16 @@ impl Precheckin {
             && stay
                 .portal()
                 .is_some_and(|portal| portal.is_precheckin_enabled);
-        let facts = stay.facts();
-        let shown = steps
-            .iter()
-            .filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
-        let asked = |step: &Arc<Step>| {
+        let targeting_input = stay.facts();
+        let relevant_steps = steps.iter().filter(|step| {
+            is_enabled && precheck::decide(&step.targeting, &targeting_input).is_shown()
+        });
+        let stay_step = |step: &Arc<Step>| {
             let given = given.remove(&step.id).unwrap_or_default();
             StepOfStay::new(step.clone(), given, stay, has_storage)
         };
-        let steps = shown.map(asked).collect();
-        let nights = precheck::days(facts.check_in, facts.check_out);
+        let steps = relevant_steps.map(stay_step).collect();
+        let nights = precheck::days(targeting_input.check_in, targeting_input.check_out);
         Self {
             is_enabled,
             steps,
@@ -209,22 +210,26 @@ impl Precheckin {
     pub(super) fn status(&self) -> PrecheckinStatus {
         match &self.submitted {
             Some(submitted) => submitted.status,
-            None if self.steps.iter().any(|asked| asked.given.is_of_guest()) => {
+            None if self
+                .steps
+                .iter()
+                .any(|stay_step| stay_step.given.is_of_guest()) =>
+            {
                 PrecheckinStatus::InProgress
             }
             None => PrecheckinStatus::NotStarted,
         }
     }
 
-    /// Returns the ids of the shown steps that are open again after a submission, in guest order.
+    /// Returns the ids of the steps that are open again after a submission, in guest order.
     pub(super) fn open_steps(&self) -> Vec<Uuid> {
         let steps = self.steps.iter().map(StepOfStay::facts);
         openness::open_steps(self.submitted.as_ref(), steps, self.stage)
     }
 
-    /// Returns whether the guest may save a shown step now.
-    pub(super) fn is_open(&self, asked: &StepOfStay) -> bool {
-        openness::is_open(self.submitted.as_ref(), asked.facts(), self.stage)
+    /// Returns whether the guest may save a step now.
+    pub(super) fn is_open(&self, stay_step: &StepOfStay) -> bool {
+        openness::is_open(self.submitted.as_ref(), stay_step.facts(), self.stage)
     }
 
     /// Returns whether there is something to submit: a first submission, the answer to a request
@@ -236,8 +241,8 @@ impl Precheckin {
             || !self.open_steps().is_empty()
     }
 
-    /// Submits the pre-check-in. Fails with 409 where a step waits for the guest, and where the
-    /// stay has no steps. Fails with 409 also for a submission after which nothing is open again.
+    /// Submits the pre-check-in. Fails with 409 if a step is not complete, if the stay has no
+    /// steps, and if nothing is open again since the last submission.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
         self.require_open(None)?;
         if self.steps.is_empty() {
@@ -249,7 +254,7 @@ impl Precheckin {
         let missing = self
             .steps
             .iter()
-            .filter(|asked| !asked.state().is_ready())
+            .filter(|stay_step| !stay_step.state().is_ready())
             .count();
         if missing > 0 {
             return Err(Error::conflict(format!(
@@ -258,9 +263,12 @@ impl Precheckin {
         }
         let raised = flags::raised(&self.steps, stay.reservation.check_in);
         let status = self.outcome(stay, &raised);
-        // Answers that were saved before belong to the submission, even within the same
-        // millisecond.
-        let given = self.steps.iter().filter_map(|asked| asked.given.given_at());
+        // The submission is not earlier than any saved answer, so it contains all of them, even if
+        // the clock went back.
+        let given = self
+            .steps
+            .iter()
+            .filter_map(|stay_step| stay_step.given.given_at());
         let now = Moment(context.now());
         let at = given.max().map_or(now, |given| given.max(now));
         let decision = self
@@ -291,15 +299,15 @@ impl Precheckin {
         Ok(())
     }
 
-    /// Returns the status of a submission with these flags of its own.
+    /// Returns the status of a submission that raises these flags.
     fn outcome(&self, stay: &Stay, raised: &[StoredFlag]) -> PrecheckinStatus {
-        let is_waiting = self.steps.iter().any(|asked| {
+        let is_waiting = self.steps.iter().any(|stay_step| {
             matches!(
-                asked.state(),
+                stay_step.state(),
                 StepState::Pending | StepState::ActionRequired
             )
         });
-        let judged = ReviewFacts {
+        let input = ReviewInput {
             is_waiting,
             is_reviewed: stay
                 .portal()
@@ -307,10 +315,10 @@ impl Precheckin {
             has_reviewable: self
                 .steps
                 .iter()
-                .any(|asked| asked.step.step_type.is_reviewable()),
+                .any(|stay_step| stay_step.step.step_type.is_reviewable()),
             is_flagged: !flags::all(&self.steps, raised).is_empty(),
         };
-        judged.outcome()
+        input.outcome()
     }
 
     /// Returns the flags of the submission, and those that other systems reported.
@@ -320,9 +328,9 @@ impl Precheckin {
         flags::all(&self.steps, stored.unwrap_or_default())
     }
 
-    /// Brings the submission up to date with a new report about a step. A check that returns the
-    /// step asks the guest for changes. The last result that was missing approves a submission
-    /// that nothing else holds.
+    /// Updates the submission after a new report about a step. If the report returns the step to
+    /// the guest, changes are requested. If the report was the last missing result and nothing else
+    /// holds the submission, it is approved.
     pub(super) fn follow(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -331,18 +339,22 @@ impl Precheckin {
         report: ProgressReport,
         at: Moment,
     ) -> Result<()> {
-        let Some(asked) = self.steps.iter_mut().find(|asked| asked.step.id == step) else {
+        let Some(stay_step) = self
+            .steps
+            .iter_mut()
+            .find(|stay_step| stay_step.step.id == step)
+        else {
             return Ok(());
         };
-        let before = asked.state();
-        (asked.given.report, asked.given.reported_at) = (Some(report), Some(at));
-        let after = asked.state();
-        let is_returned = asked.reported() == Some(Reported::Returned);
+        let before = stay_step.state();
+        (stay_step.given.report, stay_step.given.reported_at) = (Some(report), Some(at));
+        let after = stay_step.state();
+        let is_returned = stay_step.reported() == Some(Reported::Returned);
         let Some(submitted) = &self.submitted else {
             return Ok(());
         };
         let earlier = &submitted.decision;
-        let is_waiting_no_more = before != StepState::Done && after == StepState::Done;
+        let is_now_done = before != StepState::Done && after == StepState::Done;
         let (status, decision) = if submitted.status.is_submitted() && is_returned {
             let decision = Decision {
                 requested_step_ids: vec![step],
@@ -351,7 +363,7 @@ impl Precheckin {
             };
             (PrecheckinStatus::ChangesRequested, decision)
         } else if submitted.status == PrecheckinStatus::InReview
-            && is_waiting_no_more
+            && is_now_done
             && self.outcome(stay, &earlier.flags) == PrecheckinStatus::Approved
         {
             (PrecheckinStatus::Approved, earlier.clone())
@@ -361,9 +373,9 @@ impl Precheckin {
         review::put_decision(context, stay.id, status, &decision)
     }
 
-    /// Checks that the guest may save a `step`, or submit. Fails with 403 where pre-check-in is
-    /// off, with 409 after the stay, and with 409 for a step that is not open or a submission that
-    /// adds nothing.
+    /// Checks that the guest may save a `step`, or submit if `step` is `None`. Fails with 403 if
+    /// pre-check-in is switched off. Fails with 409 after the stay, for a step that is not open,
+    /// and for a submission without any change.
     pub(super) fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
@@ -379,7 +391,7 @@ impl Precheckin {
             Some(id) => self
                 .steps
                 .iter()
-                .all(|asked| asked.step.id != id || self.is_open(asked)),
+                .all(|stay_step| stay_step.step.id != id || self.is_open(stay_step)),
             None => self.may_submit(),
         };
         if is_open {
@@ -393,16 +405,15 @@ impl Precheckin {
         }))
     }
 
-    /// Returns the time of something that the guest gives now. It is later than the last
-    /// submission.
+    /// Returns the time of an input that the guest sends now. It is later than the last submission.
     pub(super) fn given_now(&self, now: Timestamp) -> Moment {
         self.submitted
             .as_ref()
             .map_or(Moment(now), |submitted| submitted.at.advanced_to(now))
     }
 
-    /// Returns the bytes of all answers of the stay.
-    fn held(&self) -> u64 {
+    /// Returns the number of bytes of all answers of the stay.
+    fn stored_bytes(&self) -> u64 {
         let earlier = self
             .earlier
             .values()
@@ -416,11 +427,11 @@ impl Precheckin {
             .sum()
     }
 
-    /// Merges the answers into those saved for the step, and saves them. Fails with 404 for a step
-    /// that is not shown, and with 409 for a step that is not open. Fails with 400 for invalid
-    /// answers, and where the stay's answers would exceed their limit. This limit never refuses
-    /// answers that do not enlarge the step's data. Fails with 409 for an agreement to another text
-    /// than the one that the guest read.
+    /// Merges the answers into the saved ones, and stores the result. Fails with 404 for a step
+    /// that the stay does not get, with 409 for a step that is not open, and with 400 for invalid
+    /// answers. Fails with 400 if the answers of the stay would exceed their limit, unless the
+    /// step's data does not grow. Fails with 409 if the guest accepts an agreement whose text has
+    /// changed since the guest read it.
     pub(super) fn save(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -429,54 +440,58 @@ impl Precheckin {
         step: Uuid,
         mut sent: SentAnswers,
     ) -> Result<()> {
-        let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
+        let is_shown = self.steps.iter().any(|stay_step| stay_step.step.id == step);
         if is_shown {
             self.require_open(Some(step))?;
         }
-        let (held, nights, now) = (self.held(), self.nights, context.now());
+        let (stored_bytes, nights, now) = (self.stored_bytes(), self.nights, context.now());
         let saved_at = self.given_now(now);
-        let asked = self
+        let stay_step = self
             .steps
             .iter_mut()
-            .find(|asked| asked.step.id == step)
+            .find(|stay_step| stay_step.step.id == step)
             .ok_or_else(|| Error::not_found("Step"))?;
-        let offered = asked
+        let offered = stay_step
             .deposit(setup, nights)
             .map(|deposit| deposit.choices)
             .unwrap_or_default();
         let today = now.to_zoned(stay.zone()).date();
-        let ground = AnswerContext {
+        let answer_context = AnswerContext {
             today,
             country: &context.organization.settings.country,
             choices: &offered,
         };
-        sent.answers = precheck::tidied_answers(asked.step.step_type, sent.answers);
-        let issues = precheck::answer_issues(&asked.step, &sent.answers, &ground);
+        sent.answers = precheck::tidied_answers(stay_step.step.step_type, sent.answers);
+        let issues = precheck::answer_issues(&stay_step.step, &sent.answers, &answer_context);
         if !issues.is_empty() {
             return Err(below_answers(issues));
         }
         let merging = Merging {
-            saved: asked.answers(),
+            saved: stay_step.answers(),
             is_change: sent.is_change,
             new_id: &mut || context.new_id(),
         };
-        let answers = precheck::merged_answers(asked.step.step_type, merging, sent.answers)
+        let answers = precheck::merged_answers(stay_step.step.step_type, merging, sent.answers)
             .map_err(below_answers)?;
-        let (before, after) = (asked.answers().map_or(0, length_of), length_of(&answers));
-        if after > before && held - before + after > bounds::ANSWERS {
+        let (before, after) = (
+            stay_step.answers().map_or(0, length_of),
+            length_of(&answers),
+        );
+        if after > before && stored_bytes - before + after > bounds::ANSWERS {
             return Err(bounds::too_long_answers());
         }
-        let is_accepted = asked.step.step_type.answer_form() == AnswerForm::Agreement
+        let is_accepted = stay_step.step.step_type.answer_form() == AnswerForm::Agreement
             && precheck::is_accepted(&answers);
-        let acceptance = is_accepted.then(|| StoredAcceptance::of(&asked.step, setup, Moment(now)));
+        let acceptance =
+            is_accepted.then(|| StoredAcceptance::of(&stay_step.step, setup, Moment(now)));
         let accepted_text = acceptance
             .as_ref()
-            .and_then(|_| agreement_text(&asked.step, &setup.texts));
+            .and_then(|_| agreement_text(&stay_step.step, &setup.texts));
         if let Some(acceptance) = &acceptance {
             acceptance.require_shown(sent.shown_text_sha256.as_deref())?;
             acceptance.keep_text(context, accepted_text.as_deref())?;
         }
-        let noted = acceptance
+        let proof = acceptance
             .as_ref()
             .map(store::Value::json)
             .transpose()?
@@ -488,11 +503,11 @@ impl Precheckin {
                 step,
                 saved_at,
                 store::Value::json(&answers)?,
-                noted
+                proof
             ],
         )?;
         precheck::mark_used(context, step)?;
-        asked.given.saved = Some(Saved {
+        stay_step.given.saved = Some(Saved {
             answers,
             saved_at,
             acceptance,
@@ -505,22 +520,22 @@ impl Precheckin {
     pub(super) fn views(&self, setup: &GuestSetup) -> Vec<StepView> {
         self.steps
             .iter()
-            .map(|asked| self.view_of(asked, setup))
+            .map(|stay_step| self.view_of(stay_step, setup))
             .collect()
     }
 
-    /// Returns a step as the guest sees it; 404 for a step that is not shown.
+    /// Returns a step as the guest sees it; 404 for a step that the stay does not get.
     pub(super) fn view(&self, step: Uuid, setup: &GuestSetup) -> Result<StepView> {
-        let asked = self
+        let stay_step = self
             .steps
             .iter()
-            .find(|asked| asked.step.id == step)
+            .find(|stay_step| stay_step.step.id == step)
             .ok_or_else(|| Error::not_found("Step"))?;
-        Ok(self.view_of(asked, setup))
+        Ok(self.view_of(stay_step, setup))
     }
 
-    fn view_of(&self, asked: &StepOfStay, setup: &GuestSetup) -> StepView {
-        asked.view(setup, self.nights, self.is_open(asked))
+    fn view_of(&self, stay_step: &StepOfStay, setup: &GuestSetup) -> StepView {
+        stay_step.view(setup, self.nights, self.is_open(stay_step))
     }
 }
 
@@ -537,14 +552,15 @@ pub(super) struct SentAnswers {
     pub answers: Object,
     /// Whether the answers contain only changes.
     pub is_change: bool,
-    /// The hash of the agreement text that the guest read; `None` where the sender does not say it.
+    /// The hash of the agreement text that the guest read; `None` if the request does not contain
+    /// it.
     pub shown_text_sha256: Option<String>,
 }
 
 /// The key of the refusal after a stay.
 pub const STAY_OVER: &str = "stay.over";
 
-/// Returns the refusal for issues whose paths begin below `answers`.
+/// Returns the refusal for issues of answers, after prefixing their paths with `answers`.
 fn below_answers(mut issues: Vec<Issue>) -> Error {
     for issue in &mut issues {
         issue.path.insert(0, "answers".into());
@@ -552,20 +568,21 @@ fn below_answers(mut issues: Vec<Issue>) -> Error {
     Error::issues(issues)
 }
 
-/// The facts that decide whether a submission is held.
+/// The data that decides whether a submission is held for review.
 #[derive(Debug, Clone, Copy)]
-struct ReviewFacts {
-    /// Whether the result of another system is missing.
+struct ReviewInput {
+    /// Whether the result of another system is still missing.
     is_waiting: bool,
-    /// Whether the portal has submissions reviewed.
+    /// Whether the portal has manual review switched on.
     is_reviewed: bool,
-    /// Whether a step has a type that can leave out the review.
+    /// Whether a step has a type that can flag a submission. If there is none, every submission is
+    /// reviewed.
     has_reviewable: bool,
     is_flagged: bool,
 }
 
-impl ReviewFacts {
-    /// Returns the status of the submission: held, or approved without a person.
+impl ReviewInput {
+    /// Returns the status of the submission: in review, or approved at once.
     const fn outcome(self) -> PrecheckinStatus {
         let is_held = self.is_flagged || !self.has_reviewable;
         if self.is_waiting || (self.is_reviewed && is_held) {
@@ -576,8 +593,8 @@ impl ReviewFacts {
     }
 }
 
-/// Returns the steps that reach a flat, in guest order, whoever stays there. Returns none where no
-/// portal serves the flat, or where its portal has pre-check-in off.
+/// Returns the steps that reach a flat, in guest order, before any rule about the stay. Returns
+/// none if no portal serves the flat, or if its portal has pre-check-in switched off.
 pub(super) fn reaching(
     context: &mut Context<'_, '_>,
     flat: &StayFlat,
@@ -590,16 +607,16 @@ pub(super) fn reaching(
         return Ok(Vec::new());
     }
     let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
-    let found = match which {
+    let reaching_steps = match which {
         SetupScope::Active => precheck::among(context, ids)?,
         SetupScope::All => precheck::some(context, ids)?,
     };
-    let mut steps: Vec<Arc<Step>> = found.into_iter().map(Arc::new).collect();
+    let mut steps: Vec<Arc<Step>> = reaching_steps.into_iter().map(Arc::new).collect();
     sort(&mut steps, flat.portal());
     Ok(steps)
 }
 
-/// Sorts steps into the order in which guests of this portal meet them.
+/// Sorts steps into the order in which guests of this portal see them.
 pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
     let is_automatic = portal.is_none_or(|portal| portal.is_precheck_order_automatic);
     let key = |step: &Step| SortKey {
@@ -626,9 +643,9 @@ mod tests {
         /// isManualReviewEnabled and all those steps have it false.
         #[test]
         fn approval_agrees_with_the_sentences(is_waiting: bool, is_reviewed: bool, has_reviewable: bool, is_flagged: bool) {
-            let judged = ReviewFacts { is_waiting, is_reviewed, has_reviewable, is_flagged };
+            let input = ReviewInput { is_waiting, is_reviewed, has_reviewable, is_flagged };
             let is_approved = !is_waiting && (!is_reviewed || (has_reviewable && !is_flagged));
-            prop_assert_eq!(judged.outcome() == PrecheckinStatus::Approved, is_approved);
+            prop_assert_eq!(input.outcome() == PrecheckinStatus::Approved, is_approved);
         }
     }
 

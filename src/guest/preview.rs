@@ -1,9 +1,9 @@
 //! Previews: the page of a portal as a guest would see it, for anyone with the link, marked as a
 //! preview (rules: stays#previews).
 //!
-//! A preview shows one portal, even where another portal serves the flat. Only the request for it
-//! is stored. Anyone with the link can open it. So it shows only the first name and the progress of
-//! a real guest, and none of their data.
+//! A preview shows one portal, even if another portal serves the flat. Only the request for the
+//! preview is stored. Because anyone with the link can open a preview, it shows only the first name
+//! and the progress of a real guest, and none of their data.
 
 use engine::access::{Access, Permission, hash, token_of};
 use engine::audit::Audits;
@@ -48,13 +48,14 @@ pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 
 /// How long a preview is valid.
-const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
-/// Maximum number of previews of an organization, including ended previews that are not swept yet.
-const MOST: i64 = 1_000;
-/// Previews deleted in one transaction, so that a sweep does not block other writes for long.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+/// Maximum number of previews of an organization, including expired previews that are not deleted
+/// yet.
+const MAX_PREVIEWS: i64 = 1_000;
+/// Number of previews that one transaction deletes, so that a sweep does not block other writes for
+/// long.
 const SWEEP_BATCH: u32 = 500;
-/// The text that a preview shows instead of a password.
-/// The number of nights that a made-up guest stays.
+/// The number of nights that an invented guest stays.
 const NIGHTS: i64 = 3;
 /// The fields of a preview that the audit log records.
 const STATED_FIELDS: [&str; 6] = [
@@ -65,21 +66,20 @@ const STATED_FIELDS: [&str; 6] = [
     "includeInactive",
     "expiresAt",
 ];
-/// The number of days before check-in on which a made-up guest booked.
+/// The number of days before check-in at which an invented guest booked.
 const BOOKED_AHEAD: i64 = 30;
 
 store::statements! {
     /// Stores a new preview.
     INSERT = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc) values (?1, ?2, ?3, ?4, ?5)";
-    /// Deletes the surplus previews of an organization: a given number of previews remain, those
-    /// with the latest ends.
-    MAKE_ROOM = "delete from portal_preview where organization_id = ?1 and id in
+    /// Deletes all previews of an organization except `?3` of them, those that expire last.
+    DELETE_SURPLUS = "delete from portal_preview where organization_id = ?1 and id in
         (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc limit ?2 offset ?3)";
     /// Selects a preview.
-    ONE = "select expires_at, doc from portal_preview where organization_id = ?1 and id = ?2";
-    /// Selects previews that have ended.
-    ENDED = "select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2";
-    /// Deletes some ended previews of an organization.
+    PREVIEW = "select expires_at, doc from portal_preview where organization_id = ?1 and id = ?2";
+    /// Selects expired previews.
+    EXPIRED = "select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2";
+    /// Deletes some expired previews of an organization.
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 
@@ -171,16 +171,16 @@ impl PreviewMoment {
 struct StoredPreview {
     /// The portal.
     portal_id: Uuid,
-    /// The flat; `None` where it is made up. It is fixed when the preview is created, because the
-    /// creator's access was checked for that flat.
+    /// The flat; `None` for an invented flat. It is chosen when the preview is created, because the
+    /// creator's access is checked for that flat.
     property_id: Option<Uuid>,
-    /// The reservation; `None` where the guest is made up.
+    /// The reservation; `None` for an invented guest.
     reservation_id: Option<Uuid>,
-    /// The arrival day of a made-up guest.
+    /// The arrival day of an invented guest.
     check_in: Date,
     /// The requested language.
     language: Option<String>,
-    /// The requested moment.
+    /// The requested time.
     at: Option<Moment>,
     /// Whether inactive items are shown.
     is_inactive_included: bool,
@@ -245,10 +245,11 @@ fn issue(input: &CreatePreview) -> Option<Issue> {
     })
 }
 
-/// Returns the requested preview, after checking that the caller has access to everything it names.
-fn requested(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<StoredPreview> {
+/// Builds the preview that a request describes. Checks that the caller has access to everything
+/// that the request names.
+fn preview_of(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<StoredPreview> {
     let portal_id = portals::readable_portal(context, input.id)?.id;
-    let named = match (input.reservation_id, input.property_id) {
+    let property_of_input = match (input.reservation_id, input.property_id) {
         (Some(id), _) => {
             get_record(context, RecordKind::Reservation, id)?;
             reservation(context, id)?.property_id
@@ -266,7 +267,7 @@ fn requested(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Stor
     if let Some(branding) = draft.branding_id() {
         portals::find_branding(context, branding)?.ok_or_else(|| Error::not_found("Branding"))?;
     }
-    let property_id = match named {
+    let property_id = match property_of_input {
         Some(id) => Some(id),
         None => scopes::first_served(context, portal_id)?,
     };
@@ -293,7 +294,7 @@ fn requested(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Stor
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<PreviewLink> {
-    let preview = requested(context, input)?;
+    let preview = preview_of(context, input)?;
     let (id, token) = (
         context.new_id(),
         token_of(PREVIEW_PREFIX, context.organization.id, context.ids()),
@@ -301,10 +302,10 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
     let expires_at = Moment(
         context
             .now()
-            .checked_add(GOOD_FOR)
+            .checked_add(LIFETIME)
             .unwrap_or(Timestamp::MAX),
     );
-    context.execute_deferred(&MAKE_ROOM, values![MOST, MOST - 1])?;
+    context.execute_deferred(&DELETE_SURPLUS, values![MAX_PREVIEWS, MAX_PREVIEWS - 1])?;
     context.execute_deferred(
         &INSERT,
         values![
@@ -320,15 +321,15 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
     })
 }
 
-/// Returns the guest's view of a preview at once, without storing the preview.
+/// Returns the guest's view of a preview without storing the preview.
 fn look(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<GuestView> {
-    let preview = requested(context, input)?;
+    let preview = preview_of(context, input)?;
     let (id, now) = (context.new_id(), Moment(context.now()));
     build_view(context, id, preview, now, None, None)
 }
 
-/// Returns the view for anyone with a preview's link. The requested moment and language apply, else
-/// those of the preview. Fails with 404 once the stay or the flat of the preview is gone.
+/// Returns the view for a preview's link. The time and the language of the request take precedence
+/// over those of the preview. Fails with 404 if the stay or the flat of the preview is deleted.
 pub(super) fn view(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -336,10 +337,10 @@ pub(super) fn view(
     at: Option<PreviewMoment>,
 ) -> Result<GuestView> {
     let row = context
-        .row(&ONE, values![id])?
+        .row(&PREVIEW, values![id])?
         .ok_or_else(|| Error::not_found("Stay"))?;
     let (expires_at, Json(preview)): (_, Json<StoredPreview>) = (Moment(row.get(0)?), row.get(1)?);
-    // The answer is not kept in memory: people who design a portal open a preview once or twice.
+    // The response is not cached: people who design a portal open a preview once or twice.
     context.holds_until(context.now());
     build_view(context, id, preview, expires_at, language, at)
 }
@@ -382,8 +383,8 @@ fn build_view(
         flat: setup.flat.clone(),
     };
     if preview.reservation_id.is_some() {
-        let wanted = WantedFacts::by(&setup);
-        recognition::complete(context, stay.id, &mut stay.reservation, wanted)?;
+        let needs = WantedFacts::by(&setup);
+        recognition::complete(context, stay.id, &mut stay.reservation, needs)?;
     }
     stay.reservation.guest = Guest {
         first_name: match preview.reservation_id {
@@ -414,8 +415,8 @@ fn build_view(
         .iter_mut()
         .flat_map(|category| &mut category.manuals)
     {
-        // Members who may see the configuration may open a preview, but the password is for guests
-        // alone.
+        // A member may open a preview with `view_properties` alone, and the password is for guests
+        // only.
         if let Some(password) = manual.wifi.as_mut().and_then(|wifi| wifi.password.as_mut()) {
             HIDDEN.clone_into(password);
         }
@@ -428,26 +429,26 @@ fn build_view(
     Ok(view)
 }
 
-/// Returns a guest's progress without their data: neither their answers, nor the follow-up
-/// questions that the answers lead to.
+/// Returns a guest's progress without their data: without the answers, and without questions that
+/// are asked because of an answer.
 fn without_answers(
     context: &mut Context<'_, '_>,
     stay: &Stay,
     setup: &GuestSetup,
     at: Timestamp,
 ) -> Result<PrecheckinView> {
-    let theirs = Precheckin::load_for(context, stay, setup)?.at(stay, at);
+    let precheckin = Precheckin::load_for(context, stay, setup)?.at(stay, at);
     let unanswered = Precheckin::unanswered(context, stay, &setup.steps);
     let mut view = precheckin_view(&unanswered, setup);
-    (view.status, view.open_steps) = (theirs.status(), theirs.open_steps());
-    for (step, asked) in view.steps.iter_mut().zip(&theirs.steps) {
-        (step.state, step.is_complete) = (asked.state(), asked.is_complete());
+    (view.status, view.open_steps) = (precheckin.status(), precheckin.open_steps());
+    for (step, stay_step) in view.steps.iter_mut().zip(&precheckin.steps) {
+        (step.state, step.is_complete) = (stay_step.state(), stay_step.is_complete());
     }
     Ok(view)
 }
 
-/// Returns the flat of a preview, as if the portal served it; 404 where the flat or the portal is
-/// gone.
+/// Returns the flat of a preview as if the portal served it; 404 if the flat or the portal is
+/// deleted.
 pub(super) fn flat(
     context: &mut Context<'_, '_>,
     portal: Uuid,
@@ -463,14 +464,14 @@ pub(super) fn flat(
             typed(context, RecordKind::Property, id)?
                 .ok_or_else(|| Error::not_found("Property"))?,
         ),
-        None => (portal.id, made_up_flat(context, &portal)),
+        None => (portal.id, invented_flat(context, &portal)),
     };
     Ok(StayFlat::served_by(portal, id, property))
 }
 
-/// Builds a flat for an organization without flats. It has the portal's name, and nothing is
-/// assigned to it.
-fn made_up_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Property {
+/// Builds an invented flat for an organization without flats. It has the portal's name, and nothing
+/// is assigned to it.
+fn invented_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Property {
     let settings = &context.organization.settings;
     Property {
         name: portal.name.clone().unwrap_or_else(|| settings.name.clone()),
@@ -489,7 +490,7 @@ fn made_up_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Property
     }
 }
 
-/// Builds the reservation of a made-up guest who arrives on a day.
+/// Builds the reservation of an invented guest who arrives on a day.
 pub(super) fn made_up(check_in: Date) -> Reservation {
     let booked_on = check_in
         .saturating_sub(BOOKED_AHEAD.days())
@@ -511,7 +512,10 @@ pub(super) fn made_up(check_in: Date) -> Reservation {
     }
 }
 
-/// Deletes previews that have ended. Returns true when more of them may remain.
+/// Deletes expired previews. Returns true if more of them may remain.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
-    Ok(sweeping::remove::<Uuid>(tx, &ENDED, &REMOVE, now, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
+    Ok(
+        sweeping::remove::<Uuid>(tx, &EXPIRED, &REMOVE, now, SWEEP_BATCH)?
+            >= u64::from(SWEEP_BATCH),
+    )
 }

@@ -1,5 +1,6 @@
 //! The progress of steps that other systems carry out, as the platform reports it (rules:
-//! pre-check-in#other-systems).
+//! pre-check-in#other-systems). `precheck/state.rs` derives the state of a step from the last
+//! report.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -60,7 +61,7 @@ pub struct Progress {
     pub currency: Option<String>,
 }
 
-/// The last report of the system that carries a step out, with its consequences, as it is stored.
+/// The stored last report of the system that carries a step out, with its consequences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProgressReport {
@@ -69,23 +70,23 @@ pub(super) struct ProgressReport {
     /// The identity checks that were raised.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// The sentences for the team.
+    /// The messages for the team.
     #[serde(default)]
     pub flags: Vec<String>,
     /// The checks that flag the submission, by the policy at the time of the report.
     #[serde(default)]
     pub raised: Vec<String>,
-    /// Whether this report asks the guest once more.
+    /// Whether this report returns the step to the guest for a retake.
     #[serde(default)]
     pub is_returned: bool,
-    /// Whether this report or an earlier one has asked the guest once more.
+    /// Whether this report or an earlier one has returned the step to the guest.
     #[serde(default)]
     pub is_retaken: bool,
 }
 
 impl ProgressReport {
-    /// Builds a report about a step, after the report `before`. Without `flags` the earlier ones
-    /// are kept.
+    /// Builds a report about a step. `before` is the previous report; its `flags` are kept if the
+    /// new report has none.
     fn new(
         step: &Step,
         progress: Progress,
@@ -122,8 +123,8 @@ impl ProgressReport {
         self.raised.iter().any(|check| check == RETAKE_LIMIT)
     }
 
-    /// Returns the meaning of the report for a step of this type. `is_handed_in_again` says that
-    /// the guest has handed in a file since.
+    /// Returns the meaning of the report for a step of this type. `is_handed_in_again` means that
+    /// the guest has uploaded a file since the report.
     pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> Reported {
         let is_check = match step_type.carrier() {
             Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
@@ -219,8 +220,8 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// Sets the progress of a step. Fails with 404 for a missing reservation or step. Fails with 400
-/// for a step that the guest carries out alone, and for checks of a step that has none. Progress
-/// equal to the stored progress changes nothing.
+/// for a step that the guest completes alone, and for checks of a step that has no checks. A report
+/// that equals the stored one changes nothing.
 fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress> {
     let SetProgress {
         reservation_id,

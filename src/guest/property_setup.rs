@@ -1,5 +1,5 @@
-//! Operation getPropertySetup: the portal that serves a property, and the steps that reach it,
-//! whoever stays there. The steps include inactive ones.
+//! The operation `getPropertySetup`: the portal that serves a property, and the steps that reach
+//! it, active or not, for any guest.
 
 use engine::access::Permission;
 use engine::context::Context;
@@ -82,9 +82,9 @@ fn read(context: &mut Context<'_, '_>, input: ReadPropertySetup) -> Result<Prope
     let flat = StayFlat::load(context, Some(input.property_id))?
         .ok_or_else(|| Error::not_found("Property"))?;
     let names = explain::names(context, Some(&flat))?;
-    let explained = explain::portal(Some(&flat), &names);
-    let reaching = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
-    let mut steps = precheck::some(context, reaching)?;
+    let portal = explain::portal(Some(&flat), &names);
+    let step_ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
+    let mut steps = precheck::some(context, step_ids)?;
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, flat.portal());
@@ -96,9 +96,9 @@ fn read(context: &mut Context<'_, '_>, input: ReadPropertySetup) -> Result<Prope
     });
     Ok(PropertySetup {
         portal: ServingPortal {
-            id: explained.id,
-            name: explained.name,
-            reason: explained.reason,
+            id: portal.id,
+            name: portal.name,
+            reason: portal.reason,
         },
         steps: steps.collect(),
     })

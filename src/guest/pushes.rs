@@ -1,9 +1,9 @@
-//! The phones that wait for a push about a changed pass (rules: guest-requests#passes, 6).
+//! Pushes to phones about changed wallet passes (rules: guest-requests#passes, 6).
 //!
-//! A registration names the last change that was pushed to its phone. A push is due while the pass
-//! has a later change. A push is claimed for a while under the lock of the organization, so that
-//! one node sends it; a node that ends before it has noted the result leaves the push to the
-//! others.
+//! A registration contains the time of the last change that was pushed to its phone (`told_at`). A
+//! push is due if the pass has a later change. A node claims a due push for a limited time, under
+//! the lock of the organization, so only one node sends it. If that node ends before it stores the
+//! result, another node claims the push after that time.
 
 use engine::access::Access;
 use engine::context::Context;
@@ -16,56 +16,57 @@ use uuid::Uuid;
 
 use super::passes::{HeldPass, opened};
 
-/// Registered passes that are read together.
+/// Number of registered passes that one query reads.
 pub(crate) const PAGE: usize = 500;
 /// Maximum number of pushes that are claimed together.
-const BATCH: i64 = 100;
-/// The time for which a claimed push belongs to its node.
+const BATCH_SIZE: i64 = 100;
+/// The time for which a node owns a claimed push.
 const CLAIM: SignedDuration = SignedDuration::from_secs(120);
-/// Maximum number of pushes of one change to one phone, the first included.
-const MOST_ATTEMPTS: i64 = 5;
-/// The pause after the first failure. It doubles with each one.
-const PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// The longest time for which a push is claimed or put off. What is later was set by a clock that
-/// was ahead, and is due.
-const LONGEST: SignedDuration = SignedDuration::from_secs(240);
+/// Maximum number of attempts to push one change to one phone.
+const MAX_ATTEMPTS: i64 = 5;
+/// The pause after the first failure. It doubles with each further failure.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
+/// The longest time for which a push can be claimed or postponed. A push with a later time counts
+/// as due, because a clock that was ahead set that time.
+const MAX_DELAY: SignedDuration = SignedDuration::from_secs(240);
 
 store::statements! {
-    /// The stays whose passes are on a phone, of all organizations, with the revisions of these.
-    HELD = "select distinct r.organization_id, r.reservation_id, l.token, o.revision, o.stream_revision from pass_registration r
+    /// Selects the stays whose passes are on a phone, in all organizations, with the revisions of
+    /// the organizations.
+    REGISTERED = "select distinct r.organization_id, r.reservation_id, l.token, o.revision, o.stream_revision from pass_registration r
         join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
         where (r.organization_id, r.reservation_id) > (?1, ?2) and o.erased_at is null
         order by r.organization_id, r.reservation_id limit ?3";
-    /// An organization with a push that is due, other than some.
+    /// Selects an organization with a due push. `?2` lists organizations to skip.
     WAITING = "select r.organization_id from pass_registration r
         join pass_state s on s.organization_id = r.organization_id and s.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
         where r.told_at < s.changed_at and (r.next_push_at is null or r.next_push_at <= ?1 or r.next_push_at > ?3)
         and not (r.organization_id = any(?2)) and o.erased_at is null
         order by r.organization_id limit 1";
-    /// The pushes of an organization that are due.
+    /// Selects the due pushes of an organization.
     DUE = "select r.reservation_id, r.device_id, r.push_token, r.attempts, s.changed_at from pass_registration r
         join pass_state s on s.organization_id = r.organization_id and s.reservation_id = r.reservation_id
         where r.organization_id = ?1 and r.told_at < s.changed_at
         and (r.next_push_at is null or r.next_push_at <= ?2 or r.next_push_at > ?4)
         order by r.reservation_id, r.device_id limit ?3";
-    /// Sets when a push may be sent again, and how often it failed. A registration with another
-    /// token is left alone.
+    /// Sets when a push may be sent again, and how often it failed. A registration whose push token
+    /// has changed since is not updated.
     POSTPONE = "update pass_registration set next_push_at = ?5, attempts = ?6
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
-    /// Notes the change that a phone knows of.
+    /// Stores that a change was pushed to a phone.
     NOTIFIED = "update pass_registration set told_at = ?5, attempts = 0, next_push_at = null
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
-    /// Removes a phone whose token is not good any more.
+    /// Deletes the registration of a phone whose push token is no longer valid.
     GONE = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
 }
 
 /// A registered pass, and the state of its organization.
 pub(crate) struct Watched {
     pub pass: HeldPass,
-    /// The revisions of configuration and records. While they stand, the pass changes by time
-    /// alone.
+    /// The revisions of configuration and records. While they are unchanged, only the passage of
+    /// time changes the pass.
     pub revisions: (i64, i64),
 }
 
@@ -85,11 +86,11 @@ pub(crate) struct Push {
 /// The outcome of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PushOutcome {
-    /// The push was accepted, or no retry can help.
+    /// The push was accepted, or a retry cannot help.
     Over,
-    /// The registration goes.
+    /// The push token is invalid, so the registration is deleted.
     Gone,
-    /// The push is sent again, up to a limit.
+    /// The push failed and is tried again, up to a limit.
     Again,
 }
 
@@ -99,8 +100,8 @@ pub(crate) fn watched(
     (organization, reservation): (Uuid, Uuid),
 ) -> Result<Vec<Watched>> {
     let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
-    let rows = tx.rows(&HELD, &values![organization, reservation, limit])?;
-    let watched = |row: &store::Row| -> Result<Watched> {
+    let rows = tx.rows(&REGISTERED, &values![organization, reservation, limit])?;
+    let from_row = |row: &store::Row| -> Result<Watched> {
         Ok(Watched {
             pass: HeldPass {
                 organization: row.get(0)?,
@@ -110,16 +111,16 @@ pub(crate) fn watched(
             revisions: (row.get(3)?, row.get(4)?),
         })
     };
-    rows.iter().map(watched).collect()
+    rows.iter().map(from_row).collect()
 }
 
-/// Returns an organization with a push that is due, other than these.
+/// Returns an organization with a due push, except these.
 pub(crate) fn waiting(
     tx: &mut Transaction<'_>,
     now: Timestamp,
     except: Vec<Uuid>,
 ) -> Result<Option<Uuid>> {
-    let row = tx.row(&WAITING, &values![now, except, later(now, LONGEST)])?;
+    let row = tx.row(&WAITING, &values![now, except, later(now, MAX_DELAY)])?;
     Ok(row.map(|row| row.get(0)).transpose()?)
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn claim(
     let access = Access::platform();
     let mut context = opened(tx, service, organization, &access)?;
     let now = context.now();
-    let rows = context.rows(&DUE, values![now, BATCH, later(now, LONGEST)])?;
+    let rows = context.rows(&DUE, values![now, BATCH_SIZE, later(now, MAX_DELAY)])?;
     let mut pushes = Vec::new();
     for row in &rows {
         let push = Push {
@@ -148,7 +149,7 @@ pub(crate) fn claim(
     Ok(pushes)
 }
 
-/// Notes the results of claimed pushes.
+/// Stores the results of claimed pushes.
 pub(crate) fn settle(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -158,19 +159,19 @@ pub(crate) fn settle(
     let access = Access::platform();
     let mut context = opened(tx, service, organization, &access)?;
     let now = context.now();
-    for (push, settled) in results {
+    for (push, outcome) in results {
         let attempts = push.attempts + 1;
-        match settled {
+        match outcome {
             PushOutcome::Gone => {
                 context
                     .execute_deferred(&GONE, values![push.reservation, push.device, push.token])?;
             }
-            PushOutcome::Again if attempts < MOST_ATTEMPTS => {
+            PushOutcome::Again if attempts < MAX_ATTEMPTS => {
                 push.postpone(&mut context, later(now, pause(attempts)), attempts)?;
             }
             PushOutcome::Over | PushOutcome::Again => {
-                let reported = values![push.reservation, push.device, push.token, push.changed_at];
-                context.execute_deferred(&NOTIFIED, reported)?;
+                let row = values![push.reservation, push.device, push.token, push.changed_at];
+                context.execute_deferred(&NOTIFIED, row)?;
             }
         }
     }
@@ -195,10 +196,10 @@ impl Push {
     }
 }
 
-/// Returns the pause after so many failures of a push.
+/// Returns the pause after this many failures of a push.
 fn pause(failures: i64) -> SignedDuration {
-    let doublings = u32::try_from((failures - 1).clamp(0, MOST_ATTEMPTS)).unwrap_or_default();
-    PAUSE * 2_i32.pow(doublings)
+    let doublings = u32::try_from((failures - 1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
+    FIRST_PAUSE * 2_i32.pow(doublings)
 }
 
 fn later(now: Timestamp, pause: SignedDuration) -> Timestamp {

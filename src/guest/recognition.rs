@@ -1,5 +1,5 @@
-//! Facts about a guest that the reservation does not hold: whether they stayed before, and whether
-//! their identity is verified.
+//! Whether a guest has stayed before, and whether the guest's identity is verified, if the
+//! reservation does not say so itself.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -15,24 +15,25 @@ use super::setup::GuestSetup;
 use crate::events;
 use crate::records::{Property, RecordKind, Reservation, VerificationStatus, typed};
 
-/// Maximum number of earlier stays that are looked at.
-const EARLIER: i64 = 50;
+/// Maximum number of earlier stays that one query reads.
+const MAX_EARLIER_STAYS: i64 = 50;
 
 store::statements! {
-    /// Confirmed stays with the same e-mail address that begin before a stay, the earliest first.
+    /// Selects confirmed stays with the same e-mail address that begin before a stay, the earliest
+    /// first.
     EARLIER_STAYS = "select e.doc from record r
         join record e on e.organization_id = r.organization_id and e.kind = r.kind and e.guest_email = r.guest_email
             and e.status = 'confirmed' and e.check_in < r.check_in
         where r.organization_id = ?1 and r.kind = 'reservation' and r.id = ?2 and e.organization_id = ?1
         order by e.check_in, e.id limit ?3";
-    /// The last report of the platform on a step of a stay that checks an identity.
+    /// Selects the last report of the platform on a step of a stay that checks an identity.
     IDENTITY = "select p.doc from step_progress p
         join precheck_step s on s.organization_id = p.organization_id and s.id = p.step_id
         where p.organization_id = ?1 and p.reservation_id = ?2 and s.doc ->> 'stepType' = 'identity_check'
         order by p.updated_at desc, p.step_id limit 1";
 }
 
-/// The facts that are wanted. Each takes a query.
+/// Which facts about the guest to look up. Each takes a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WantedFacts {
     /// Whether the guest stayed before.
@@ -60,18 +61,18 @@ impl WantedFacts {
     }
 }
 
-/// Adds the wanted facts to the reservation where it does not state them itself.
+/// Adds the needed facts to the reservation, unless the reservation states them itself.
 pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,
     reservation: &mut Reservation,
-    wanted: WantedFacts,
+    needs: WantedFacts,
 ) -> Result<()> {
-    if wanted.stayed && reservation.is_returning_guest != Some(true) {
+    if needs.stayed && reservation.is_returning_guest != Some(true) {
         reservation.is_returning_guest = Some(stayed_before(context, id)?);
     }
-    let stated = reservation.verification_status.unwrap_or_default();
-    if wanted.verified && stated == VerificationStatus::Unverified {
+    let stated_status = reservation.verification_status.unwrap_or_default();
+    if needs.verified && stated_status == VerificationStatus::Unverified {
         let row = context.row(&IDENTITY, values![id])?;
         let report = row.map(|row| row.get(0)).transpose()?;
         reservation.verification_status =
@@ -80,8 +81,9 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// Returns the verification status that follows from a report on an identity check. A check that
-/// sends the step back to the guest or to the team outweighs the status.
+/// Returns the verification status that follows from a report on an identity check. If a check
+/// returns the step to the guest or sends it to the team, the reported status alone does not verify
+/// the guest.
 fn verification(report: &ProgressReport) -> VerificationStatus {
     if report.has_reached_retake_limit() {
         return VerificationStatus::Failed;
@@ -94,11 +96,11 @@ fn verification(report: &ProgressReport) -> VerificationStatus {
     }
 }
 
-/// Returns whether an earlier stay of the same e-mail address has ended. If one ends later, the
-/// answer holds until then.
+/// Returns whether an earlier stay with the same e-mail address has ended. If one ends in the
+/// future, the cached response is valid until then.
 fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     let now = context.now();
-    for row in context.rows(&EARLIER_STAYS, values![id, EARLIER])? {
+    for row in context.rows(&EARLIER_STAYS, values![id, MAX_EARLIER_STAYS])? {
         let Some(end) = end(context, &row, now)? else {
             return Ok(true);
         };
@@ -107,8 +109,7 @@ fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns when a stay ends; `None` if it has ended. The flat is read only if its time zone
-/// decides.
+/// Returns when a stay ends; `None` if it has ended. Reads the flat only if its time zone matters.
 fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Option<Timestamp>> {
     let Json(stay): Json<Reservation> = row.get(0)?;
     if is_over_everywhere(stay.check_out, now) {
@@ -128,7 +129,7 @@ fn is_over_everywhere(day: Date, now: Timestamp) -> bool {
     day.checked_add(2.days()).is_ok_and(|later| later <= today)
 }
 
-/// Returns the end of a day by UTC, for a stay without a flat.
+/// Returns the end of a day in UTC, for a stay without a flat.
 fn end_of_day(day: Date) -> Timestamp {
     let end = day.to_datetime(Time::MAX).to_zoned(TimeZone::UTC);
     end.map_or(Timestamp::MAX, |end| end.timestamp())

@@ -1,5 +1,5 @@
-//! Staff reviews of submitted pre-check-ins: the list, the answers and the decision (rules:
-//! submissions#reviews).
+//! The operations with which staff review submitted pre-check-ins: the list, the answers and the
+//! decision (rules: submissions#reviews).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -57,20 +57,20 @@ macro_rules! page {
 store::statements! {
     /// Counts all submissions.
     COUNT = "select count(*) from precheckin where organization_id = ?1";
-    /// Selects a page of submissions, the longest waiting first. An index alone yields the ids of
-    /// the page, here and below.
+    /// Selects a page of submissions, the longest waiting first. The inner query of this and the
+    /// next statements reads only an index.
     PAGE = page!("select reservation_id from precheckin where organization_id = ?1 order by submitted_at, reservation_id limit ?2 offset ?3");
     /// Counts the submissions with a status.
-    COUNT_STANDING = "select count(*) from precheckin where organization_id = ?1 and status = ?2";
+    COUNT_WITH_STATUS = "select count(*) from precheckin where organization_id = ?1 and status = ?2";
     /// Selects a page of the submissions with a status.
-    PAGE_STANDING = page!("select reservation_id from precheckin where organization_id = ?1 and status = ?2
+    PAGE_WITH_STATUS = page!("select reservation_id from precheckin where organization_id = ?1 and status = ?2
             order by submitted_at, reservation_id limit ?3 offset ?4");
     /// Counts the submissions of stays in some properties.
-    COUNT_ON = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
-    /// Selects a page of the submissions of stays in some properties. The inner query finds them
-    /// first and they are sorted afterwards, because SQLite would otherwise walk through all
-    /// submissions in order.
-    PAGE_ON = page!("with found as materialized (select reservation_id, submitted_at from precheckin
+    COUNT_IN_PROPERTIES = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
+    /// Selects a page of the submissions of stays in some properties. The inner query is
+    /// materialized and sorted afterwards, because SQLite would otherwise read all submissions in
+    /// order.
+    PAGE_IN_PROPERTIES = page!("with found as materialized (select reservation_id, submitted_at from precheckin
                 where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4))
             select reservation_id from found order by submitted_at, reservation_id limit ?5 offset ?6");
     /// Stores the status of a submission and the decision on it.
@@ -127,7 +127,8 @@ struct RequestChanges {
     step_ids: Vec<Uuid>,
 }
 
-/// The step ids of a request for changes. They are read even if other fields are invalid.
+/// The step ids of a request for changes. This type has no other field, so the ids are checked even
+/// if other fields are invalid.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct NamedSteps {
@@ -296,51 +297,51 @@ impl PrecheckinSubmission {
     }
 }
 
-/// The place of a step in the guest's pre-check-in.
+/// Whether the guest gets a step and may save it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReviewPosition {
-    /// The guest gets it and may save it.
+    /// The guest gets the step and may save it.
     Open,
-    /// The guest gets it and may not save it.
+    /// The guest gets the step and may not save it.
     Closed,
-    /// The guest no longer gets it.
+    /// The guest no longer gets the step.
     Earlier,
 }
 
 impl ReviewedStep {
     fn new(
         context: &Context<'_, '_>,
-        asked: &StepOfStay,
-        place: ReviewPosition,
+        stay_step: &StepOfStay,
+        position: ReviewPosition,
         texts: &translations::Texts,
         language: &str,
     ) -> Result<Self> {
-        let files = asked
+        let files = stay_step
             .step
             .step_type
             .takes_files()
-            .then(|| addressed(context, &asked.given.files))
+            .then(|| addressed(context, &stay_step.given.files))
             .transpose()?;
-        let questions = asked.questions(texts, language);
-        let answers = asked.answers().map(|answers| match questions {
+        let questions = stay_step.questions(texts, language);
+        let answers = stay_step.answers().map(|answers| match questions {
             Some(questions) => {
                 GivenAnswers::Questions(questions.into_iter().map(ReviewedQuestion::from).collect())
             }
             None => GivenAnswers::Fields(answers.clone()),
         });
-        let state = asked.state();
+        let state = stay_step.state();
         Ok(Self {
-            id: asked.step.id,
-            step_type: asked.step.step_type,
-            title: asked.title(texts, language),
-            is_shown: place != ReviewPosition::Earlier,
+            id: stay_step.step.id,
+            step_type: stay_step.step.step_type,
+            title: stay_step.title(texts, language),
+            is_shown: position != ReviewPosition::Earlier,
             state,
             is_complete: state == StepState::Done,
-            is_open: place == ReviewPosition::Open,
+            is_open: position == ReviewPosition::Open,
             answers,
-            acceptance: asked.acceptance(),
+            acceptance: stay_step.acceptance(),
             files,
-            progress: asked.progress().cloned().map(ReviewedProgress::from),
+            progress: stay_step.progress().cloned().map(ReviewedProgress::from),
         })
     }
 }
@@ -390,7 +391,7 @@ impl From<QuestionView> for ReviewedQuestion {
     }
 }
 
-/// Joins the known names of a guest; `None` where no name is known.
+/// Joins the first and the last name of a guest; `None` if both are missing.
 fn full_name(guest: &Guest) -> Option<String> {
     let names = [&guest.first_name, &guest.last_name]
         .into_iter()
@@ -460,7 +461,7 @@ fn list(
 ) -> Result<Listing<PrecheckinSubmission>> {
     let Page { limit, offset } = page;
     let status = input.status.as_ref().map(AsRef::as_ref);
-    let on = match (context.property_scope(), input.property_id) {
+    let properties = match (context.property_scope(), input.property_id) {
         (PropertyScope::Everything, None) => None,
         (PropertyScope::Properties(ids), None) => Some(ids.iter().copied().collect()),
         (property_scope, Some(property)) => Some(if property_scope.covers(property) {
@@ -469,21 +470,27 @@ fn list(
             Vec::new()
         }),
     };
-    let (total, rows) = match (on, status) {
+    let (total, rows) = match (properties, status) {
         (None, None) => (
             context.row(&COUNT, values![])?,
             context.rows(&PAGE, values![limit, offset])?,
         ),
         (None, Some(status)) => (
-            context.row(&COUNT_STANDING, values![status])?,
-            context.rows(&PAGE_STANDING, values![status, limit, offset])?,
+            context.row(&COUNT_WITH_STATUS, values![status])?,
+            context.rows(&PAGE_WITH_STATUS, values![status, limit, offset])?,
         ),
-        (Some(on), status) => {
+        (Some(properties), status) => {
             let (any, status) = (status.is_none(), status.unwrap_or_default());
-            let total = context.row(&COUNT_ON, values![on.clone(), any, status])?;
+            let total = context.row(
+                &COUNT_IN_PROPERTIES,
+                values![properties.clone(), any, status],
+            )?;
             (
                 total,
-                context.rows(&PAGE_ON, values![on, any, status, limit, offset])?,
+                context.rows(
+                    &PAGE_IN_PROPERTIES,
+                    values![properties, any, status, limit, offset],
+                )?,
             )
         }
     };
@@ -529,8 +536,8 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
     submissions.into_iter().map(item).collect()
 }
 
-/// Returns the open steps of several stays. Stays that began days ago have none and are not looked
-/// at.
+/// Returns the open steps of several stays. A stay that began before yesterday has none and is
+/// skipped.
 fn open_steps_of(
     context: &mut Context<'_, '_>,
     submissions: &[(Uuid, Submitted)],
@@ -538,15 +545,15 @@ fn open_steps_of(
 ) -> Result<HashMap<Uuid, Vec<Uuid>>> {
     let yesterday = context.now().to_zoned(TimeZone::UTC).date();
     let yesterday = yesterday.saturating_sub(1.day());
-    let coming: Vec<(Uuid, &Submitted, &Reservation)> = submissions
+    let recent: Vec<(Uuid, &Submitted, &Reservation)> = submissions
         .iter()
         .filter_map(|(id, submitted)| Some((*id, submitted, stays.get(id)?)))
         .filter(|(.., stay)| stay.check_in >= yesterday)
         .collect();
-    let ids = coming.iter().map(|(id, ..)| *id).collect();
+    let ids = recent.iter().map(|(id, ..)| *id).collect();
     let mut given = stored_answers::handed_in_of(context, ids)?;
     let mut open = HashMap::new();
-    for (id, submitted, reservation) in coming {
+    for (id, submitted, reservation) in recent {
         let (stay, setup) = setup::visit_of(context, id, reservation.clone(), Some(ENGLISH))?;
         let given = given.remove(&id).unwrap_or_default();
         let precheckin = Precheckin::of_list(context, &stay, &setup, given, submitted.clone())?;
@@ -561,10 +568,10 @@ fn open_steps_of(
 fn check_within_scope(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let property_scope = context.property_scope();
     let stay: Option<Reservation> = typed(context, RecordKind::Reservation, id)?;
-    let is_theirs = |stay: &Reservation| {
+    let is_in_scope = |stay: &Reservation| {
         !property_scope.is_limited() || stay.property_id.is_some_and(|id| property_scope.covers(id))
     };
-    stay.filter(is_theirs)
+    stay.filter(is_in_scope)
         .map(drop)
         .ok_or_else(|| Error::not_found(&RecordKind::Reservation.label()))
 }
@@ -576,11 +583,11 @@ fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<Reviewed
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let item = PrecheckinSubmission::of(&stay, &precheckin);
     let flags = precheckin.flags();
-    let places: Vec<ReviewPosition> = precheckin
+    let positions: Vec<ReviewPosition> = precheckin
         .steps
         .iter()
-        .map(|asked| {
-            if precheckin.is_open(asked) {
+        .map(|stay_step| {
+            if precheckin.is_open(stay_step) {
                 ReviewPosition::Open
             } else {
                 ReviewPosition::Closed
@@ -591,43 +598,45 @@ fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<Reviewed
     let earlier = earlier_within_scope(context, &stay, &steps, earlier)?;
     let texts = translations::texts(
         context,
-        earlier.iter().flat_map(|asked| linked_texts(&asked.step)),
+        earlier
+            .iter()
+            .flat_map(|stay_step| linked_texts(&stay_step.step)),
         &setup.language,
     )?;
     let flag = |flag: StoredFlag| {
-        let is_its_step = |asked: &&StepOfStay| asked.step.id == flag.step_id;
-        let shown = steps.iter().find(is_its_step);
-        let shown = shown.map(|asked| (asked, &setup.texts));
-        let gone = || {
+        let is_its_step = |stay_step: &&StepOfStay| stay_step.step.id == flag.step_id;
+        let current = steps.iter().find(is_its_step);
+        let current = current.map(|stay_step| (stay_step, &setup.texts));
+        let earlier_step = || {
             earlier
                 .iter()
                 .find(is_its_step)
-                .map(|asked| (asked, &texts))
+                .map(|stay_step| (stay_step, &texts))
         };
-        let questions = shown
-            .or_else(gone)
-            .and_then(|(asked, texts)| asked.questions(texts, &setup.language));
+        let questions = current
+            .or_else(earlier_step)
+            .and_then(|(stay_step, texts)| stay_step.questions(texts, &setup.language));
         flag.view(&questions.unwrap_or_default())
     };
     let flags = flags.into_iter().map(flag).collect();
-    let shown = steps.iter().zip(places).map(|(asked, place)| {
-        ReviewedStep::new(context, asked, place, &setup.texts, &setup.language)
+    let current = steps.iter().zip(positions).map(|(stay_step, position)| {
+        ReviewedStep::new(context, stay_step, position, &setup.texts, &setup.language)
     });
-    let earlier = earlier.iter().map(|asked| {
+    let earlier = earlier.iter().map(|stay_step| {
         ReviewedStep::new(
             context,
-            asked,
+            stay_step,
             ReviewPosition::Earlier,
             &texts,
             &setup.language,
         )
     });
-    let steps = shown.chain(earlier).collect::<Result<_>>()?;
+    let steps = current.chain(earlier).collect::<Result<_>>()?;
     Ok(ReviewedSubmission { item, steps, flags })
 }
 
-/// Returns the steps that were answered and are no longer shown, without those that the caller may
-/// not see.
+/// Returns the answered steps that the stay no longer gets, without those that the caller cannot
+/// access.
 fn earlier_within_scope(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -637,10 +646,10 @@ fn earlier_within_scope(
     let mut earlier = answered_earlier(context, stay, shown, given)?;
     let steps: Vec<Step> = earlier
         .iter()
-        .map(|asked| Step::clone(&asked.step))
+        .map(|stay_step| Step::clone(&stay_step.step))
         .collect();
     let visible = precheck::visible_ids(context, &steps)?;
-    earlier.retain(|asked| visible.contains(&asked.step.id));
+    earlier.retain(|stay_step| visible.contains(&stay_step.step.id));
     Ok(earlier)
 }
 
@@ -671,8 +680,8 @@ fn request_changes(
     let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let steps = precheckin.steps.iter();
-    let shown: BTreeSet<Uuid> = steps.map(|asked| asked.step.id).collect();
-    if !input.step_ids.iter().all(|id| shown.contains(id)) {
+    let current_steps: BTreeSet<Uuid> = steps.map(|stay_step| stay_step.step.id).collect();
+    if !input.step_ids.iter().all(|id| current_steps.contains(id)) {
         return Err(Error::not_found("Step"));
     }
     let stage = StayStage::of(&stay, context.now());
@@ -719,7 +728,7 @@ fn decide(
     Ok(PrecheckinSubmission::of(stay, &precheckin))
 }
 
-/// Writes the status and the decision of a submission.
+/// Writes the status of a submission and the decision on it.
 pub(super) fn put_decision(
     context: &mut Context<'_, '_>,
     reservation: Uuid,

@@ -1,9 +1,9 @@
-//! The setup of a flat: the configuration that all its guests share. This is the
-//! portal, its branding, and the steps, manuals and texts that reach the flat.
+//! The setup of a flat: the configuration that all its guests share. It consists of the portal, its
+//! branding, and the steps, manuals and texts that reach the flat.
 //!
-//! All of it is configuration, so it is cached under the configuration revision. One entry serves
-//! many guests, and changes of reservations do not invalidate it. The parts that depend on the stay
-//! or on the moment are decided again for each view.
+//! The setup is cached under the configuration revision. One cache entry serves many guests, and
+//! changes of reservations do not invalidate it. Everything that depends on the stay or on the time
+//! is decided for each view (`view.rs`).
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -57,9 +57,9 @@ pub(super) struct GuestSetup {
     pub instructions: Vec<InstructionView>,
     /// The values of the custom fields that texts name.
     custom: CustomValues,
-    /// Whether a text has a placeholder, so that each stay gets a setup of its own.
+    /// Whether any text has a placeholder. If so, each stay gets a setup of its own.
     has_placeholders: bool,
-    /// The setup with its placeholders; `None` for a setup that is not filled.
+    /// The setup before its placeholders were filled; `None` for a setup that is not filled.
     source: Option<Arc<Self>>,
 }
 
@@ -72,28 +72,28 @@ pub(super) enum SetupScope {
     All,
 }
 
-/// Loads a stay and its setup, in the requested language or else the guest's; 404 where there is no
-/// such reservation.
+/// Loads a stay and its setup, in the requested language, or else in the guest's; 404 if there is
+/// no such reservation.
 pub(super) fn visit(
     context: &mut Context<'_, '_>,
     id: Uuid,
-    asked: Option<&str>,
+    language: Option<&str>,
 ) -> Result<(Stay, Arc<GuestSetup>)> {
     let reservation = reservation(context, id)?;
-    visit_of(context, id, reservation, asked)
+    visit_of(context, id, reservation, language)
 }
 
-/// Does the same for a reservation that is read already.
+/// Loads the stay and the setup of a reservation that is already read, like [`visit`].
 pub(super) fn visit_of(
     context: &mut Context<'_, '_>,
     id: Uuid,
     mut reservation: Reservation,
-    asked: Option<&str>,
+    language: Option<&str>,
 ) -> Result<(Stay, Arc<GuestSetup>)> {
     let setup = GuestSetup::of(
         context,
         reservation.property_id,
-        language_of(asked, &reservation.guest),
+        language_of(language, &reservation.guest),
     )?;
     recognition::complete(context, id, &mut reservation, WantedFacts::by(&setup))?;
     let stay = Stay {
@@ -106,7 +106,7 @@ pub(super) fn visit_of(
 }
 
 impl GuestSetup {
-    /// Returns the current setup of a flat, from the cache where it is there.
+    /// Returns the setup of a flat, from the cache if possible.
     fn of(
         context: &mut Context<'_, '_>,
         property: Option<Uuid>,
@@ -119,8 +119,8 @@ impl GuestSetup {
         })
     }
 
-    /// Returns the setup of a flat as a preview of a portal shows it. Without a draft it is cached,
-    /// apart from the setups of guests. Fails with 404 where the portal or the flat is gone.
+    /// Returns the setup of a flat for a preview of a portal. Without a draft it is cached, under
+    /// another key than the setups of guests. Fails with 404 if the portal or the flat is deleted.
     pub(super) fn previewed(
         context: &mut Context<'_, '_>,
         portal: Uuid,
@@ -140,18 +140,18 @@ impl GuestSetup {
         }
         let mut setup = load(context)?;
         draft.dress(setup.branding.as_mut());
-        let typed: Vec<(Uuid, String)> = draft.texts().collect();
-        let texts = typed.iter().map(|(_, text)| text.as_str());
+        let draft_texts: Vec<(Uuid, String)> = draft.texts().collect();
+        let texts = draft_texts.iter().map(|(_, text)| text.as_str());
         let flat = placeholders::flat_id(setup.flat.as_deref());
         let custom = placeholders::custom_values(context, flat, texts.clone())?;
         setup.has_placeholders |= texts.into_iter().any(has_placeholders);
         setup.custom.extend(custom);
-        setup.texts.extend(typed, &setup.language);
+        setup.texts.extend(draft_texts, &setup.language);
         Ok(Arc::new(setup))
     }
 
-    /// Returns the setup for one stay: with the values of the stay in place of the placeholders. A
-    /// text with a placeholder without a value is left out, with its manual.
+    /// Returns the setup for one stay, with the values of the stay in place of placeholders. A text
+    /// is left out if a placeholder in it has no value, and so is its manual.
     pub(super) fn filled(self: Arc<Self>, stay: &Stay, is_preview: bool) -> Arc<Self> {
         if !self.has_placeholders {
             return self;
@@ -234,10 +234,11 @@ impl GuestSetup {
         let contracts = steps
             .iter()
             .filter_map(|step| step.write_only.contract_template_text.as_deref());
-        let written: Vec<&str> = texts.all().chain(contracts).collect();
+        let texts_with_placeholders: Vec<&str> = texts.all().chain(contracts).collect();
         let flat_id = placeholders::flat_id(flat.as_ref());
-        let custom = placeholders::custom_values(context, flat_id, written.iter().copied())?;
-        let has_placeholders = written.into_iter().any(has_placeholders);
+        let custom =
+            placeholders::custom_values(context, flat_id, texts_with_placeholders.iter().copied())?;
+        let has_placeholders = texts_with_placeholders.into_iter().any(has_placeholders);
         let manual_groups = manuals.shelve(&texts, &language);
         texts.retain(&linked);
         Ok(Self {
@@ -260,7 +261,7 @@ impl GuestSetup {
 }
 
 impl Weighed for GuestSetup {
-    /// Returns the length as JSON, which approximates the use of memory.
+    /// Returns the length of the setup as JSON, which approximates its use of memory.
     fn weight(&self) -> u64 {
         let flat = self
             .flat
@@ -281,16 +282,16 @@ impl Weighed for GuestSetup {
 
 /// Returns the number of bytes that a value takes as JSON.
 pub(super) fn length_of(value: &impl Serialize) -> u64 {
-    let mut length = Length(0);
-    // Counting cannot fail. A value that fails to serialize only counts as smaller than it is.
+    let mut length = ByteCounter(0);
+    // The writer cannot fail. If serialization fails, the length is only too small.
     let _ = serde_json::to_writer(&mut length, value);
     length.0
 }
 
 /// A writer that counts its bytes.
-struct Length(u64);
+struct ByteCounter(u64);
 
-impl Write for Length {
+impl Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len() as u64;
         Ok(bytes.len())

@@ -1,4 +1,4 @@
-//! A stay with everything that the rules read: the reservation, its flat, and the portal that
+//! A stay with the data that the rules depend on: the reservation, its flat, and the portal that
 //! serves the flat.
 
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_po
 pub(crate) struct Stay {
     /// The reservation's id.
     pub id: Uuid,
-    /// The reservation, completed with what is known of its guest ([`recognition::complete`]).
+    /// The reservation, completed with facts about its guest ([`recognition::complete`]).
     pub reservation: Reservation,
-    /// The flat; `None` until it is known.
+    /// The flat; `None` while the reservation has none.
     pub flat: Option<Arc<StayFlat>>,
 }
 
@@ -59,8 +59,8 @@ impl Stay {
         self.reservation.status == ReservationStatus::Tentative
     }
 
-    /// Returns the times of check-in and check-out as the flat's clock shows them. A time that the
-    /// clock skips on that day is moved forward by the length of the gap.
+    /// Returns the times of check-in and check-out that the clock of the flat shows. A time that
+    /// the clock skips on that day moves forward by the length of the gap.
     pub(crate) fn times(&self) -> [Option<Time>; 2] {
         let (stay, zone) = (&self.reservation, self.zone());
         let flat = self.flat.as_ref().map(|flat| &flat.property);
@@ -68,7 +68,7 @@ impl Stay {
             (stay.check_in, stay.arrival_time(flat)),
             (stay.check_out, stay.departure_time(flat)),
         ]
-        .map(|(day, time)| time.map(|time| on_the_clock(day, time, &zone)))
+        .map(|(day, time)| time.map(|time| time_on_clock(day, time, &zone)))
     }
 
     /// Returns the portal that serves the flat.
@@ -84,7 +84,7 @@ impl Stay {
             .unwrap_or_default()
     }
 
-    /// Returns the flat's time zone; UTC where it is not known.
+    /// Returns the flat's time zone; UTC without a flat.
     pub(crate) fn zone(&self) -> TimeZone {
         self.flat
             .as_ref()
@@ -92,8 +92,8 @@ impl Stay {
             .unwrap_or(TimeZone::UTC)
     }
 
-    /// Returns the number of guests besides the one who booked; `None` where the reservation does
-    /// not say how many come.
+    /// Returns the number of guests besides the one who booked; `None` if the reservation has no
+    /// number of guests.
     pub(crate) fn others(&self) -> Option<u32> {
         let Reservation {
             adults, children, ..
@@ -106,7 +106,7 @@ impl Stay {
         counted.map(|guests| guests.saturating_sub(1))
     }
 
-    /// Returns the facts that the rules of steps read.
+    /// Returns the data that the targeting rules of steps depend on.
     pub(crate) fn facts(&self) -> TargetingFacts {
         let reservation = &self.reservation;
         TargetingFacts {
@@ -120,7 +120,7 @@ impl Stay {
 }
 
 impl StayFlat {
-    /// Loads the flat that a reservation names; `None` where it names no flat or the flat is gone.
+    /// Loads the flat of a reservation; `None` if it has no flat, or if the flat is deleted.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Result<Option<Self>> {
         let Some(id) = id else { return Ok(None) };
         let Some(property) = typed::<Property>(context, RecordKind::Property, id)? else {
@@ -140,7 +140,7 @@ impl StayFlat {
         }))
     }
 
-    /// Builds a flat as if the property were assigned to this portal, whichever portal serves it.
+    /// Builds a flat as if the property were assigned to this portal.
     pub(super) fn served_by(portal: Portal, id: Uuid, property: Property) -> Self {
         let resolved = Resolved {
             portal: portal.id,
@@ -185,13 +185,14 @@ fn placement(id: Uuid, property: &Property) -> Placement {
     }
 }
 
-/// Returns the time that the clock of a zone shows at a local time of a day.
-fn on_the_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
-    let shown = zone
+/// Returns the time that a clock in a time zone shows at a local time. The two differ only if the
+/// clocks skip that time.
+fn time_on_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
+    let local = zone
         .to_timestamp(day.to_datetime(time))
-        .map(|moment| zone.to_datetime(moment));
-    match shown {
-        Ok(shown) if shown.date() == day => shown.time(),
+        .map(|timestamp| zone.to_datetime(timestamp));
+    match local {
+        Ok(local) if local.date() == day => local.time(),
         _ => time,
     }
 }
@@ -209,7 +210,7 @@ mod tests {
     fn a_skipped_time_is_shown_moved_forward_by_the_length_of_the_gap() {
         let shown = |zone: &str, day: &str, time: &str| {
             let zone = TimeZone::get(zone).unwrap();
-            let time = on_the_clock(day.parse().unwrap(), time.parse().unwrap(), &zone);
+            let time = time_on_clock(day.parse().unwrap(), time.parse().unwrap(), &zone);
             time.strftime("%H:%M").to_string()
         };
         assert_eq!(shown("Europe/Madrid", "2026-03-29", "02:30"), "03:30");

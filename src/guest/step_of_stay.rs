@@ -1,4 +1,4 @@
-//! A step that a stay gets, with everything that is stored for it, and its state.
+//! A step that a stay gets, with all stored data for it, and its state.
 
 use std::sync::Arc;
 
@@ -26,17 +26,19 @@ pub(super) struct StepOfStay {
     pub has_storage: bool,
     /// The check-in date, on which the ages of guests count.
     check_in: Date,
-    /// Whether the step offers a choice, and the saved answers make none of the offered ones. A
-    /// submitted choice stays, also if it is no longer offered.
+    /// Whether the step offers choices and the saved answers contain none of them. A submitted
+    /// choice counts even if it is no longer offered.
     pub is_choice_missing: bool,
-    /// Whether the accepted text is today's text in the language that was accepted.
+    /// Whether the accepted text is still the text of the agreement, in the language in which it
+    /// was accepted.
     pub is_text_current: bool,
-    /// Whether the text of an agreement has changed since it was accepted, before it is submitted.
+    /// Whether the text of an agreement has changed since the guest accepted it, while the
+    /// acceptance is not submitted.
     pub is_text_changed: bool,
 }
 
 impl StepOfStay {
-    /// Combines a step with its data. Reported progress counts only while other systems carry out
+    /// Combines a step with its stored data. A report counts only while another system carries out
     /// the step.
     pub(super) fn new(
         step: Arc<Step>,
@@ -73,14 +75,14 @@ impl StepOfStay {
         if (self.is_choice_missing || self.is_text_changed) && self.reported().is_none() {
             return StepState::Todo;
         }
-        let handed_in = GuestInput {
+        let input = GuestInput {
             answers: self.answers(),
             documents: &documents,
             others: self.others,
             has_storage: self.has_storage,
             check_in: Some(self.check_in),
         };
-        precheck::state(&self.step, &handed_in, self.reported())
+        precheck::state(&self.step, &input, self.reported())
     }
 
     /// Returns the last report of another system about the step; `None` without a report.
@@ -96,8 +98,8 @@ impl StepOfStay {
         self.state() == StepState::Done
     }
 
-    /// Returns the choices of a deposit for a stay of this many nights; `None` where the step asks
-    /// for no deposit.
+    /// Returns the choices of a deposit for a stay of this many nights; `None` for a step without a
+    /// deposit.
     pub(super) fn deposit(&self, setup: &GuestSetup, nights: i64) -> Option<DepositView> {
         charges::deposit(
             &self.step,
@@ -107,20 +109,22 @@ impl StepOfStay {
         )
     }
 
-    /// Returns whether the saved answers name a choice of a deposit.
+    /// Returns whether the saved answers contain a choice of a deposit.
     pub(super) fn names_choice(&self) -> bool {
         self.answers()
             .is_some_and(|answers| precheck::deposit_choice(answers).is_some())
     }
 
-    /// Returns whether the saved answers make none of the offered choices of a deposit: they name
-    /// no choice, or one that is no longer offered. Without an offer nothing has to be chosen.
+    /// Returns whether the saved answers contain none of the offered choices: no choice at all, or
+    /// one that is no longer offered. If nothing is offered and nothing is chosen, no choice is
+    /// missing.
     pub(super) fn lacks_choice(&self, setup: &GuestSetup, nights: i64) -> bool {
         let (Some(answers), Some(deposit)) = (self.answers(), self.deposit(setup, nights)) else {
             return false;
         };
-        let is_asked = !deposit.choices.is_empty() || precheck::deposit_choice(answers).is_some();
-        is_asked && precheck::chosen_deposit(answers, &deposit.choices).is_none()
+        let needs_choice =
+            !deposit.choices.is_empty() || precheck::deposit_choice(answers).is_some();
+        needs_choice && precheck::chosen_deposit(answers, &deposit.choices).is_none()
     }
 
     /// Returns the acceptance of an agreement, with the text that was accepted.

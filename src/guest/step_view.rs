@@ -1,4 +1,4 @@
-//! Steps, questions and agreements as the guest sees them, and the texts that they show.
+//! Steps, questions and agreements in the guest's view, and the texts that they link.
 
 use std::ops::Not;
 
@@ -158,7 +158,7 @@ pub struct OptionView {
     pub text_languages: TextLanguages,
 }
 
-/// Lists the translations that are needed to show a step.
+/// Returns the ids of the translations that the view of a step shows.
 pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
     let own = [
         step.display_title_ml_text_id,
@@ -185,7 +185,7 @@ pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
         .chain(of_questions)
 }
 
-/// Returns the translation that has the text of an agreement; `None` for another step.
+/// Returns the id of the translation with the text of an agreement; `None` for another step.
 pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
     if step.step_type.answer_form() == AnswerForm::Agreement {
         step.agreement.contract_template_text_ml_text_id
@@ -194,7 +194,8 @@ pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
     }
 }
 
-/// Returns the agreement's text in the guest's language; `None` where the text is kept elsewhere.
+/// Returns the agreement's text in the guest's language; `None` if only an e-signature provider has
+/// the text.
 pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
     let written = || {
         (step.step_type.answer_form() == AnswerForm::Agreement)
@@ -225,8 +226,8 @@ impl StepOfStay {
         })
     }
 
-    /// Builds the guest's view of the step, for a stay of this many nights. `is_open` says that the
-    /// guest may save it.
+    /// Builds the guest's view of the step, for a stay of this many nights. `is_open` means that
+    /// the guest may save the step.
     pub(super) fn view(&self, setup: &GuestSetup, nights: i64, is_open: bool) -> StepView {
         let GuestSetup {
             texts,

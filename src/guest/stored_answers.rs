@@ -1,4 +1,4 @@
-//! The guest's answers, files and submission in the database, and the progress that other systems
+//! Reads the stored answers, files and submission of a guest, and the progress that other systems
 //! reported.
 
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ store::statements! {
 
 /// The data saved for a step.
 pub(super) struct Saved {
-    /// The answers as the guest gave them.
+    /// The saved answers.
     pub answers: Object,
     /// The time of the last save.
     pub saved_at: Moment,
@@ -87,11 +87,11 @@ pub(super) fn handed_in(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
 ) -> Result<HashMap<Uuid, StoredAnswers>> {
-    let mut given = HashMap::new();
+    let mut by_step = HashMap::new();
     for row in context.rows(&ANSWERS, values![reservation])? {
-        add_row(&mut given, &row)?;
+        add_row(&mut by_step, &row)?;
     }
-    Ok(given)
+    Ok(by_step)
 }
 
 /// Reads the saved answers, the reported progress and the files of several stays, by stay and step.
@@ -107,15 +107,15 @@ pub(super) fn handed_in_of(
         add_row(of_stays.entry(row.get(6)?).or_default(), &row)?;
     }
     for (stay, step, file) in files::of_stays(context, reservations)? {
-        let given = of_stays.entry(stay).or_default().entry(step).or_default();
-        given.files.push(file);
+        let stored = of_stays.entry(stay).or_default().entry(step).or_default();
+        stored.files.push(file);
     }
     Ok(of_stays)
 }
 
 /// Adds a row with the columns of [`ANSWERS`] to the data of a stay.
-fn add_row(given: &mut HashMap<Uuid, StoredAnswers>, row: &Row) -> Result<()> {
-    let of_step = given.entry(row.get(0)?).or_default();
+fn add_row(by_step: &mut HashMap<Uuid, StoredAnswers>, row: &Row) -> Result<()> {
+    let of_step = by_step.entry(row.get(0)?).or_default();
     if row.get(4)? {
         let Json(report) = row.get(1)?;
         of_step.report = Some(report);
@@ -137,10 +137,10 @@ fn add_row(given: &mut HashMap<Uuid, StoredAnswers>, row: &Row) -> Result<()> {
 pub(super) fn add_files(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
-    given: &mut HashMap<Uuid, StoredAnswers>,
+    by_step: &mut HashMap<Uuid, StoredAnswers>,
 ) -> Result<()> {
     for (step, files) in files::of_stay(context, reservation)? {
-        given.entry(step).or_default().files = files;
+        by_step.entry(step).or_default().files = files;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! A guest's submission for the platform. The platform verifies identities, files with authorities
-//! and charges deposits, and its staff read the answers. So the submission also has the settings
-//! that no public read returns.
+//! A guest's submission for the platform, which verifies identities, reports guests to authorities
+//! and charges deposits, and whose staff read the answers. So the submission also contains the
+//! settings that no public read returns.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -82,8 +82,8 @@ struct SubmittedStep {
 }
 
 impl SubmittedStep {
-    fn new(context: &Context<'_, '_>, asked: StepOfStay, is_shown: bool) -> Result<Self> {
-        let state = asked.state();
+    fn new(context: &Context<'_, '_>, stay_step: StepOfStay, is_shown: bool) -> Result<Self> {
+        let state = stay_step.state();
         let StepOfStay {
             step,
             given:
@@ -94,7 +94,7 @@ impl SubmittedStep {
                     ..
                 },
             ..
-        } = asked;
+        } = stay_step;
         let files = step
             .step_type
             .takes_files()
@@ -147,21 +147,23 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
         submitted,
         ..
     } = precheckin;
-    // The platform reads the settings as they are stored, with the placeholders of their texts.
+    // The platform gets the settings as they are stored, with unfilled placeholders.
     let stored: HashMap<Uuid, &Arc<Step>> = setup
         .source()
         .steps
         .iter()
         .map(|step| (step.id, step))
         .collect();
-    for asked in &mut steps {
-        if let Some(&step) = stored.get(&asked.step.id) {
-            asked.step = Arc::clone(step);
+    for stay_step in &mut steps {
+        if let Some(&step) = stored.get(&stay_step.step.id) {
+            stay_step.step = Arc::clone(step);
         }
     }
     let earlier_steps = answered_earlier(context, &stay, &steps, earlier)?;
-    let shown = steps.into_iter().map(|asked| (asked, true));
-    let earlier = earlier_steps.into_iter().map(|asked| (asked, false));
+    let shown = steps.into_iter().map(|stay_step| (stay_step, true));
+    let earlier = earlier_steps
+        .into_iter()
+        .map(|stay_step| (stay_step, false));
     let (submitted_at, decision) = submitted
         .map(|submitted| (submitted.at, submitted.decision))
         .unzip();
@@ -180,7 +182,7 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
         open_steps,
         steps: shown
             .chain(earlier)
-            .map(|(asked, is_shown)| SubmittedStep::new(context, asked, is_shown))
+            .map(|(stay_step, is_shown)| SubmittedStep::new(context, stay_step, is_shown))
             .collect::<Result<_>>()?,
         messages: messages::latest(context, reservation)?,
     })
@@ -198,12 +200,12 @@ pub(super) fn answered_earlier(
     let has_storage = stored_answers::has_storage(context);
     let mut steps = Vec::new();
     for (id, given) in earlier {
-        if given.is_of_guest() && shown.iter().all(|asked| asked.step.id != id) {
+        if given.is_of_guest() && shown.iter().all(|stay_step| stay_step.step.id != id) {
             let step = precheck::one(context, id)?;
             steps
                 .extend(step.map(|step| StepOfStay::new(Arc::new(step), given, stay, has_storage)));
         }
     }
-    steps.sort_by_key(|asked| asked.step.created_at);
+    steps.sort_by_key(|stay_step| stay_step.step.created_at);
     Ok(steps)
 }

@@ -1,4 +1,4 @@
-//! Surveys that guests answer during and after the stay. Each answer becomes a review.
+//! Surveys that guests answer during and after the stay. Each answered survey becomes a review.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -20,15 +20,15 @@ use crate::events::{self, Event};
 use crate::portals::Portal;
 use crate::records::{RecordKind, SurveyKind, add_record};
 
-/// Days after the day of check-out on which the survey of departure is still open.
-const DAYS: i64 = 14;
+/// Number of days after the day of check-out on which the survey about the departure is open.
+const OPEN_DAYS: i64 = 14;
 
 store::statements! {
-    /// Selects the surveys of a stay that are answered.
-    GIVEN = "select kind from guest_survey where organization_id = ?1 and reservation_id = ?2";
-    /// Notes that a survey of a stay is answered.
-    INSERT_GIVEN = "insert into guest_survey (organization_id, reservation_id, kind, review_id) values (?1, ?2, ?3, ?4)";
-    /// Deletes the notes of deleted reservations.
+    /// Selects the answered surveys of a stay.
+    ANSWERED = "select kind from guest_survey where organization_id = ?1 and reservation_id = ?2";
+    /// Stores that a survey of a stay is answered.
+    INSERT_ANSWERED = "insert into guest_survey (organization_id, reservation_id, kind, review_id) values (?1, ?2, ?3, ?4)";
+    /// Deletes the answered surveys of deleted reservations.
     FORGET = "delete from guest_survey where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -106,27 +106,27 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns whether the portal asks for the review of a survey.
-const fn is_asked(portal: &Portal, kind: SurveyKind) -> bool {
+/// Returns whether the portal has a survey switched on.
+const fn is_enabled(portal: &Portal, kind: SurveyKind) -> bool {
     match kind {
         SurveyKind::Checkin => portal.is_review_request_checkin_enabled,
         SurveyKind::Checkout => portal.is_review_request_checkout_enabled,
     }
 }
 
-/// Returns whether the time of a survey has come and is not over.
+/// Returns whether a survey is open at a timestamp.
 fn is_open(kind: SurveyKind, hours: &Hours, at: Timestamp) -> bool {
     let (from, until) = match kind {
         SurveyKind::Checkin => (hours.check_in(), hours.check_out()),
         SurveyKind::Checkout => (
             hours.days_after_check_out(0),
-            hours.days_after_check_out(DAYS + 1),
+            hours.days_after_check_out(OPEN_DAYS + 1),
         ),
     };
     from <= at && at < until
 }
 
-/// Returns the surveys that a stay's guest can answer at a moment, answered ones included.
+/// Returns the surveys that are open to a stay's guest at a timestamp, including answered ones.
 pub(super) fn open(stay: &Stay, at: Timestamp) -> Vec<SurveyKind> {
     let (Some(portal), Some(hours), false) = (stay.portal(), Hours::of(stay), stay.is_cancelled())
     else {
@@ -135,14 +135,14 @@ pub(super) fn open(stay: &Stay, at: Timestamp) -> Vec<SurveyKind> {
     SurveyKind::VARIANTS
         .iter()
         .copied()
-        .filter(|kind| is_asked(portal, *kind) && is_open(*kind, &hours, at))
+        .filter(|kind| is_enabled(portal, *kind) && is_open(*kind, &hours, at))
         .collect()
 }
 
-/// Returns the first moment after `at` at which the passage of time changes a stay's view: its
-/// surveys or its phase.
+/// Returns the first timestamp after `at` at which the passage of time changes the view of a stay:
+/// its surveys or its phase.
 pub(super) fn until(stay: &Stay, at: Timestamp) -> Timestamp {
-    Hours::of(stay).map_or(Timestamp::MAX, |hours| hours.next(at, DAYS + 1))
+    Hours::of(stay).map_or(Timestamp::MAX, |hours| hours.next(at, OPEN_DAYS + 1))
 }
 
 /// Returns those open surveys of a stay that its guest has not answered.
@@ -153,19 +153,19 @@ pub(super) fn requested(
 ) -> Result<Vec<SurveyKind>> {
     let mut open = open(stay, at);
     if !open.is_empty() {
-        let given = given_surveys(context, stay.id)?;
-        open.retain(|kind| !given.contains(kind));
+        let answered = answered_surveys(context, stay.id)?;
+        open.retain(|kind| !answered.contains(kind));
     }
     Ok(open)
 }
 
-fn given_surveys(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<SurveyKind>> {
+fn answered_surveys(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<SurveyKind>> {
     let kind = |row: &store::Row| -> Result<SurveyKind> {
         row.get::<String>(0)?
             .parse()
             .map_err(|_| Error::internal("a survey of an unknown kind"))
     };
-    let rows = context.rows(&GIVEN, values![reservation])?;
+    let rows = context.rows(&ANSWERED, values![reservation])?;
     rows.iter().map(kind).collect()
 }
 
@@ -175,17 +175,17 @@ fn give(context: &mut Context<'_, '_>, input: GiveReview) -> Result<GivenReview>
     let Some(property) = stay.reservation.property_id.filter(|_| is_open) else {
         return Err(Error::forbidden("This review is not asked for now."));
     };
-    if given_surveys(context, stay.id)?.contains(&input.kind) {
+    if answered_surveys(context, stay.id)?.contains(&input.kind) {
         return Err(Error::conflict("This review has been given already."));
     }
     let id = context.new_id();
-    context.execute_deferred(&INSERT_GIVEN, values![stay.id, input.kind.as_ref(), id])?;
+    context.execute_deferred(&INSERT_ANSWERED, values![stay.id, input.kind.as_ref(), id])?;
     let review = review(&input, property, stay.id, Moment(context.now()));
-    let named = [
+    let links = [
         (RecordKind::Property, property),
         (RecordKind::Reservation, stay.id),
     ];
-    add_record(context, RecordKind::Review, id, review, &named)?;
+    add_record(context, RecordKind::Review, id, review, &links)?;
     events::note_arrived_reviews(context, [id])?;
     events::fire(
         context,

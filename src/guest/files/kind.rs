@@ -28,7 +28,9 @@ pub(super) fn kind(head: &[u8]) -> Option<&'static str> {
             ..,
         ] => Some("image/webp"),
         [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..]
-            if HEIC.iter().any(|known| brand.starts_with(known)) =>
+            if HEIC
+                .iter()
+                .any(|known_brand| brand.starts_with(known_brand)) =>
         {
             Some("image/heic")
         }
@@ -37,7 +39,7 @@ pub(super) fn kind(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Lists the extensions of a media type; the first is the usual extension.
+/// Returns the extensions of a media type. The first is the usual one.
 fn extensions(content_type: &str) -> &'static [&'static str] {
     match content_type {
         "image/jpeg" => &["jpg", "jpeg", "jpe", "jfif"],
@@ -51,27 +53,31 @@ fn extensions(content_type: &str) -> &'static [&'static str] {
 
 /// Maximum number of characters in a name.
 const NAME_LENGTH: usize = 200;
-/// Maximum number of characters in an ending that counts as a file extension.
+/// Maximum number of characters after the last dot that count as a file extension.
 const EXTENSION_LENGTH: usize = 5;
 
-/// Returns a file's name with an extension of its detected type. Another extension is replaced,
-/// because the receiver's system uses the extension to choose a program.
+/// Returns a file's name with an extension that fits its detected type. Any other extension is
+/// replaced, because the receiver's system chooses a program by the extension.
 pub(super) fn named(name: &str, content_type: &str) -> String {
-    let known = extensions(content_type);
-    let Some(usual) = known.first() else {
+    let accepted = extensions(content_type);
+    let Some(usual) = accepted.first() else {
         return name.to_owned();
     };
     let (stem, extension) = match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, Some(extension)),
         _ => (name, None),
     };
-    if extension.is_some_and(|extension| known.contains(&extension.to_ascii_lowercase().as_str())) {
+    if extension
+        .is_some_and(|extension| accepted.contains(&extension.to_ascii_lowercase().as_str()))
+    {
         return name.to_owned();
     }
     let is_extension = |text: &str| {
         (1..=EXTENSION_LENGTH).contains(&text.len())
-            && text.chars().all(|letter| letter.is_ascii_alphanumeric())
-            && text.contains(|letter: char| letter.is_ascii_alphabetic())
+            && text
+                .chars()
+                .all(|character| character.is_ascii_alphanumeric())
+            && text.contains(|character: char| character.is_ascii_alphabetic())
     };
     let stem = if extension.is_some_and(is_extension) {
         stem
@@ -84,8 +90,7 @@ pub(super) fn named(name: &str, content_type: &str) -> String {
     format!("{stem}.{usual}")
 }
 
-/// Returns whether a browser shows a file of this type as a picture, and does nothing else with it,
-/// so the file cannot run a script.
+/// Returns whether a browser may show a file of this type: as a picture, which cannot run a script.
 pub(super) fn is_shown(content_type: &str) -> bool {
     matches!(content_type, "image/jpeg" | "image/png" | "image/webp")
 }
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_name_ends_with_the_extension_of_the_detected_type() {
-        for (name, content_type, wanted) in [
+        for (name, content_type, expected) in [
             ("passport.hta", "application/pdf", "passport.pdf"),
             ("passport.PDF", "application/pdf", "passport.PDF"),
             ("scan", "application/pdf", "scan.pdf"),
@@ -142,7 +147,7 @@ mod tests {
             (".hta", "application/pdf", ".hta.pdf"),
             ("passport.hta. ", "application/pdf", "passport.hta.pdf"),
         ] {
-            assert_eq!(named(name, content_type), wanted, "{name}");
+            assert_eq!(named(name, content_type), expected, "{name}");
         }
         assert_eq!(
             named(&"x".repeat(200), "image/webp").chars().count(),
@@ -161,8 +166,8 @@ mod tests {
         /// Bytes after a known beginning change nothing. Bytes before it make the file unknown.
         #[test]
         fn only_the_first_bytes_decide_the_media_type(rest in prop::collection::vec(any::<u8>(), 0..60), before in 1..=255_u8) {
-            for (beginning, wanted) in BEGINNINGS {
-                prop_assert_eq!(kind(&[beginning, &rest].concat()), Some(wanted));
+            for (beginning, expected) in BEGINNINGS {
+                prop_assert_eq!(kind(&[beginning, &rest].concat()), Some(expected));
                 let shifted = [&[b' ', before], beginning, &rest].concat();
                 prop_assert_eq!(kind(&shifted), None);
             }

@@ -1,4 +1,6 @@
-//! Files that guests hand in with a step: passports, permits, proofs (rules: pre-check-in#files).
+//! Files that guests upload in a step, such as passports and permits (rules: pre-check-in#files).
+//! `operations.rs` adds and removes them, `address.rs` serves them, and `sweep.rs` deletes them
+//! after their retention.
 
 mod address;
 mod kind;

@@ -105,26 +105,27 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns a step that the guest is shown and that takes files; 404 for any other step.
-fn with_files(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
-    let shown = precheckin
+/// Returns a step of the stay that takes files; 404 for any other step.
+fn file_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
+    let stay_step = precheckin
         .steps
         .iter()
-        .find(|asked| asked.step.id == step && asked.step.step_type.takes_files());
-    shown.ok_or_else(|| Error::not_found("Step"))
+        .find(|stay_step| stay_step.step.id == step && stay_step.step.step_type.takes_files());
+    stay_step.ok_or_else(|| Error::not_found("Step"))
 }
 
-/// Returns the same step if it is open to the guest; 403 and 409 as for saving answers.
+/// Returns a step that takes files and is open to the guest. Fails with 403 and 409 like the
+/// operation that saves answers.
 fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
-    let asked = with_files(precheckin, step)?;
+    let stay_step = file_step(precheckin, step)?;
     precheckin.require_open(Some(step))?;
-    Ok(asked)
+    Ok(stay_step)
 }
 
 fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    let asked = open_step(&precheckin, input.step_id)?;
+    let stay_step = open_step(&precheckin, input.step_id)?;
     let Received {
         key,
         name,
@@ -133,19 +134,19 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
         digest,
     } = input.file;
     let document_type = input.document_type.map(|text| text.0.trim().to_owned());
-    // A form with a key was sent twice: the file is stored already.
-    let known = asked.given.files.iter().find(|file| {
+    // The form was sent twice. The file is already stored, so the new bytes are deleted.
+    let stored_file = stay_step.given.files.iter().find(|file| {
         input.key.is_some()
             && file.about.form_key == input.key
             && file.about.digest.as_ref() == Some(&digest)
             && file.about.document_type == document_type
     });
-    if let Some(known) = known {
-        let view = known.view();
+    if let Some(stored_file) = stored_file {
+        let view = stored_file.view();
         records::drop_bytes(context, key)?;
         return Ok(view);
     }
-    if asked.given.files.len() >= bounds::FILES {
+    if stay_step.given.files.len() >= bounds::FILES {
         return Err(bounds::too_many_files());
     }
     let used = records::used(context, stay.id)?;
@@ -176,7 +177,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     Ok(file.view())
 }
 
-/// Returns the limits of the service, with the organization's own limit where it has one.
+/// Returns the limits of the service. An organization's own limit takes precedence.
 fn limits(context: &Context<'_, '_>) -> Result<UploadLimits> {
     let of_service = *context.part::<UploadLimits>()?;
     let own = context.organization.settings.upload_limit_bytes;
@@ -191,14 +192,14 @@ fn read(context: &mut Context<'_, '_>, input: OneFile) -> Result<AddressedFile> 
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     address::shown(
         context,
-        one(with_files(&precheckin, input.step_id)?, input.file_id)?,
+        find_file(file_step(&precheckin, input.step_id)?, input.file_id)?,
     )
 }
 
 fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<FileSuccess> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    one(open_step(&precheckin, input.step_id)?, input.file_id)?;
+    find_file(open_step(&precheckin, input.step_id)?, input.file_id)?;
     records::remove(context, vec![input.file_id])?;
     changes::record(
         context,
@@ -210,8 +211,8 @@ fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<FileSuccess> 
 }
 
 /// Returns a file of a step; 404 where the step has no file with this id.
-fn one(asked: &StepOfStay, id: Uuid) -> Result<&GuestFile> {
-    asked
+fn find_file(stay_step: &StepOfStay, id: Uuid) -> Result<&GuestFile> {
+    stay_step
         .given
         .files
         .iter()

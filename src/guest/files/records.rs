@@ -1,5 +1,5 @@
-//! The database rows of files that guests hand in. Bytes are removed after their rows: the
-//! transaction that deletes rows also notes their keys for removal.
+//! The database rows of files that guests upload. The transaction that deletes a row also queues
+//! the key of its bytes. `sweep.rs` then deletes the bytes from the storage.
 
 use std::collections::HashMap;
 
@@ -27,23 +27,23 @@ store::statements! {
     INSERT_FILE = "insert into guest_file (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc, size)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     /// Sums the bytes of the files of a stay, and of its organization.
-    STORED = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
+    STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
-    /// Notes a key for removal whose bytes have no row.
-    NOTE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
-    /// Notes the keys of some files for removal.
-    NOTE_REMOVAL = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
+    /// Queues a key for removal whose bytes have no row.
+    QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
+    /// Queues the keys of some files for removal.
+    QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
         where organization_id = ?1 and id = any(?2) on conflict do nothing";
     /// Deletes the rows of some files.
     REMOVE_FILES = "delete from guest_file where organization_id = ?1 and id = any(?2)";
-    /// Notes the keys of all files of some stays for removal.
-    NOTE_REMOVAL_OF_STAYS = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
+    /// Queues the keys of all files of some stays for removal.
+    QUEUE_FILES_OF_STAYS = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
         where organization_id = ?1 and reservation_id = any(?2) on conflict do nothing";
     /// Deletes the rows of all files of some stays.
     REMOVE_FILES_OF_STAYS = "delete from guest_file where organization_id = ?1 and reservation_id = any(?2)";
 }
 
-/// The wake signal for bytes to remove.
+/// The wake signal that is sent when keys are queued for removal.
 pub(crate) const REMOVALS: WakeSignal = WakeSignal("file_removals");
 
 /// The JSON document in the row of a file.
@@ -103,7 +103,7 @@ impl GuestFile {
         })
     }
 
-    /// Returns the type of document that the guest named.
+    /// Returns the type of document that the guest stated.
     pub(crate) fn document_type(&self) -> Option<&str> {
         self.about.document_type.as_deref()
     }
@@ -178,9 +178,9 @@ pub(super) fn insert(
     )
 }
 
-/// Returns the bytes that the files of a stay take, and those of its organization.
+/// Returns the number of bytes that the files of a stay use, and those of its organization.
 pub(super) fn used(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<UploadLimits> {
-    let row = context.row(&STORED, values![reservation])?;
+    let row = context.row(&STORED_BYTES, values![reservation])?;
     let bytes = |column| -> Result<u64> {
         let bytes: i64 = row.as_ref().map_or(Ok(0), |row| row.get(column))?;
         Ok(u64::try_from(bytes).unwrap_or_default())
@@ -191,24 +191,24 @@ pub(super) fn used(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<U
     })
 }
 
-/// Notes the bytes under a key without a row for removal.
+/// Queues bytes for removal that have no row.
 pub(super) fn drop_bytes(context: &mut Context<'_, '_>, key: String) -> Result<()> {
-    context.execute_deferred(&NOTE_KEY, values![key])?;
+    context.execute_deferred(&QUEUE_KEY, values![key])?;
     context.wake(REMOVALS);
     Ok(())
 }
 
-/// Deletes the rows of files, and notes their bytes for removal.
+/// Deletes the rows of files, and queues their bytes for removal.
 pub(super) fn remove(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
-    context.execute_deferred(&NOTE_REMOVAL, values![ids.clone()])?;
+    context.execute_deferred(&QUEUE_FILES, values![ids.clone()])?;
     context.execute_deferred(&REMOVE_FILES, values![ids])?;
     context.wake(REMOVALS);
     Ok(())
 }
 
-/// Deletes the rows of the files of deleted reservations, and notes their bytes for removal.
+/// Deletes the rows of the files of deleted reservations, and queues their bytes for removal.
 pub(crate) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_deferred(&NOTE_REMOVAL_OF_STAYS, values![reservations])?;
+    context.execute_deferred(&QUEUE_FILES_OF_STAYS, values![reservations])?;
     if context.execute(&REMOVE_FILES_OF_STAYS, values![reservations])? > 0 {
         context.wake(REMOVALS);
     }

@@ -1,10 +1,10 @@
-//! Deletes files in the background: files of stays that are long over, bytes whose rows are
-//! deleted, and bytes that no row names.
+//! Background work that deletes files: files after their retention, bytes whose rows are deleted,
+//! and bytes that have no row.
 //!
-//! One transaction deletes a row and notes its key for removal, so a row never lacks its bytes. Any
-//! node removes noted bytes, and removing them twice does no harm. A process that ends while it
-//! receives a file leaves bytes that nobody noted. One node finds these by listing all keys once an
-//! hour.
+//! One transaction deletes a row and queues its key for removal, so every row has its bytes. Any
+//! node deletes the bytes of queued keys. Two nodes may delete the same bytes without harm. A
+//! process that ends while it receives a file leaves bytes without a row and without a queued key.
+//! Once an hour, one node finds such bytes by listing all keys.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -30,48 +30,49 @@ use crate::events;
 use crate::records::{Property, RecordKind, Reservation, typed, typed_among};
 
 /// How often the sweep runs.
-const EVERY: Duration = Duration::from_secs(60);
-/// How often the retention of a file is checked at least, because its stay may have been moved.
-const LOOK: SignedDuration = SignedDuration::from_hours(24);
-/// Rows or keys handled together.
-const BATCH: usize = 100;
-/// Batches handled in one run, before other work gets its turn.
-const BATCHES: usize = 100;
-/// Keys looked up together.
-const PAGE: usize = 500;
-/// Keys whose bytes are removed concurrently.
-const AT_ONCE: usize = 8;
+const INTERVAL: Duration = Duration::from_secs(60);
+/// Maximum time between two checks of a file's retention, because the dates of its stay may change.
+const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
+/// Number of rows or keys in one transaction.
+const BATCH_SIZE: usize = 100;
+/// Maximum number of batches in one run, so that other writes are not delayed for long.
+const MAX_BATCHES: usize = 100;
+/// Number of listed keys that one query looks up.
+const LOOKUP_SIZE: usize = 500;
+/// Maximum number of concurrent deletions in the storage.
+const MAX_CONCURRENT: usize = 8;
 /// How often all keys are listed.
-const ROUND: SignedDuration = SignedDuration::from_hours(1);
-/// How long bytes may exist before a row must name them.
-const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
-/// The name of the duty that lists all keys.
+const LISTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
+/// Minimum age of bytes without a row before they are deleted. A younger file may still be in a
+/// transaction.
+const MIN_AGE: SignedDuration = SignedDuration::from_hours(1);
+/// The name of the duty that lists all keys. A duty is periodic work that one node takes for all.
 const DUTY: &str = "unnamed_files";
 
 store::statements! {
     /// Selects files whose retention is due for a check.
     DUE = "select f.organization_id, f.id from guest_file f join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
-    /// Selects those of some files that are still due, and their stays.
+    /// Selects those of these files that are still due, with their stays.
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
     /// Sets the time of a file's next check.
-    LOOK_AGAIN = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
-    /// Notes a folder whose files are to be removed.
-    NOTE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
-    /// Selects files whose retention is due for a check after a moment, the latest first.
+    SET_NEXT_CHECK = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
+    /// Queues a folder whose files are to be removed.
+    QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
+    /// Selects files whose next check is after a timestamp, the latest first.
     LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc limit ?2";
-    /// Makes some of them due at that moment.
+    /// Sets the next check of these files to that timestamp.
     BRING_FORWARD = engine::some_late!("guest_file", "id", "due_at");
-    /// Selects the keys after a given one whose bytes are to be removed.
-    NOTED = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
-    /// Deletes the note of a key whose bytes are removed.
-    REMOVED = "delete from file_removal where organization_id = ?1 and key = ?2";
-    /// Selects those of some keys that rows name.
-    NAMED = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
-    /// Takes a duty that is due, until its next time. A later time was set by a clock that was
-    /// ahead.
+    /// Selects queued keys after an organization and key.
+    QUEUED_KEYS = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
+    /// Removes a key from the queue, because its bytes are deleted.
+    DEQUEUE = "delete from file_removal where organization_id = ?1 and key = ?2";
+    /// Selects those of these keys that have a row.
+    KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
+    /// Takes a duty that is due, and sets its next time. A duty with a later due time was set by a
+    /// clock that was ahead, so it counts as due.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
-    /// Takes a duty that has no row yet, until its next time.
+    /// Takes a duty that has no row yet, and sets its next time.
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
 }
 
@@ -79,9 +80,9 @@ store::statements! {
 #[derive(Debug, Clone, Copy)]
 pub struct UploadRetention(pub Duration);
 
-/// Returns the end of the retention of a stay's files: check-out plus `retention`. Where the flat
-/// is not known, check-out is the end of that day in UTC.
-fn kept_until(
+/// Returns the end of the retention of a stay's files: check-out plus `retention`. For a stay
+/// without a flat, check-out is the end of that day in UTC.
+fn retention_end(
     reservation: &Reservation,
     property: Option<&Property>,
     retention: Duration,
@@ -96,94 +97,97 @@ fn kept_until(
     check_out.checked_add(retention).unwrap_or(Timestamp::MAX)
 }
 
-/// Returns when the retention of a stay's files is checked next: at its end as known now, but
-/// within a day.
+/// Returns the next time at which the retention of a stay's files is checked: its end according to
+/// the current dates, but within a day.
 pub(super) fn next_look(
     context: &Context<'_, '_>,
     reservation: &Reservation,
     property: Option<&Property>,
 ) -> Result<Timestamp> {
     let UploadRetention(retention) = *context.part()?;
-    let tomorrow = context.now().checked_add(LOOK).unwrap_or(Timestamp::MAX);
-    Ok(kept_until(reservation, property, retention).min(tomorrow))
+    let tomorrow = context
+        .now()
+        .checked_add(MAX_CHECK_INTERVAL)
+        .unwrap_or(Timestamp::MAX);
+    Ok(retention_end(reservation, property, retention).min(tomorrow))
 }
 
-/// Notes the folder of an organization, so that all its files are removed.
+/// Queues the folder of an organization, so that all its files are removed.
 pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
     system
         .tx
-        .execute(&NOTE_FOLDER, &values![organization, folder(organization)])?;
+        .execute(&QUEUE_FOLDER, &values![organization, folder(organization)])?;
     system.wake_signals.insert(REMOVALS);
     Ok(())
 }
 
-/// Sweeps once a minute, and removes noted bytes as soon as keys are noted. Ends when `stop` is
+/// Sweeps once a minute, and removes queued keys as soon as any are queued. Ends when `stop` is
 /// cancelled.
 pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
-    let noted = service.app_state.wake_signal(REMOVALS);
-    let mut minute = tokio::time::interval(EVERY);
-    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let keys_queued = service.app_state.wake_signal(REMOVALS);
+    let mut ticks = tokio::time::interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let is_minute = tokio::select! {
+        let is_tick = tokio::select! {
             () = stop.cancelled() => return,
-            _ = minute.tick() => true,
-            () = noted.notified() => false,
+            _ = ticks.tick() => true,
+            () = keys_queued.notified() => false,
         };
-        let swept = async {
-            if is_minute {
+        let work = async {
+            if is_tick {
                 sweep(&service).await;
             } else {
                 log_failure(
-                    remove_noted(&service).await,
+                    remove_queued(&service).await,
                     "could not delete removed files from the storage; retrying at the next sweep",
                 );
             }
         };
-        // A cancelled sweep is harmless: started work ends by itself, and the rest waits for the
-        // next start.
-        if stop.run_until_cancelled(swept).await.is_none() {
+        // Cancelling a sweep is safe: started transactions still commit, and the rest is done after
+        // the next start.
+        if stop.run_until_cancelled(work).await.is_none() {
             return;
         }
     }
 }
 
-/// Removes files after their retention, noted bytes, and bytes without a row.
+/// Removes files after their retention, queued bytes, and bytes without a row.
 pub(crate) async fn sweep(service: &Arc<Service>) {
     log_failure(
-        remove_old(service).await,
+        remove_expired(service).await,
         "could not delete files after their retention; retrying at the next sweep",
     );
     log_failure(
-        remove_noted(service).await,
+        remove_queued(service).await,
         "could not delete removed files from the storage; retrying at the next sweep",
     );
     log_failure(
-        remove_unnamed(service).await,
+        remove_without_row(service).await,
         "could not delete files without a database row; retrying at the next sweep",
     );
 }
 
-fn log_failure(swept: Result<()>, otherwise: &str) {
-    if let Err(error) = swept {
-        tracing::warn!(cause = error.cause(), "{otherwise}");
+fn log_failure(result: Result<()>, message: &str) {
+    if let Err(error) = result {
+        tracing::warn!(cause = error.cause(), "{message}");
     }
 }
 
 /// Checks the files that are due, and removes those whose retention is over.
-async fn remove_old(service: &Arc<Service>) -> Result<()> {
-    let latest = service.clock.now().checked_add(LOOK);
+async fn remove_expired(service: &Arc<Service>) -> Result<()> {
+    let latest = service.clock.now().checked_add(MAX_CHECK_INTERVAL);
     let latest = latest.unwrap_or(Timestamp::MAX);
     let forward =
         move |tx: &mut Transaction<'_>| sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest);
     while service.store.write(forward).await? {}
-    for _ in 0..BATCHES {
+    for _ in 0..MAX_BATCHES {
         let now = service.clock.now();
         let due = service
             .store
             .read(move |tx| {
                 tx.rows(
                     &DUE,
-                    &values![now, i64::try_from(BATCH).unwrap_or(i64::MAX)],
+                    &values![now, i64::try_from(BATCH_SIZE).unwrap_or(i64::MAX)],
                 )
             })
             .await?;
@@ -195,10 +199,10 @@ async fn remove_old(service: &Arc<Service>) -> Result<()> {
             let shared = service.clone();
             service
                 .store
-                .write(move |tx| look(tx, &shared, organization, ids, now))
+                .write(move |tx| check_retention(tx, &shared, organization, ids, now))
                 .await?;
         }
-        if due.len() < BATCH {
+        if due.len() < BATCH_SIZE {
             return Ok(());
         }
     }
@@ -206,7 +210,7 @@ async fn remove_old(service: &Arc<Service>) -> Result<()> {
 }
 
 /// Removes those files whose retention is over, and sets the next check of the others.
-fn look(
+fn check_retention(
     tx: &mut Transaction<'_>,
     service: &Service,
     organization: Uuid,
@@ -221,7 +225,7 @@ fn look(
         RaisedRevision::Stream,
     ) {
         Ok(context) => context,
-        // The organization is being erased, and its files with it.
+        // The organization is being erased, which removes its files as well.
         Err(error) if error.kind() == engine::error::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
@@ -236,67 +240,71 @@ fn look(
         RecordKind::Reservation,
         stays.into_iter().collect(),
     )?;
-    let mut looks = HashMap::new();
+    let mut next_checks = HashMap::new();
     for (id, reservation) in stays {
         let property = reservation
             .property_id
             .map(|id| typed::<Property>(&mut context, RecordKind::Property, id))
             .transpose()?
             .flatten();
-        looks.insert(id, next_look(&context, &reservation, property.as_ref())?);
+        next_checks.insert(id, next_look(&context, &reservation, property.as_ref())?);
     }
-    let mut over = Vec::new();
-    let mut later = Vec::new();
+    let mut expired = Vec::new();
+    let mut rechecks = Vec::new();
     for (file, stay) in due {
-        match looks.get(&stay) {
-            Some(look) if *look > now => later.push(values![file, *look]),
-            _ => over.push(file),
+        match next_checks.get(&stay) {
+            Some(next_check) if *next_check > now => rechecks.push(values![file, *next_check]),
+            _ => expired.push(file),
         }
     }
-    for row in later {
-        context.execute(&LOOK_AGAIN, row)?;
+    for row in rechecks {
+        context.execute(&SET_NEXT_CHECK, row)?;
     }
-    records::remove(&mut context, over)
+    records::remove(&mut context, expired)
 }
 
-/// Removes the bytes of the noted keys. Each batch starts after the last key of the batch before,
-/// so keys that could not be removed are skipped.
-async fn remove_noted(service: &Arc<Service>) -> Result<()> {
-    let mut behind = (Uuid::nil(), String::new());
+/// Deletes the bytes of queued keys. Each batch starts after the last key of the previous batch, so
+/// a key whose deletion failed is not tried again in this run.
+async fn remove_queued(service: &Arc<Service>) -> Result<()> {
+    let mut last_key = (Uuid::nil(), String::new());
     let mut failed = None;
-    for _ in 0..BATCHES {
-        let from = behind.clone();
-        let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+    for _ in 0..MAX_BATCHES {
+        let from = last_key.clone();
+        let limit = i64::try_from(BATCH_SIZE).unwrap_or(i64::MAX);
         let rows = service
             .store
-            .read(move |tx| tx.rows(&NOTED, &values![from.0, from.1, limit]))
+            .read(move |tx| tx.rows(&QUEUED_KEYS, &values![from.0, from.1, limit]))
             .await?;
-        let noted = rows
+        let queued = rows
             .iter()
             .map(|row| Ok((row.get(0)?, row.get(1)?)))
             .collect::<Result<Vec<(Uuid, String)>>>()?;
-        let Some(last) = noted.last() else { break };
-        behind.clone_from(last);
-        let is_last = noted.len() < BATCH;
-        let removals = futures_util::stream::iter(noted).map(|(organization, key)| async move {
-            let removed = remove_bytes(service, &key).await;
-            removed.map(|()| (organization, key))
+        let Some(last) = queued.last() else { break };
+        last_key.clone_from(last);
+        let is_last = queued.len() < BATCH_SIZE;
+        let removals = futures_util::stream::iter(queued).map(|(organization, key)| async move {
+            let result = remove_bytes(service, &key).await;
+            result.map(|()| (organization, key))
         });
-        let mut gone = Vec::new();
-        for removed in removals.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
-            match removed {
-                Ok(row) => gone.push(row),
+        let mut deleted = Vec::new();
+        for result in removals
+            .buffer_unordered(MAX_CONCURRENT)
+            .collect::<Vec<_>>()
+            .await
+        {
+            match result {
+                Ok(row) => deleted.push(row),
                 Err(error) => failed = Some(error),
             }
         }
-        if !gone.is_empty() {
-            // Several nodes may remove the same keys. The sorted order keeps them from deadlocking.
-            gone.sort();
+        if !deleted.is_empty() {
+            // Several nodes may remove the same keys. In sorted order they cannot deadlock.
+            deleted.sort();
             service
                 .store
                 .write(move |tx| {
-                    gone.into_iter().try_for_each(|(organization, key)| {
-                        tx.execute(&REMOVED, &values![organization, key]).map(drop)
+                    deleted.into_iter().try_for_each(|(organization, key)| {
+                        tx.execute(&DEQUEUE, &values![organization, key]).map(drop)
                     })
                 })
                 .await?;
@@ -316,23 +324,21 @@ async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
     };
     if let Some(folder) = key.strip_suffix('/') {
         let keys = uploads.files.list(Some(folder));
-        let removals =
-            keys.try_for_each_concurrent(
-                AT_ONCE,
-                |key| async move { uploads.files.delete(&key).await },
-            );
+        let removals = keys.try_for_each_concurrent(MAX_CONCURRENT, |key| async move {
+            uploads.files.delete(&key).await
+        });
         return removals.await.map_err(Error::unavailable);
     }
     uploads.files.delete(key).await.map_err(Error::unavailable)
 }
 
-/// Removes bytes that no row names, once an hour, on the first node that takes the duty.
-async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
+/// Deletes bytes that have no row, once an hour, on the first node that takes the duty.
+async fn remove_without_row(service: &Arc<Service>) -> Result<()> {
     let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());
     };
     let now = service.clock.now();
-    let next = now.checked_add(ROUND).unwrap_or(Timestamp::MAX);
+    let next = now.checked_add(LISTING_INTERVAL).unwrap_or(Timestamp::MAX);
     let take = move |tx: &mut Transaction<'_>| {
         let taken = tx.execute(&TAKE_DUTY, &values![DUTY, now, next])?;
         if taken > 0 {
@@ -344,9 +350,9 @@ async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
     if service.store.write(take).await? == 0 {
         return Ok(());
     }
-    let oldest = now.checked_sub(UNNAMED).unwrap_or(Timestamp::MIN);
-    // A key that does not follow our naming is not one of our files.
-    let is_old = move |key: &str| created_at(key).is_some_and(|made| made <= oldest);
+    let oldest = now.checked_sub(MIN_AGE).unwrap_or(Timestamp::MIN);
+    // A key in another form was not created by this service, so its file is kept.
+    let is_old = move |key: &str| created_at(key).is_some_and(|created| created <= oldest);
     uploads
         .files
         .clear_unfinished(is_old)
@@ -356,25 +362,25 @@ async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
         .files
         .list(None)
         .try_filter(move |key| std::future::ready(is_old(key)))
-        .try_chunks(PAGE);
+        .try_chunks(LOOKUP_SIZE);
     while let Some(page) = pages.next().await {
         let keys = page.map_err(Error::unavailable)?;
-        let asked = keys.clone();
+        let lookup = keys.clone();
         let rows = service
             .store
-            .read(move |tx| tx.rows(&NAMED, &values![asked]))
+            .read(move |tx| tx.rows(&KEYS_WITH_ROW, &values![lookup]))
             .await?;
-        let named = rows
+        let with_row = rows
             .iter()
             .map(|row| Ok(row.get(0)?))
             .collect::<Result<HashSet<String>>>()?;
-        let unnamed: Vec<String> = keys
+        let without_row: Vec<String> = keys
             .into_iter()
-            .filter(|key| !named.contains(key))
+            .filter(|key| !with_row.contains(key))
             .collect();
-        let count = unnamed.len();
-        let removals = futures_util::stream::iter(unnamed).map(Ok);
-        let removals = removals.try_for_each_concurrent(AT_ONCE, |key| async move {
+        let count = without_row.len();
+        let removals = futures_util::stream::iter(without_row).map(Ok);
+        let removals = removals.try_for_each_concurrent(MAX_CONCURRENT, |key| async move {
             uploads.files.delete(&key).await
         });
         removals.await.map_err(Error::unavailable)?;
@@ -399,11 +405,11 @@ mod tests {
         let flat = serde_json::json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkOutTime": "11:00" });
         let flat: Property = serde_json::from_value(flat).unwrap();
         let until = |property, hours: u64| {
-            kept_until(&stay, property, Duration::from_secs(hours * 3_600)).to_string()
+            retention_end(&stay, property, Duration::from_secs(hours * 3_600)).to_string()
         };
         assert_eq!(until(Some(&flat), 720), "2027-01-14T10:00:00Z");
         assert_eq!(until(Some(&flat), 0), "2026-12-15T10:00:00Z");
         assert_eq!(until(None, 24), "2026-12-16T23:59:59Z");
-        assert_eq!(kept_until(&stay, None, Duration::MAX), Timestamp::MAX);
+        assert_eq!(retention_end(&stay, None, Duration::MAX), Timestamp::MAX);
     }
 }
