@@ -212,7 +212,7 @@ fn review(input: &GiveReview, property: Uuid, reservation: Uuid, now: Moment) ->
     review
 }
 
-/// Forgets the surveys of deleted reservations. Their reviews stay.
+/// Deletes the answered surveys of deleted reservations. Their reviews stay.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_deferred(&FORGET, values![reservations])
 }

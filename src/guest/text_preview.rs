@@ -1,5 +1,5 @@
-//! Operation previewTranslation: a text with its placeholders filled, as a made-up guest of a flat
-//! would read it.
+//! The operation `previewTranslation`: a text with its placeholders filled, as an invented guest of
+//! a flat would read it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn preview(context: &mut Context<'_, '_>, input: PreviewTranslation) -> Result<T
             missing: Vec::new(),
         });
     };
-    let place = place(context, input.id)?;
+    let placement = placement(context, input.id)?;
     let custom = placeholders::custom_values(
         context,
         Some(input.property_id),
@@ -106,13 +106,13 @@ fn preview(context: &mut Context<'_, '_>, input: PreviewTranslation) -> Result<T
     let written_in = texts.language_of(input.id).unwrap_or(&language);
     Ok(TextPreview {
         language: texts.language_of(input.id).map(str::to_owned),
-        html: values.html(&text, place, written_in).ok().flatten(),
-        missing: missing(&text, &values, place),
-        text: values.plain(&text, place).ok(),
+        html: values.html(&text, placement, written_in).ok().flatten(),
+        missing: missing(&text, &values, placement),
+        text: values.plain(&text, placement).ok(),
     })
 }
 
-/// Returns the stay of a made-up guest who arrives today.
+/// Returns the stay of an invented guest who arrives today.
 fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result<Stay> {
     let flat = StayFlat::load(context, Some(property))?;
     let zone = flat
@@ -131,8 +131,8 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
     })
 }
 
-/// Returns where a text stands: in a manual about the network, or elsewhere.
-fn place(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
+/// Returns whether a text is the description of a manual about the network.
+fn placement(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
     let manuals = manuals::all(context)?;
     let is_of_wifi = manuals.iter().any(|covered| {
         let manual = &covered.manual.answered;
@@ -146,11 +146,11 @@ fn place(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
     })
 }
 
-fn missing(text: &str, values: &Values<'_>, place: TextPlacement) -> Vec<MissingValue> {
+fn missing(text: &str, values: &Values<'_>, placement: TextPlacement) -> Vec<MissingValue> {
     let of = |piece: &TextPiece<'_>| match piece {
         TextPiece::Text(_) => None,
         TextPiece::Named { whole, .. } => {
-            let missing = values.plain(whole, place).err()?;
+            let missing = values.plain(whole, placement).err()?;
             Some(MissingValue {
                 message: missing.message(),
                 placeholder: missing.name,

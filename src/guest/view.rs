@@ -1,5 +1,5 @@
-//! The guest view: exactly the data that a guest sees, resolved and in their language (rules:
-//! stays#guest-view).
+//! The guest view: exactly the data that a guest sees, translated and with filled placeholders
+//! (rules: stays#guest-view). `setup.rs` loads the configuration that it is built from.
 
 use std::ops::Not;
 
@@ -219,14 +219,14 @@ pub struct PrecheckinView {
 
 /// Returns the language for a guest: the requested language, else the reservation's, else English.
 #[must_use]
-pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
-    asked
+pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
+    requested
         .or(guest.language.as_deref())
         .and_then(engine::language::lenient)
         .unwrap_or_else(|| ENGLISH.into())
 }
 
-/// What a guest has given and what is still asked, besides pre-check-in. A preview has none of it.
+/// The guest's state besides pre-check-in. It is empty in a preview.
 #[derive(Default)]
 pub(super) struct GuestState {
     /// Open surveys without an answer.
@@ -235,7 +235,7 @@ pub(super) struct GuestState {
     pub cart: Vec<CartItem>,
 }
 
-/// Builds the guest's view of a stay at a moment.
+/// Builds the guest's view of a stay at a timestamp.
 pub(super) fn view(
     context: &mut Context<'_, '_>,
     stay: Stay,
@@ -245,19 +245,19 @@ pub(super) fn view(
     let precheckin = Precheckin::load_for(context, &stay, setup)?.at(&stay, at);
     let precheckin = precheckin_view(&precheckin, setup);
     let languages = context.organization.settings.languages.clone();
-    let given = GuestState {
+    let guest_state = GuestState {
         review_requests: surveys::requested(context, &stay, at)?,
         cart: extras::selection(context, &stay, setup)?,
     };
-    Ok(view_of(stay, setup, precheckin, given, languages, at))
+    Ok(view_of(stay, setup, precheckin, guest_state, languages, at))
 }
 
-/// Builds the view of a stay with a given state of pre-check-in.
+/// Builds the view of a stay from its parts.
 pub(super) fn view_of(
     stay: Stay,
     setup: &GuestSetup,
     precheckin: PrecheckinView,
-    given: GuestState,
+    guest_state: GuestState,
     languages: Vec<String>,
     at: Timestamp,
 ) -> GuestView {
@@ -273,13 +273,13 @@ pub(super) fn view_of(
             value: value.to_owned(),
         }),
         quick_access: portal.map(offered_tiles).unwrap_or_default(),
-        review_requests: given.review_requests,
+        review_requests: guest_state.review_requests,
         extras: if stay.is_cancelled() {
             Vec::new()
         } else {
             setup.extras.clone()
         },
-        cart: given.cart,
+        cart: guest_state.cart,
         instructions: if is_arriving {
             setup.instructions.clone()
         } else {
@@ -295,13 +295,16 @@ pub(super) fn view_of(
             .map(|_| setup.manual_groups.upcoming(&stay, at))
             .unwrap_or_default(),
         languages,
-        property: setup.flat.as_deref().map(|flat| flat_of(flat, &times)),
+        property: setup
+            .flat
+            .as_deref()
+            .map(|flat| property_view(flat, &times)),
         portal: portal.map(portal_view),
         branding: setup
             .branding
             .as_ref()
-            .map(|branding| look(branding, setup)),
-        reservation: stay_of(stay.id, stay.reservation, times),
+            .map(|branding| branding_view(branding, setup)),
+        reservation: stay_view(stay.id, stay.reservation, times),
         preview: None,
     }
 }
@@ -337,14 +340,15 @@ fn prompt_language(portal: Option<&Portal>, texts: &Texts, language: &str) -> Te
     }
 }
 
-/// Returns the tiles of a portal. The tile for issues needs a portal that takes them.
+/// Returns the tiles of a portal. The tile for reporting issues is left out if the portal has
+/// issues switched off.
 fn offered_tiles(portal: &Portal) -> Vec<Tile> {
     let mut tiles = tiles(portal.excluded_quick_access_types.as_deref());
     tiles.retain(|tile| *tile != Tile::ReportAnIssue || issues::are_taken(portal));
     tiles
 }
 
-fn stay_of(
+fn stay_view(
     id: Uuid,
     reservation: Reservation,
     [check_in_time, check_out_time]: [Option<String>; 2],
@@ -372,7 +376,10 @@ fn stay_of(
 }
 
 /// Returns the flat with the times of a stay.
-fn flat_of(flat: &StayFlat, [check_in_time, check_out_time]: &[Option<String>; 2]) -> PropertyView {
+fn property_view(
+    flat: &StayFlat,
+    [check_in_time, check_out_time]: &[Option<String>; 2],
+) -> PropertyView {
     let Property {
         name,
         timezone,
@@ -413,7 +420,7 @@ fn portal_view(portal: &Portal) -> PortalView {
     }
 }
 
-fn look(branding: &Branding, setup: &GuestSetup) -> BrandingView {
+fn branding_view(branding: &Branding, setup: &GuestSetup) -> BrandingView {
     let branding = branding.clone();
     BrandingView {
         callout_message: setup.texts.of(branding.callout_message_id),
@@ -436,8 +443,8 @@ fn look(branding: &Branding, setup: &GuestSetup) -> BrandingView {
     }
 }
 
-/// Returns whether the special offer is shown. Previews show an inactive offer only where it has a
-/// text.
+/// Returns whether the special offer is shown. A preview with inactive items shows an inactive
+/// offer only if the offer has a text.
 fn is_offered(portal: &Portal, which: SetupScope) -> bool {
     let has_copy = || {
         [
@@ -468,7 +475,7 @@ fn offer(portal: &Portal, setup: &GuestSetup) -> OfferView {
     }
 }
 
-/// The published example: a portal with an offer, before the guest has begun.
+/// The published example: a portal with an offer, before the guest has started pre-check-in.
 fn example() -> Value {
     let [stay, flat, portal, branding, step, upsell, instruction] =
         [0xab, 0xac, 0xad, 0xae, 0xaf, 0xb0, 0xb1]

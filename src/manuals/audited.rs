@@ -1,4 +1,4 @@
-//! Describes manuals, their categories and instructions for the audit log.
+//! Describes manuals, their categories and instructions for entries of the audit log.
 
 use engine::audit::{Thing, id};
 use engine::context::Context;
@@ -13,11 +13,11 @@ use crate::translations::{self, ENGLISH};
 
 /// Describes a manual.
 pub(super) fn manual(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let found = id(input, "id").map_or(Ok(None), |id| records::find(context, id))?;
-    let thing = |manual: super::WrittenManual| {
+    let manual = id(input, "id").map_or(Ok(None), |id| records::find(context, id))?;
+    let describe = |manual: super::WrittenManual| {
         Thing::new("manual", Some(manual.id), Some(manual.nickname.clone())).showing(&manual)
     };
-    found.map(|manual| thing(manual.answered)).transpose()
+    manual.map(|manual| describe(manual.answered)).transpose()
 }
 
 /// Describes a category, named by its English title.

@@ -1,4 +1,5 @@
-//! Manual categories in the database: the headings of manuals (rules: categories).
+//! Reads and writes manual categories, the headings of manuals, in the database (rules:
+//! categories).
 
 use engine::context::Context;
 use engine::error::Result;
@@ -14,10 +15,10 @@ use super::texts::TITLE;
 use crate::translations::{self, Texts};
 
 store::statements! {
-    /// The categories in portal order.
+    /// Selects the categories in portal order.
     CATEGORIES = "select id, title_id, sort_order, created_at, updated_at from manual_category
         where organization_id = ?1 order by sort_order, created_at, id";
-    /// A category.
+    /// Selects a category.
     CATEGORY = "select id, title_id, sort_order, created_at, updated_at from manual_category where organization_id = ?1 and id = ?2";
     /// Inserts or updates a category.
     PUT_CATEGORY = "insert into manual_category (organization_id, id, title_id, sort_order, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6)
@@ -26,7 +27,7 @@ store::statements! {
     DELETE_CATEGORY = "delete from manual_category where organization_id = ?1 and id = ?2";
 }
 
-/// A category, as stored.
+/// A stored category.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredCategory {
     pub id: Uuid,
@@ -104,7 +105,7 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Sto
         .transpose()
 }
 
-/// Saves a category, and notes which text it shows. `before` is its previous title.
+/// Writes a category and the link to its title. `before` is its previous title.
 pub(super) fn save(
     context: &mut Context<'_, '_>,
     before: Option<Uuid>,
@@ -119,7 +120,7 @@ pub(super) fn save(
     )
 }
 
-/// Saves a category whose title is the same text as before.
+/// Writes a category that links the same title as before.
 pub(super) fn put(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<()> {
     let StoredCategory {
         id,

@@ -1,5 +1,4 @@
-//! listPortalManualCategories, createPortalManualCategory, updatePortalManualCategory,
-//! reorderPortalManualCategories, deletePortalManualCategory.
+//! The operations on manual categories: list, create, rename, reorder and delete.
 
 use std::collections::HashSet;
 
@@ -171,7 +170,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<Catego
         updated_at: now,
     };
     categories::save(context, None, &category)?;
-    in_english(context, &category)
+    english_view(context, &category)
 }
 
 fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<CategoryView> {
@@ -184,11 +183,11 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
         None => None,
     };
     if stored.as_deref() == Some(&*input.title) {
-        return in_english(context, &category);
+        return english_view(context, &category);
     }
     translations::check_placeholders(context, &["title"], &input.title)?;
     match category.title_id {
-        // Spec: other languages are translated again only if all of them are machine translations.
+        // Other languages are translated again only if all of them are machine translations.
         Some(id) => {
             let others = if translations::are_others_machine_made(context, id)? {
                 OtherLanguages::Renew
@@ -208,11 +207,11 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
     }
     category.updated_at = category.updated_at.advanced_to(context.now());
     categories::save(context, title_before, &category)?;
-    in_english(context, &category)
+    english_view(context, &category)
 }
 
 /// Changes all positions or none. Fails with 404 for an unknown category, and with 403 for a
-/// category of others.
+/// category that the caller must not change.
 fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
     let mut categories = categories::in_order(context)?;
     if !input
@@ -254,12 +253,12 @@ fn not_found() -> Error {
     Error::not_found("Manual category")
 }
 
-fn in_english(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<CategoryView> {
+fn english_view(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<CategoryView> {
     let texts = translations::texts(context, category.title_id, ENGLISH)?;
     Ok(category.view(&texts))
 }
 
-/// Fails with 409 if a category other than these has this English title, ignoring case and
+/// Fails with 409 if a category that is not in `own` has this English title, ignoring case and
 /// surrounding spaces.
 pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &str) -> Result<()> {
     let others = categories::in_order(context)?
@@ -280,7 +279,8 @@ pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &s
     Ok(())
 }
 
-/// Fails with 403 for a category with manuals on properties that a limited caller cannot access.
+/// Fails with 403 if a limited caller must not change one of these categories, because manuals of
+/// properties outside the caller's access are filed under it.
 fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
     let writable = writable_ids(context, ids)?;
     if ids.iter().any(|id| !writable.contains(id)) {
@@ -292,8 +292,8 @@ fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the categories among these without manuals on properties that a limited caller cannot
-/// access.
+/// Returns those of these categories that the caller may change: those without manuals of
+/// properties outside the caller's access.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());

@@ -1,4 +1,4 @@
-//! searchCoverIcons: searches Lucide's icons by name (rules: manuals#covers).
+//! The operation `searchCoverIcons`, which searches Lucide's icons by name (rules: manuals#covers).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,9 +22,9 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundIcons {
-    /// The names found, in alphabetical order, up to the limit.
+    /// The matching names in alphabetical order, up to the limit.
     pub items: Vec<&'static str>,
-    /// Matches before the limit.
+    /// The number of matches, including those beyond the limit.
     pub total: usize,
 }
 
@@ -32,11 +32,11 @@ pub struct FoundIcons {
 /// icon.
 #[must_use]
 pub fn search(query: Option<&str>, limit: usize) -> FoundIcons {
-    let wanted = query.unwrap_or_default().to_lowercase();
+    let query = query.unwrap_or_default().to_lowercase();
     let mut items: Vec<_> = NAMES
         .iter()
         .copied()
-        .filter(|name| name.contains(&wanted))
+        .filter(|name| name.contains(&query))
         .collect();
     let total = items.len();
     items.truncate(limit);

@@ -1,5 +1,5 @@
-//! listInstructions, deleteInstruction: the steps of a guest's instructions, kept in a contiguous
-//! order within their scope. The scope of an instruction decides who may see and change it (rules:
+//! The operations `listInstructions` and `deleteInstruction`. The instructions of a scope have
+//! positions without gaps. The scope of an instruction decides who may see and change it (rules:
 //! access#records-of-limited-callers).
 
 use std::collections::HashMap;
@@ -23,11 +23,11 @@ use crate::records::{
 use crate::scopes::{Coverage, Target, TargetKind};
 
 store::statements! {
-    /// The instructions of a scope, by creation.
+    /// Selects the instructions of a scope, in the order of creation.
     OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = ?2
         order by created_at, id";
-    /// The properties, groups and tags among some ids.
-    PLACES = "select kind, id from record
+    /// Selects the properties, groups and tags with these ids.
+    SCOPES = "select kind, id from record
         where organization_id = ?1 and kind in ('property', 'property_group', 'tag') and id = any(?2)";
 }
 
@@ -79,11 +79,11 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
     let read = |row: &Row| -> Result<(Uuid, Object)> {
         Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?))
     };
-    let mut left = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
-    // Positions come from the platform and may exceed the integers of a database.
+    let mut remaining = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
+    // The platform may send any number as position, so positions are compared as floats.
     let position = |data: &Object| data.get("position").and_then(Value::as_f64).unwrap_or(0.0);
-    left.sort_by(|(_, one), (_, other)| position(one).total_cmp(&position(other)));
-    for (position, (id, mut data)) in left.into_iter().enumerate() {
+    remaining.sort_by(|(_, one), (_, other)| position(one).total_cmp(&position(other)));
+    for (position, (id, mut data)) in remaining.into_iter().enumerate() {
         let position = Value::from(position);
         if data.insert("position".into(), position.clone()) != Some(position) {
             replace_record(context, RecordKind::Instruction, id, data)?;
@@ -92,25 +92,25 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
     Ok(DeletedObject::DONE)
 }
 
-/// Removes the instructions that a limited caller may not see.
+/// Removes the instructions that a limited caller cannot see.
 fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>) -> Result<()> {
     if !context.property_scope().is_limited() {
         return Ok(());
     }
-    let mut places = HashMap::<Uuid, Vec<TargetKind>>::new();
-    for (kind, id) in places_of(context, instructions.iter().filter_map(scope).collect())? {
-        places.entry(id).or_default().push(kind);
+    let mut kinds_by_id = HashMap::<Uuid, Vec<TargetKind>>::new();
+    for (kind, id) in targets_of(context, instructions.iter().filter_map(scope).collect())? {
+        kinds_by_id.entry(id).or_default().push(kind);
     }
     let coverage = Coverage::load(context)?;
     instructions.retain(|record| {
-        let of = scope(record).and_then(|id| places.get(&id).map(|kinds| (id, kinds)));
+        let of = scope(record).and_then(|id| kinds_by_id.get(&id).map(|kinds| (id, kinds)));
         of.is_none_or(|(id, kinds)| kinds.iter().any(|kind| coverage.is_visible(*kind, id)))
     });
     Ok(())
 }
 
-/// Returns whether the caller may change an instruction. Its scope must be writable for the caller,
-/// or be no property, group or tag.
+/// Returns whether the caller may change an instruction: its scope is writable for the caller, or
+/// its scope is not a property, a group or a tag.
 fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -> Result<bool> {
     if !context.property_scope().is_limited() {
         return Ok(true);
@@ -119,10 +119,10 @@ fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -
         .get("scopeId")
         .and_then(Value::as_str)
         .and_then(|text| text.parse().ok());
-    let places = places_of(context, scope.into_iter().collect())?;
+    let targets = targets_of(context, scope.into_iter().collect())?;
     let coverage = Coverage::load(context)?;
-    Ok(places.is_empty()
-        || places
+    Ok(targets.is_empty()
+        || targets
             .iter()
             .any(|(kind, id)| coverage.is_writable(*kind, *id)))
 }
@@ -133,12 +133,12 @@ fn scope(instruction: &Record) -> Option<Uuid> {
 }
 
 /// Returns the properties, groups and tags with these ids. An id is unique only within a kind.
-fn places_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
-    let mut places = Vec::new();
-    for row in context.rows(&PLACES, values![ids])? {
+fn targets_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for row in context.rows(&SCOPES, values![ids])? {
         if let Ok(kind) = row.get::<String>(0)?.parse::<TargetKind>() {
-            places.push((kind, row.get(1)?));
+            targets.push((kind, row.get(1)?));
         }
     }
-    Ok(places)
+    Ok(targets)
 }

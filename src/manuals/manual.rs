@@ -1,4 +1,5 @@
-//! A house manual: its fields, and the rules over several of them (rules: manuals).
+//! A house manual: its fields, and the rules that involve several of them (rules: manuals).
+//! `visibility.rs` decides when a guest sees a manual.
 
 use engine::error::{Issue, Reason};
 use engine::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
@@ -21,13 +22,13 @@ pub enum DisplayMode {
     PmsVariable,
 }
 
-/// A manual, as stored.
+/// A stored manual.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Manual {
-    /// The part that is answered.
+    /// The fields that responses contain.
     pub answered: WrittenManual,
-    /// Whether the image was made for this manual. Such an image is deleted when it is replaced.
+    /// Whether the image was created for this manual. Such an image is deleted when it is replaced.
     pub owns_image: bool,
 }
 
@@ -186,12 +187,12 @@ impl Creatable for ManualFields {
 /// A change of an optional value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Patch<T> {
-    /// The value stays.
+    /// The value does not change.
     #[default]
     Keep,
     /// The value is removed.
     Clear,
-    /// The value is replaced by this one.
+    /// The value is replaced.
     Set(T),
 }
 
@@ -207,7 +208,8 @@ impl<T: PartialEq> Patch<T> {
         matches!(self, Self::Set(_))
     }
 
-    /// Combines two changes. The first `Set` wins, and otherwise the first that is not `Keep`.
+    /// Combines two changes. The first `Set` wins. If there is none, the first change that is not
+    /// `Keep` wins.
     fn or(self, other: Self) -> Self {
         if self.sets() || other == Self::Keep {
             self
@@ -229,14 +231,14 @@ pub struct CoverChange {
 /// An image for the cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoverImage {
-    /// An address. A record is created for it.
+    /// An address, for which an image record is created.
     Url(String),
     /// An existing record.
     Record(Uuid),
 }
 
 impl ManualFields {
-    /// Returns the change of the cover, or the issues of a request with several covers.
+    /// Returns the change of the cover, or the issues of a request with more than one cover.
     pub fn cover(&self, base: &[&str]) -> Result<CoverChange, Vec<Issue>> {
         let url = Patch::of(&self.image_url, |url| {
             (!url.is_empty()).then(|| CoverImage::Url(url.0.clone()))
@@ -245,17 +247,17 @@ impl ManualFields {
         let icon = Patch::of(&self.icon_name, |name| {
             (!name.is_empty()).then(|| name.0.clone())
         });
-        let given = [
+        let covers = [
             ("imageUrl", url.sets()),
             ("imageId", record.sets()),
             ("iconName", icon.sets()),
         ];
-        let given: Vec<&str> = given
+        let covers: Vec<&str> = covers
             .into_iter()
-            .filter(|(_, is_given)| *is_given)
+            .filter(|(_, is_set)| *is_set)
             .map(|(field, _)| field)
             .collect();
-        if given.len() > 1 {
+        if covers.len() > 1 {
             let issue = |field: &&str| {
                 Issue::new(
                     &[base, &[*field]].concat(),
@@ -265,7 +267,7 @@ impl ManualFields {
                     ),
                 )
             };
-            return Err(given.iter().map(issue).collect());
+            return Err(covers.iter().map(issue).collect());
         }
         let image = url.or(record);
         // Setting one kind of cover removes the other.
@@ -282,7 +284,8 @@ impl ManualFields {
         })
     }
 
-    /// Returns the sent visibility rules, or the issues that concern several of their fields.
+    /// Returns the visibility rules of the request, or the issues that concern several of their
+    /// fields.
     pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<VisibilityRule>>, Vec<Issue>> {
         self.visibility_rules
             .sent()
@@ -292,8 +295,8 @@ impl ManualFields {
     }
 }
 
-/// Checks the rules over several fields of a manual in its new state. `has_title` says whether it
-/// has a title then, and `title_field` names the field that gives it.
+/// Checks the rules that involve several fields of a changed manual. `has_title` says whether the
+/// changed manual has a title, and `title_field` is the field that an issue about the title names.
 #[must_use]
 pub fn issues(
     manual: &WrittenManual,
@@ -419,8 +422,8 @@ mod tests {
     #[test]
     fn a_manual_shows_either_texts_or_a_custom_field() {
         let id = Some(Uuid::from_u128(7));
-        // Whether it is variable, its custom field, whether it has a title → the fields with
-        // issues.
+        // Inputs: whether the manual shows a custom field, the custom field, whether it has a
+        // title. Result: the fields with issues.
         for (is_variable, custom_field_id, has_title, expected) in [
             (false, None, true, &[][..]),
             (false, None, false, &["titleId"][..]),

@@ -1,5 +1,4 @@
-//! listPortalManuals, listPortalManualsByProperty, getPortalManual, createPortalManual,
-//! updatePortalManual.
+//! The operations that list, read, create and change manuals.
 
 use std::collections::HashSet;
 
@@ -70,8 +69,8 @@ struct ManualRow {
 /// Item of the list of one property.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PortalManualOfProperty", transform = exemplify_placed)]
-struct PlacedRow {
+#[schemars(rename = "PortalManualOfProperty", transform = exemplify_row_of_property)]
+struct ManualRowOfProperty {
     #[serde(flatten)]
     row: ManualRow,
     /// The assignment's position; null comes last.
@@ -82,7 +81,7 @@ fn exemplify_row(schema: &mut Schema) {
     add_to_example(schema, &[("imageUrl", Value::Null)]);
 }
 
-fn exemplify_placed(schema: &mut Schema) {
+fn exemplify_row_of_property(schema: &mut Schema) {
     add_to_example(
         schema,
         &[("imageUrl", Value::Null), ("sortOrder", Value::Null)],
@@ -187,21 +186,22 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         .collect();
     let mut rows = records::all(context)?;
     if let Some(search) = input.search {
-        let wanted = case_folded(&search);
-        rows.retain(|row| case_folded(&row.manual.answered.nickname).contains(&wanted));
+        let search = case_folded(&search);
+        rows.retain(|row| case_folded(&row.manual.answered.nickname).contains(&search));
     }
     if !filters.is_empty() {
         let coverage = Coverage::load(context)?;
         for filter in filters {
-            let seen: Vec<Target> = filter
+            let visible_targets: Vec<Target> = filter
                 .into_iter()
                 .filter(|(kind, id)| coverage.is_visible(*kind, *id))
                 .collect();
-            let found: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &seen)?
-                .into_iter()
-                .map(|(id, _)| id)
-                .collect();
-            rows.retain(|row| found.contains(&row.manual.answered.id));
+            let matches: HashSet<Uuid> =
+                scopes::reaching(context, EntityType::Manual, &visible_targets)?
+                    .into_iter()
+                    .map(|(id, _)| id)
+                    .collect();
+            rows.retain(|row| matches.contains(&row.manual.answered.id));
         }
     }
     let visible = visible::visible_ids(context, rows.iter().map(|row| row.manual.answered.id))?;
@@ -212,20 +212,22 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         .collect())
 }
 
-/// Returns the list item of a manual, or 404 if the caller's list does not contain it.
+/// Returns the list item of a manual; 404 if the caller's list does not contain it.
 fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
     visible::check_exists(context, input.id)?;
-    let found = records::among(context, vec![input.id])?;
-    found
-        .into_iter()
+    let rows = records::among(context, vec![input.id])?;
+    rows.into_iter()
         .next()
         .map(ManualRow::from)
         .ok_or_else(|| Error::not_found("Manual"))
 }
 
 /// Fails with 404 for an unknown property. A limited caller gets an empty list instead, so that the
-/// answer does not reveal whether the property exists.
-fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<Vec<PlacedRow>> {
+/// response does not reveal whether the property exists.
+fn list_of_property(
+    context: &mut Context<'_, '_>,
+    input: OfProperty,
+) -> Result<Vec<ManualRowOfProperty>> {
     let id = input.property_id;
     let property: Option<Property> = if context.property_scope().covers(id) {
         typed(context, RecordKind::Property, id)?
@@ -252,26 +254,26 @@ fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<
         .chain(group)
         .chain(tags)
         .collect();
-    let reaching = scopes::reaching_ids(context, EntityType::Manual, &targets)?;
-    let rows = records::among(context, reaching)?;
+    let manual_ids = scopes::reaching_ids(context, EntityType::Manual, &targets)?;
+    let rows = records::among(context, manual_ids)?;
     Ok(rows
         .into_iter()
-        .map(|covered| PlacedRow {
+        .map(|covered| ManualRowOfProperty {
             row: covered.into(),
             sort_order: None,
         })
         .collect())
 }
 
-/// Checks the rules on the fields of a new manual.
+/// Checks the rules about the fields of a new manual.
 fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let (mut sent, mut merged) = (Vec::new(), Vec::new());
-    take(fields.rules(&[]), &mut sent);
-    take(fields.cover(&[]), &mut merged);
+    value_or_default(fields.rules(&[]), &mut sent);
+    value_or_default(fields.cover(&[]), &mut merged);
     let has_title = fields.title.sent().is_some_and(Option::is_some);
     let mut manual = WrittenManual::default();
     fields.apply(&mut manual);
-    // The rules on the content depend on all three fields, so they are skipped while one of these
+    // The rules about the content involve all three fields. They are skipped while one of these
     // fields is wrong.
     if !["titleId", "displayMode", "customFieldId"]
         .iter()
@@ -287,11 +289,11 @@ fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     Findings { sent, merged }
 }
 
-/// Checks the rules on the fields of a change, as far as they do not depend on stored fields.
+/// Checks the rules about the fields of a change that do not depend on stored fields.
 fn rules_of_change(fields: &ManualFields) -> Findings {
     let mut merged = Vec::new();
-    take(fields.rules(&["data"]), &mut merged);
-    take(fields.cover(&["data"]), &mut merged);
+    value_or_default(fields.rules(&["data"]), &mut merged);
+    value_or_default(fields.cover(&["data"]), &mut merged);
     Findings::merged(merged)
 }
 
@@ -309,7 +311,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
         .and_then(Option::as_ref)
         .map(|title| title.0.clone());
     let description = sent_text(&fields.description);
-    let mut broken = check_references(
+    let mut found_issues = check_references(
         context,
         &fields,
         None,
@@ -319,13 +321,13 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     )?;
 
     let mut manual = Manual::new(context.new_id(), String::new(), Moment(context.now()));
-    let cover = take(fields.cover(&[]), &mut broken);
-    let rules = take(fields.rules(&[]), &mut broken);
+    let cover = value_or_default(fields.cover(&[]), &mut found_issues);
+    let rules = value_or_default(fields.rules(&[]), &mut found_issues);
     fields.apply(&mut manual.answered);
     let has_title = title.is_some() || manual.answered.title_id.is_some();
-    broken.extend(issues(&manual.answered, has_title, "title", &[]));
-    if !broken.is_empty() {
-        return Err(Error::issues(broken));
+    found_issues.extend(issues(&manual.answered, has_title, "title", &[]));
+    if !found_issues.is_empty() {
+        return Err(Error::issues(found_issues));
     }
     if let Some(title) = title {
         translations::check_placeholders(context, &["title"], &title)?;
@@ -338,7 +340,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     }
     if let Some(description) = description {
         translations::check_placeholders(context, &["description"], &description)?;
-        warn_of_dropped(context, "description", &description);
+        warn_of_hidden_parts(context, "description", &description);
         manual.answered.description_id = Some(translations::create(
             context,
             SourceTable::Manual,
@@ -365,35 +367,40 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let before = visible::check_writable(context, input.id)?;
     let fields = input.data;
     let base = &["data"];
-    let mut broken =
+    let mut found_issues =
         check_references(context, &fields, Some(&before.answered), false, false, base)?;
     let mut manual = before.clone();
-    let cover = take(fields.cover(base), &mut broken);
-    let rules = take(fields.rules(base), &mut broken);
+    let cover = value_or_default(fields.cover(base), &mut found_issues);
+    let rules = value_or_default(fields.rules(base), &mut found_issues);
     fields.apply(&mut manual.answered);
-    // An issue that existed before, because a record was deleted, must not prevent another change.
-    let stale = issues(
+    // The stored manual may already break a rule, because a record was deleted. Such an issue must
+    // not prevent other changes.
+    let stored_issues = issues(
         &before.answered,
         before.answered.title_id.is_some(),
         "titleId",
         base,
     );
-    let found = issues(
+    let new_issues = issues(
         &manual.answered,
         manual.answered.title_id.is_some(),
         "titleId",
         base,
     );
-    broken.extend(found.into_iter().filter(|issue| !stale.contains(issue)));
-    if !broken.is_empty() {
-        return Err(Error::issues(broken));
+    found_issues.extend(
+        new_issues
+            .into_iter()
+            .filter(|issue| !stored_issues.contains(issue)),
+    );
+    if !found_issues.is_empty() {
+        return Err(Error::issues(found_issues));
     }
     if let Some(rules) = rules {
         manual.answered.visibility_rules = rules;
     }
     set_cover(context, &mut manual, cover)?;
     if manual.answered.description_id != before.answered.description_id {
-        warn_of_linked(context, manual.answered.description_id)?;
+        warn_of_linked_description(context, manual.answered.description_id)?;
     }
     if manual != before {
         manual.answered.updated_at = before.answered.updated_at.advanced_to(context.now());
@@ -402,16 +409,20 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     Ok(manual.answered)
 }
 
-/// Warns of the parts of a description that guests do not see (rules:
+/// Adds a warning to the response if guests do not see a part of a description (rules:
 /// manuals#texts-as-hosts-write-them).
-fn warn_of_dropped(context: &mut Context<'_, '_>, field: &'static str, description: &str) {
+fn warn_of_hidden_parts(context: &mut Context<'_, '_>, field: &'static str, description: &str) {
     if let Some(warning) = markdown::warning(description) {
         context.warn(field, warning);
     }
 }
 
-/// Warns of the parts of a linked description that guests do not see, in any of its languages.
-fn warn_of_linked(context: &mut Context<'_, '_>, description: Option<Uuid>) -> Result<()> {
+/// Adds a warning to the response if guests do not see a part of a linked description, in any of
+/// its languages.
+fn warn_of_linked_description(
+    context: &mut Context<'_, '_>,
+    description: Option<Uuid>,
+) -> Result<()> {
     let Some(id) = description else { return Ok(()) };
     let mut versions = translations::versions(context, id)?;
     versions.sort_by_key(|(language, _)| language != ENGLISH);
@@ -433,8 +444,9 @@ fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
         .filter(|text| !engine::typed::is_blank(text))
 }
 
-/// Checks the references. Fails with 404 if a referenced object does not exist, and returns issues
-/// for objects of the wrong kind. If a text is sent, the id for the same field is ignored.
+/// Checks the references of a request. Fails with 404 if a referenced object does not exist, and
+/// returns issues for objects of the wrong kind. If the request contains a text, the id for the
+/// same field is ignored.
 fn check_references(
     context: &mut Context<'_, '_>,
     fields: &ManualFields,
@@ -487,15 +499,15 @@ fn check_references(
     )
 }
 
-/// Returns the value, or adds its issues to `broken` and returns the default.
-fn take<T: Default>(text: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
-    text.unwrap_or_else(|issues| {
-        broken.extend(issues);
+/// Returns the value, or adds the issues to `found_issues` and returns the default.
+fn value_or_default<T: Default>(result: Result<T, Vec<Issue>>, found_issues: &mut Vec<Issue>) -> T {
+    result.unwrap_or_else(|issues| {
+        found_issues.extend(issues);
         T::default()
     })
 }
 
-/// Sets the cover. An image that was made for the manual is deleted when it is replaced.
+/// Sets the cover. If the previous image was created for this manual, it is deleted.
 fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverChange) -> Result<()> {
     match cover.icon {
         Patch::Keep => {}
@@ -509,7 +521,7 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverCha
             Some(id),
             manual.owns_image && manual.answered.image_id == Some(id),
         ),
-        Patch::Set(CoverImage::Url(url)) if shows(context, manual, &url)? => return Ok(()),
+        Patch::Set(CoverImage::Url(url)) if is_cover_from(context, manual, &url)? => return Ok(()),
         Patch::Set(CoverImage::Url(url)) => {
             let id = context.new_id();
             save_record(
@@ -533,8 +545,9 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverCha
     Ok(())
 }
 
-/// Returns whether the cover is an image made for this manual from exactly this address.
-fn shows(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> Result<bool> {
+/// Returns whether the cover is an image that was created for this manual from exactly this
+/// address.
+fn is_cover_from(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> Result<bool> {
     let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else {
         return Ok(false);
     };

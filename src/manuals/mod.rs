@@ -1,4 +1,7 @@
 //! House manuals: texts for guests, filed under categories (rules: manuals; categories).
+//!
+//! `manual.rs` declares the fields, `rule.rs` the visibility rules, and `visibility.rs` applies
+//! these rules to a stay. `guest/manuals.rs` builds the guest's view of the manuals.
 
 mod audited;
 mod categories;
@@ -32,7 +35,7 @@ pub use upcoming::{changes_at, shown_from};
 pub use visibility::{Visibility, VisibilityFacts, decide};
 pub(crate) use visible::visible_ids;
 
-/// The module of the house manuals.
+/// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         [

@@ -1,4 +1,5 @@
-//! searchStockPhotos: calls an Unsplash-compatible `GET /search/photos` (rules: manuals#covers, 6).
+//! The operation `searchStockPhotos`, which calls a provider with the interface of Unsplash, `GET
+//! /search/photos` (rules: manuals#covers, 6).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-/// Deadline of a search, from the connection to the last byte of the answer.
+/// Deadline of a search, from the connection to the last byte of the response.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Maximum size of an answer, 4 MiB.
-const ANSWER_LIMIT: usize = 4 << 20;
+/// Maximum size of a response, in bytes.
+const MAX_RESPONSE_BYTES: usize = 4 << 20;
 /// The service's user agent in requests to the provider.
 const USER_AGENT: &str = "Vestibule-Photos/1";
 
@@ -29,9 +30,9 @@ pub struct StockPhotos {
     endpoint: Url,
 }
 
-/// The part of the provider's answer that is read.
+/// The part of the provider's response that is read.
 #[derive(Deserialize)]
-struct PhotoAnswer {
+struct PhotoResponse {
     total: u64,
     total_pages: u64,
     results: Vec<ProviderPhoto>,
@@ -114,8 +115,8 @@ struct StockPhoto {
     photographer_url: String,
 }
 
-impl From<PhotoAnswer> for FoundPhotos {
-    fn from(page: PhotoAnswer) -> Self {
+impl From<PhotoResponse> for FoundPhotos {
+    fn from(page: PhotoResponse) -> Self {
         let items = page.results.into_iter().map(
             |ProviderPhoto {
                  description,
@@ -139,7 +140,7 @@ impl From<PhotoAnswer> for FoundPhotos {
 }
 
 impl StockPhotos {
-    /// Makes a client for the provider at a base address without a slash at its end.
+    /// Creates a client for the provider at a base address that does not end with a slash.
     pub fn new(url: &str, key: Option<&str>) -> Result<Self, String> {
         let endpoint = Url::parse(&format!("{url}/search/photos"))
             .map_err(|error| format!("the address for stock photos is not valid: {error}"))?;
@@ -173,33 +174,33 @@ impl StockPhotos {
         Ok(Self { client, endpoint })
     }
 
-    async fn search(&self, wanted: &SearchStockPhotos) -> Result<FoundPhotos> {
+    async fn search(&self, input: &SearchStockPhotos) -> Result<FoundPhotos> {
         let mut url = self.endpoint.clone();
         url.query_pairs_mut()
-            .append_pair("query", &wanted.query)
-            .append_pair("page", &wanted.page.to_string())
-            .append_pair("per_page", &wanted.per_page.to_string());
+            .append_pair("query", &input.query)
+            .append_pair("page", &input.page.to_string())
+            .append_pair("per_page", &input.per_page.to_string());
         self.fetch(url)
             .await
             .map(FoundPhotos::from)
             .map_err(Error::provider)
     }
 
-    /// Returns the provider's answer, or the cause of the failure for the log. The cause contains
+    /// Returns the provider's response, or the cause of the failure for the log. The cause contains
     /// neither the key nor the query.
-    async fn fetch(&self, url: Url) -> Result<PhotoAnswer, String> {
+    async fn fetch(&self, url: Url) -> Result<PhotoResponse, String> {
         let mut response = self.client.get(url).send().await.map_err(reason)?;
         if !response.status().is_success() {
             return Err(format!("answered {}", response.status().as_u16()));
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(reason)? {
-            if body.len() + chunk.len() > ANSWER_LIMIT {
+            if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
                 return Err("the answer is too large".into());
             }
             body.extend_from_slice(&chunk);
         }
-        // The full error would quote the answer, which may quote the request.
+        // The full error would quote the response, which may quote the request.
         serde_json::from_slice(&body).map_err(|error| {
             format!(
                 "the answer cannot be parsed at {}:{}",
@@ -210,7 +211,7 @@ impl StockPhotos {
     }
 }
 
-/// Returns the cause of a failed exchange.
+/// Returns the cause of a failed request.
 fn reason(error: reqwest::Error) -> String {
     // The URL is removed, because it contains the query.
     let error = error.without_url();
@@ -236,9 +237,9 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-async fn search(app_state: Arc<AppState>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
+async fn search(app_state: Arc<AppState>, input: SearchStockPhotos) -> Result<FoundPhotos> {
     match app_state.extension::<StockPhotos>() {
-        Some(provider) => provider.search(&wanted).await,
+        Some(provider) => provider.search(&input).await,
         None => Err(Error::not_configured(Reason::rule(
             "no_photos",
             "Stock photo search is not configured.",
@@ -264,7 +265,7 @@ mod tests {
             photo(None, Some("blue water")),
             photo(None, None),
         ];
-        let page: PhotoAnswer =
+        let page: PhotoResponse =
             serde_json::from_value(json!({ "total": 133, "total_pages": 45, "results": photos }))
                 .unwrap();
         let found = serde_json::to_value(FoundPhotos::from(page)).unwrap();
@@ -283,10 +284,10 @@ mod tests {
 
     #[test]
     fn an_invalid_provider_key_is_refused_without_showing_it() {
-        let refused = StockPhotos::new("https://photos.example", Some("se\ncret"))
+        let error = StockPhotos::new("https://photos.example", Some("se\ncret"))
             .err()
             .unwrap();
-        assert!(!refused.contains("cret"), "{refused}");
+        assert!(!error.contains("cret"), "{error}");
         assert!(StockPhotos::new("not an address", None).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Manuals in the database.
+//! Reads and writes manuals in the database.
 
 use std::collections::HashMap;
 
@@ -14,17 +14,17 @@ use crate::records::{RecordKind, note_named};
 use crate::translations;
 
 store::statements! {
-    /// A manual.
+    /// Selects a manual.
     MANUAL = "select doc from manual where organization_id = ?1 and id = ?2";
-    /// Every manual, by nickname, each with the address of its cover.
+    /// Selects every manual by nickname, each with the address of its cover.
     MANUALS = "select m.doc, i.doc ->> 'url' from manual m
         left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
         where m.organization_id = ?1 order by m.nickname_key, m.created_at, m.id";
-    /// Some manuals, by creation, each with the address of its cover.
+    /// Selects manuals by id in the order of creation, each with the address of its cover.
     AMONG = "select m.doc, i.doc ->> 'url' from manual m
         left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
         where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
-    /// The manuals of each category.
+    /// Selects the manuals of each category.
     FILED = "select category_id, id from manual where organization_id = ?1 and category_id is not null";
     /// Inserts or updates a manual.
     PUT_MANUAL = "insert into manual (organization_id, id, nickname_key, category_id, image_id, is_active, created_at, updated_at, doc)
@@ -58,26 +58,26 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
 
 /// Returns every manual of the organization, by nickname.
 pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<ManualWithCover>> {
-    covered(&context.rows(&MANUALS, [])?)
+    with_covers(&context.rows(&MANUALS, [])?)
 }
 
-/// Returns these manuals, by creation.
+/// Returns these manuals in the order of creation.
 pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<ManualWithCover>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    covered(&context.rows(&AMONG, values![ids])?)
+    with_covers(&context.rows(&AMONG, values![ids])?)
 }
 
-fn covered(rows: &[Row]) -> Result<Vec<ManualWithCover>> {
-    let read = |row: &Row| -> Result<ManualWithCover> {
+fn with_covers(rows: &[Row]) -> Result<Vec<ManualWithCover>> {
+    let from_row = |row: &Row| -> Result<ManualWithCover> {
         let Json(manual) = row.get(0)?;
         Ok(ManualWithCover {
             manual,
             image_url: row.get(1)?,
         })
     };
-    rows.iter().map(read).collect()
+    rows.iter().map(from_row).collect()
 }
 
 /// Returns the manuals filed under each category.
@@ -89,7 +89,7 @@ pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<U
     Ok(filed)
 }
 
-/// Saves a manual, and notes which records and texts it links.
+/// Writes a manual, and its links to records and texts.
 pub(super) fn save(
     context: &mut Context<'_, '_>,
     before: Option<&Manual>,
@@ -105,8 +105,8 @@ pub(super) fn save(
         context,
         LINKED_AS,
         id,
-        before.into_iter().flat_map(named),
-        named(now),
+        before.into_iter().flat_map(linked_records),
+        linked_records(now),
     )?;
     translations::note_links(
         context,
@@ -117,7 +117,7 @@ pub(super) fn save(
 }
 
 /// Returns the records that a manual links.
-fn named(manual: &WrittenManual) -> impl Iterator<Item = (RecordKind, Uuid)> + use<> {
+fn linked_records(manual: &WrittenManual) -> impl Iterator<Item = (RecordKind, Uuid)> + use<> {
     let image = manual.image_id.map(|id| (RecordKind::Image, id));
     image.into_iter().chain(
         manual
@@ -147,17 +147,20 @@ fn row(manual: &Manual) -> Result<[store::Value; 8]> {
     ])
 }
 
-/// Removes deleted records from manuals. Each entry of `gone` is a manual, and the kind and the id
-/// of a record. The caller deletes the stored links.
+/// Removes deleted records from manuals. Each entry of `deleted` is the id of a manual, and the
+/// kind and the id of a record. The caller deletes the stored links.
 pub(crate) fn forget_records(
     context: &mut Context<'_, '_>,
-    gone: &[(Uuid, RecordKind, Uuid)],
+    deleted: &[(Uuid, RecordKind, Uuid)],
 ) -> Result<()> {
-    let mut named = HashMap::<Uuid, Vec<(RecordKind, Uuid)>>::new();
-    for (manual, kind, id) in gone {
-        named.entry(*manual).or_default().push((*kind, *id));
+    let mut links_by_manual = HashMap::<Uuid, Vec<(RecordKind, Uuid)>>::new();
+    for (manual, kind, id) in deleted {
+        links_by_manual
+            .entry(*manual)
+            .or_default()
+            .push((*kind, *id));
     }
-    let mut manuals = among(context, named.keys().copied().collect())?;
+    let mut manuals = among(context, links_by_manual.keys().copied().collect())?;
     for ManualWithCover { manual, .. } in &mut manuals {
         for (kind, id) in named.get(&manual.answered.id).into_iter().flatten() {
             forget_record(&mut manual.answered, *kind, *id);

@@ -1,9 +1,9 @@
-//! The visibility rules of a manual: their fields in requests, in the database and in answers
+//! The visibility rules of a manual: their fields in requests, in the database and in responses
 //! (rules: manuals#visibility).
 //!
-//! A request may contain fields of any category. A rule keeps the fields of its own category. The
-//! schema of [`VisibilityRules`] (`rule_schema.rs`) checks each field by itself.
-//! [`VisibilityRules::into_rules`] checks the rules over several fields.
+//! In a request, a rule may contain fields of any category, and only the fields of its own category
+//! are kept. The schema of [`VisibilityRules`] (`rule_schema.rs`) checks single fields.
+//! [`VisibilityRules::into_rules`] checks the rules that involve several fields.
 
 use std::ops::Not;
 
@@ -14,11 +14,12 @@ use strum::{AsRefStr, VariantArray};
 
 use crate::records::VerificationStatus;
 
-/// The categories of rules, in the order of the rules, named as in `ruleCategory`.
+/// The categories of rules, in the order in which they are applied. The names are the values of
+/// `ruleCategory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum RuleCategory {
-    /// The moment is between two moments of the stay.
+    /// The current time is between two times of the stay.
     RelativeDate,
     /// A night of the stay is in a season.
     Seasonal,
@@ -26,15 +27,15 @@ pub enum RuleCategory {
     LengthOfStay,
     /// The stay was booked through one of some channels.
     BookingSource,
-    /// The guest's verification has one of some states.
+    /// The guest's verification status is one of a list.
     VerificationStatus,
 }
 
-/// A rule, as stored and answered. It has only the fields of its category.
+/// A rule in the database and in responses. It has only the fields of its category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruleCategory", rename_all = "snake_case")]
 pub enum VisibilityRule {
-    /// Holds between two moments of the stay.
+    /// Holds between two times of the stay.
     RelativeDate(RelativeDate),
     /// Holds for stays with a night in a season.
     Seasonal(Seasons),
@@ -42,12 +43,12 @@ pub enum VisibilityRule {
     LengthOfStay(StayLength),
     /// Holds for some booking channels.
     BookingSource(Sources),
-    /// Holds while the guest's verification has one of some states.
+    /// Holds while the guest's verification status is one of a list.
     VerificationStatus(Verifications),
 }
 
-/// A period between two moments of the stay. A side without an anchor is open, and its number is
-/// ignored.
+/// A period between two times of the stay. Without an anchor, the start or the end is open, and its
+/// number is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelativeDate {
@@ -71,7 +72,7 @@ pub struct RelativeDate {
     pub days_after_time_unit: Option<Unit>,
 }
 
-/// A moment of the stay from which another is counted, with the direction.
+/// A time of the stay from which another time is counted, and the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
@@ -134,8 +135,8 @@ pub struct Window {
     pub start_date: Date,
     /// The last night.
     pub end_date: Date,
-    /// Whether the season returns every year. Only month and day of its dates count then, and it
-    /// may run over the end of the year.
+    /// Whether the season returns every year. If so, only the month and the day of its dates count,
+    /// and it may extend over the end of the year.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_yearly: bool,
 }
@@ -155,14 +156,14 @@ impl Window {
         }
     }
 
-    /// Returns whether no night from a day on lies in the season.
+    /// Returns whether the season has no night from a day on.
     fn is_over(&self, today: Date) -> bool {
         !self.is_yearly && self.end_date < today
     }
 }
 
-/// Returns whether a manual with these rules has seasons and all of them are over, so that no guest
-/// who arrives from a day on sees it.
+/// Returns whether these rules have seasons that have all ended, so that no guest who arrives from
+/// a day on sees the manual.
 #[must_use]
 pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     rules.iter().any(|rule| match rule {
@@ -193,9 +194,9 @@ pub struct StayLength {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
-    /// The list that counts.
+    /// The list that applies.
     pub source_rule_type: SourceRuleType,
-    /// The included channels. Not empty if this list counts.
+    /// The included channels. Not empty if this list applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
     /// The excluded channels. May be empty.
@@ -203,7 +204,7 @@ pub struct Sources {
     pub excluded_booking_sources: Option<Vec<String>>,
 }
 
-/// The list of booking channels that counts.
+/// The list of booking channels that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceRuleType {
@@ -213,11 +214,11 @@ pub enum SourceRuleType {
     AllExceptSelected,
 }
 
-/// States of the guest's verification.
+/// Verification statuses of guests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verifications {
-    /// The states. One of them must match.
+    /// The statuses. One of them must match.
     pub verification_statuses: Vec<VerificationStatus>,
 }
 
@@ -242,12 +243,12 @@ impl VisibilityRules {
                     Reason::rule("category_twice", "must not be the category of another rule"),
                 )
             });
-            for (below, reason) in rule.faults().into_iter().chain(repeated) {
-                let above = base
+            for (path, reason) in rule.faults().into_iter().chain(repeated) {
+                let parent_path = base
                     .iter()
                     .map(|key| PathSegment::from(*key))
                     .chain([PathSegment::from("visibilityRules"), index.into()]);
-                issues.push(Issue::at(above.chain(below).collect(), reason));
+                issues.push(Issue::at(parent_path.chain(path).collect(), reason));
             }
         }
         if issues.is_empty() {
@@ -271,7 +272,7 @@ impl VisibilityRule {
         }
     }
 
-    /// Returns the issues over several fields: the path below the rule, and the reason.
+    /// Returns the issues that involve several fields: the path below the rule, and the reason.
     fn faults(&self) -> Vec<(Vec<PathSegment>, Reason)> {
         match self {
             Self::BookingSource(Sources {
@@ -304,17 +305,17 @@ impl VisibilityRule {
                     .iter()
                     .enumerate()
                     .filter(|(_, window)| !window.is_yearly && window.start_date > window.end_date);
-                let path = |place: usize| {
+                let path = |index: usize| {
                     vec![
                         PathSegment::from("seasonalWindows"),
-                        place.into(),
+                        index.into(),
                         "startDate".into(),
                     ]
                 };
                 inverted
-                    .map(|(place, _)| {
+                    .map(|(index, _)| {
                         (
-                            path(place),
+                            path(index),
                             Reason::rule("season_turned", "must not be after endDate"),
                         )
                     })
@@ -351,7 +352,7 @@ mod tests {
         serde_json::from_value(rules).unwrap()
     }
 
-    /// Returns the paths of the issues over several fields.
+    /// Returns the paths of the issues that involve several fields.
     fn faults(sent: Value) -> Vec<String> {
         let issues = VisibilityRules(rules(sent))
             .into_rules(&["data"])

@@ -1,6 +1,6 @@
-//! The JSON Schemas of visibility rules, the same for requests and answers: one type for each
-//! category, distinguished by `ruleCategory`. Each allows the fields of the other categories with
-//! any value.
+//! The JSON Schemas of visibility rules, the same for requests and responses. Each category has a
+//! schema of its own, selected by `ruleCategory`. It allows any value in the fields of other
+//! categories.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,12 @@ use super::rule::{
 };
 use crate::records::VerificationStatus;
 
-/// Maximum number of windows, channels or statuses in a rule.
-const MOST: usize = 100;
+/// Maximum number of seasons, channels or statuses in a rule.
+const MAX_ITEMS: usize = 100;
 
 impl RuleCategory {
     /// Returns the description of the category.
-    const fn meaning(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::RelativeDate => {
                 "Shown from one moment of the stay until another. A side that is left out is open."
@@ -59,7 +59,7 @@ impl RuleCategory {
             json!({ "type": "string", "enum": anchors })
         };
         let unit = || json!({ "type": "string", "enum": ["day", "hour"] });
-        let channels = || json!({ "type": "array", "maxItems": MOST, "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
+        let channels = || json!({ "type": "array", "maxItems": MAX_ITEMS, "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
         match self {
             Self::RelativeDate => vec![
                 (
@@ -110,8 +110,7 @@ impl RuleCategory {
                     "required": ["startDate", "endDate"],
                     "additionalProperties": false,
                 });
-                let windows =
-                    json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": window });
+                let windows = json!({ "type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": window });
                 vec![(
                     "seasonalWindows",
                     windows,
@@ -150,8 +149,7 @@ impl RuleCategory {
             ],
             Self::VerificationStatus => {
                 let status = json!({ "type": "string", "enum": VerificationStatus::VARIANTS });
-                let statuses =
-                    json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status });
+                let statuses = json!({ "type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": status });
                 vec![(
                     "verificationStatuses",
                     statuses,
@@ -177,7 +175,7 @@ impl RuleCategory {
             );
         }
         // Fields of other categories are ignored, so any value is allowed.
-        let others = Self::VARIANTS
+        let other_fields = Self::VARIANTS
             .iter()
             .flat_map(|other| other.fields())
             .map(|(name, ..)| name)
@@ -186,10 +184,10 @@ impl RuleCategory {
         let required = [&["ruleCategory"][..], self.required()].concat();
         schemars::json_schema!({
             "type": "object",
-            "description": self.meaning(),
+            "description": self.description(),
             "properties": fields,
             "required": required,
-            "patternProperties": { format!("^(?:{others})$"): {} },
+            "patternProperties": { format!("^(?:{other_fields})$"): {} },
             "additionalProperties": false,
         })
     }
@@ -231,10 +229,10 @@ impl JsonSchema for VisibilityRule {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let shapes = all(generator);
-        let named = |(category, schema): &(RuleCategory, Schema)| {
+        let entry = |(category, schema): &(RuleCategory, Schema)| {
             Some((category.as_ref().to_owned(), schema.get("$ref")?.clone()))
         };
-        let mapping: Map<String, Value> = shapes.iter().filter_map(named).collect();
+        let mapping: Map<String, Value> = shapes.iter().filter_map(entry).collect();
         let mut schema = schemars::json_schema!({
             "oneOf": shapes.iter().map(|(_, schema)| schema).collect::<Vec<_>>(),
             "examples": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],

@@ -1,4 +1,5 @@
-//! The texts of manuals and of their categories, and the checks of a new text by any operation.
+//! The texts that manuals and their categories link, and the checks on a change of such a text by
+//! any operation.
 
 use std::collections::HashSet;
 
@@ -70,21 +71,21 @@ impl TextRules for CategoryTitles {
         category_operations::writable_ids(context, things)
     }
 
-    fn admit(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
+    fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyGuides)?;
-        let titled = news.things(|_| true);
-        if news.is_english() {
-            category_operations::check_title(context, &titled, news.text)
+        let with_title = change.things(|_| true);
+        if change.is_english() {
+            category_operations::check_title(context, &with_title, change.text)
         } else {
             Ok(())
         }
     }
 
-    fn changed(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
-        if !news.is_english() {
+    fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
+        if !change.is_english() {
             return Ok(());
         }
-        for id in news.things(|_| true) {
+        for id in change.things(|_| true) {
             let Some(mut category) = categories::find(context, id)? else {
                 continue;
             };

@@ -1,14 +1,14 @@
-//! Computes when a manual hidden only by time will be shown, and how long a decision of the rules
-//! stays valid.
+//! Computes when a manual will be shown that is hidden only because of the time, and how long a
+//! decision of the rules stays valid.
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 use super::rule::VisibilityRule;
 use super::visibility::{VisibilityFacts, decide};
 
-/// Returns the moment from which a manual is shown for a stay, if only time hides it now. That is
-/// so if the start of its `relative_date` rule is in the future, and every rule holds at that
-/// start. The moment is rounded to milliseconds, the precision of answers.
+/// Returns the time from which a manual is shown for a stay, if only the time hides it now: the
+/// start of its `relative_date` rule is in the future, and every rule holds at that start. The
+/// result is rounded up to milliseconds, the precision of responses.
 #[must_use]
 pub fn shown_from(
     rules: &[VisibilityRule],
@@ -27,7 +27,7 @@ pub fn shown_from(
         | VisibilityRule::VerificationStatus(_) => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
-    // Without a check-out time a day ends one nanosecond before the next day.
+    // Without a check-out time, the day of check-out ends one nanosecond before the next day.
     let start = start
         .round(
             TimestampRound::new()
@@ -38,8 +38,8 @@ pub fn shown_from(
     decide(rules, stay, start).is_shown().then_some(start)
 }
 
-/// Returns the next moment at which the decision of these rules, or [`shown_from`], may change for
-/// an unchanged stay. Returns `None` if time changes nothing any more.
+/// Returns the next time at which the decision of these rules, or [`shown_from`], may change while
+/// the stay stays the same; `None` if time changes nothing any more.
 #[must_use]
 pub fn changes_at(
     rules: &[VisibilityRule],
@@ -130,8 +130,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rules themselves: the manual is hidden until then and shown from then
-        /// on, and no manual that is shown later is missed.
+        /// Compares with the rules: the manual is hidden before the returned time and shown from
+        /// then on. If no time is returned, the manual is not shown later.
         #[test]
         fn the_moment_a_manual_is_shown_agrees_with_its_rules(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
@@ -165,7 +165,7 @@ mod tests {
             }
         }
 
-        /// No decision changes before the returned moment. At that moment one may change.
+        /// No decision changes before the returned time.
         #[test]
         fn no_decision_changes_before_the_returned_moment(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),

@@ -1,5 +1,5 @@
 //! Decides whether a manual that is assigned to a property is shown for a stay (rules:
-//! manuals#visibility).
+//! manuals#visibility). The entry point is [`decide`].
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -9,7 +9,7 @@ use strum::IntoStaticStr;
 use super::rule::{Anchor, SourceRuleType, Unit, VisibilityRule, Window};
 use crate::records::VerificationStatus;
 
-/// Days of eight years, in which every day of the calendar occurs.
+/// The days of eight years. Every day of the calendar, even 29 February, occurs in eight years.
 const ALL_DAYS: i64 = 8 * 366;
 
 impl VisibilityRule {
@@ -30,10 +30,10 @@ impl VisibilityRule {
                     rule.days_after,
                     rule.days_after_time_unit,
                 );
-                let early = start
+                let too_early = start
                     .filter(|start| at < *start)
                     .map(|start| Visibility::TooEarly(stay.zone.to_datetime(start)));
-                early.or_else(|| {
+                too_early.or_else(|| {
                     end.filter(|end| at >= *end)
                         .map(|end| Visibility::TooLate(stay.zone.to_datetime(end)))
                 })
@@ -42,7 +42,7 @@ impl VisibilityRule {
                 let has_night_in = |window: &Window| {
                     let nights = stay.nights();
                     if window.is_yearly {
-                        // A longer stay has a night on every day of the calendar.
+                        // A stay of this length has a night on every day of the calendar.
                         let days = (0..nights.min(ALL_DAYS))
                             .map(|day| SignedDuration::from_hours(24 * day));
                         return days
@@ -59,12 +59,20 @@ impl VisibilityRule {
                 let nights = stay.nights();
                 let short = rule
                     .length_of_stay_from_days
-                    .filter(|least| nights < i64::from(*least));
+                    .filter(|minimum| nights < i64::from(*minimum));
                 let long = rule
                     .length_of_stay_to_days
-                    .filter(|most| nights > i64::from(*most));
-                let short = short.map(|least| Visibility::StayTooShort { nights, least });
-                short.or_else(|| long.map(|most| Visibility::StayTooLong { nights, most }))
+                    .filter(|maximum| nights > i64::from(*maximum));
+                let short = short.map(|minimum| Visibility::StayTooShort {
+                    nights,
+                    least: minimum,
+                });
+                short.or_else(|| {
+                    long.map(|maximum| Visibility::StayTooLong {
+                        nights,
+                        most: maximum,
+                    })
+                })
             }
             Self::BookingSource(rule) => {
                 let names = |channels: &Option<Vec<String>>| {
@@ -73,11 +81,11 @@ impl VisibilityRule {
                         .flatten()
                         .any(|channel| *channel == stay.channel)
                 };
-                let is_let_through = match rule.source_rule_type {
+                let is_allowed = match rule.source_rule_type {
                     SourceRuleType::OnlySelected => names(&rule.included_booking_sources),
                     SourceRuleType::AllExceptSelected => !names(&rule.excluded_booking_sources),
                 };
-                (!is_let_through).then(|| Visibility::BookingSource(stay.channel.clone()))
+                (!is_allowed).then(|| Visibility::BookingSource(stay.channel.clone()))
             }
             Self::VerificationStatus(rule) => {
                 let status = stay.verification_status.unwrap_or_default();
@@ -88,7 +96,7 @@ impl VisibilityRule {
     }
 }
 
-/// The facts about a stay that the rules use.
+/// The data of a stay that the rules depend on.
 #[derive(Debug, Clone)]
 pub struct VisibilityFacts {
     /// The day of arrival.
@@ -103,7 +111,7 @@ pub struct VisibilityFacts {
     pub zone: TimeZone,
     /// The booking channel.
     pub channel: String,
-    /// State of the guest's verification. `None` counts as the default state.
+    /// The guest's verification status. `None` counts as the default status.
     pub verification_status: Option<VerificationStatus>,
 }
 
@@ -112,7 +120,7 @@ impl VisibilityFacts {
         (self.check_in.duration_until(self.check_out).as_hours() / 24).max(0)
     }
 
-    /// Returns the moment that is this many units from an anchor, limited to the range of the
+    /// Returns the time that is this many units from an anchor, limited to the range of the
     /// calendar.
     pub(super) fn moment(
         &self,
@@ -127,23 +135,23 @@ impl VisibilityFacts {
         };
         let count = anchor.direction() * i64::from(number.unwrap_or(0));
         match unit.unwrap_or_default() {
-            // The date is shifted instead of the moment, so that the local time stays the same
-            // across a change of the clocks.
+            // The date is shifted, not the timestamp. So the local time stays the same when the
+            // clocks change.
             Unit::Day => self.at_local(
                 date.saturating_add(SignedDuration::from_hours(24 * count)),
                 time,
             ),
             Unit::Hour => {
-                let moment = self.at_local(date, time);
-                moment
+                let anchor_time = self.at_local(date, time);
+                anchor_time
                     .saturating_add(SignedDuration::from_hours(count))
-                    .unwrap_or(moment)
+                    .unwrap_or(anchor_time)
             }
         }
     }
 
-    /// Converts a local time to a moment. A time skipped by daylight saving is read with the offset
-    /// before the change. Of a repeated time, the first occurrence is taken.
+    /// Converts a local time to a timestamp. If the clocks skip the time, the offset before the
+    /// change applies. If the time occurs twice, the first occurrence counts.
     fn at_local(&self, date: Date, time: Time) -> Timestamp {
         let end = if date.year() < 0 {
             Timestamp::MIN
@@ -156,7 +164,7 @@ impl VisibilityFacts {
     }
 }
 
-/// The decision of the rules for a stay at a moment.
+/// The decision of the rules for a stay at a time.
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Visibility {
@@ -184,7 +192,7 @@ pub enum Visibility {
     },
     /// Not shown for stays booked through this channel.
     BookingSource(String),
-    /// Not shown for guests with this state of verification.
+    /// Not shown for guests with this verification status.
     VerificationStatus(VerificationStatus),
 }
 
@@ -227,8 +235,8 @@ impl Visibility {
 /// Returns whether a manual with these rules is shown for a stay. If not, returns the reason of the
 /// first rule, by category, that hides it.
 ///
-/// A relative date includes its start and excludes its end, so that one manual can replace another
-/// at the same anchor. If the start is not before the end, the manual is never shown.
+/// A `relative_date` rule includes its start and excludes its end, so that one manual can replace
+/// another at the same anchor. If the start is not before the end, the manual is never shown.
 #[must_use]
 pub fn decide(rules: &[VisibilityRule], stay: &VisibilityFacts, at: Timestamp) -> Visibility {
     let mut rules: Vec<&VisibilityRule> = rules.iter().collect();

@@ -1,4 +1,4 @@
-//! Decides which manuals a limited caller may see and change (rules: access#limited-callers, 7 and
+//! Decides which manuals a limited caller can see and change (rules: access#limited-callers, 7 and
 //! 8).
 
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use super::manual::Manual;
 use super::records;
 use crate::scopes::{self, Coverage, EntityType};
 
-/// Returns the manuals among these that the caller may see: those assigned to one of their
+/// Returns those of these manuals that the caller can see: those assigned to one of the caller's
 /// properties, and those without assignments.
 pub(crate) fn visible_ids(
     context: &mut Context<'_, '_>,
@@ -33,7 +33,7 @@ pub(crate) fn visible_ids(
         .collect())
 }
 
-/// Returns the manuals among these that the caller may change: those whose every assignment is
+/// Returns those of these manuals that the caller may change: those whose assignments are all
 /// writable for the caller.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
@@ -51,7 +51,7 @@ pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Resul
     Ok(ids.iter().copied().filter(is_writable).collect())
 }
 
-/// Fails with 404 for a manual that does not exist, or that the caller may not see.
+/// Fails with 404 for a manual that does not exist, or that the caller cannot see.
 pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     records::find(context, id)?.ok_or_else(not_found)?;
     if visible_ids(context, [id])?.contains(&id) {
@@ -61,8 +61,7 @@ pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()
     }
 }
 
-/// Reads a manual that the caller may change, or fails with 404. Every assignment of the manual
-/// must be writable for the caller.
+/// Reads a manual that the caller may change; 404 for any other manual.
 pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Manual> {
     let manual = records::find(context, id)?.ok_or_else(not_found)?;
     if writable_ids(context, &[id])?.contains(&id) {
@@ -72,7 +71,7 @@ pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
     }
 }
 
-/// Returns the manuals on properties that the caller cannot access.
+/// Returns the manuals that are assigned to properties outside the caller's access.
 pub(super) fn of_others(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(HashSet::new());

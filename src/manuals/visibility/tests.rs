@@ -1,4 +1,4 @@
-//! Tables of examples. [`model`] compares with the rules, followed step by step.
+//! Tables of examples. [`model`] compares the decisions with a simple implementation of the rules.
 
 mod model;
 
@@ -284,7 +284,7 @@ fn anchors_are_shifted_by_calendar_days_or_hours() {
 
 #[test]
 fn moments_beyond_the_calendar_are_clamped() {
-    let year = |moment: Timestamp| TimeZone::UTC.to_datetime(moment).year();
+    let year = |timestamp: Timestamp| TimeZone::UTC.to_datetime(timestamp).year();
     for unit in [Unit::Day, Unit::Hour] {
         assert_eq!(
             year(stay().moment(Anchor::BeforeCheckIn, Some(u32::MAX), Some(unit))),

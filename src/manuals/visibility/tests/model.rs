@@ -1,4 +1,5 @@
-//! The rules of visibility, followed step by step and without short cuts.
+//! A simple, slow implementation of the visibility rules, which property tests compare with
+//! [`decide`].
 
 use proptest::prelude::*;
 use strum::VariantArray;
@@ -8,9 +9,9 @@ use super::super::super::rule::{
 };
 use super::super::*;
 
-/// Converts a local time to a moment by the offsets well before and well after it. If neither
-/// offset leads back to the local time, the clock skips it, and the offset before counts.
-fn naive_moment(zone: &TimeZone, local: DateTime) -> Timestamp {
+/// Converts a local time to a timestamp with the offsets well before and well after it. If neither
+/// offset leads back to the local time, the clocks skip it, and the offset before applies.
+fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     let as_utc = TimeZone::UTC.to_timestamp(local).unwrap();
     let by_offset_at =
         |near: Timestamp| as_utc - SignedDuration::from_secs(zone.to_offset(near).seconds().into());
@@ -23,7 +24,7 @@ fn naive_moment(zone: &TimeZone, local: DateTime) -> Timestamp {
     }
 }
 
-/// Shifts an anchor unit by unit in the direction of its name.
+/// Shifts an anchor unit by unit, in the direction that its name states.
 fn naive_anchor(
     stay: &VisibilityFacts,
     anchor: Anchor,
@@ -59,16 +60,16 @@ fn naive_anchor(
                 date.tomorrow().unwrap()
             };
         }
-        return naive_moment(&stay.zone, date.to_datetime(time));
+        return naive_timestamp(&stay.zone, date.to_datetime(time));
     }
     let hour = SignedDuration::from_hours(1);
     (0..times).fold(
-        naive_moment(&stay.zone, date.to_datetime(time)),
-        |moment, _| {
+        naive_timestamp(&stay.zone, date.to_datetime(time)),
+        |timestamp, _| {
             if is_back {
-                moment - hour
+                timestamp - hour
             } else {
-                moment + hour
+                timestamp + hour
             }
         },
     )
@@ -124,11 +125,11 @@ fn naively_holds(rule: &VisibilityRule, stay: &VisibilityFacts, at: Timestamp) -
             })
         }),
         VisibilityRule::LengthOfStay(rule) => {
-            let least = rule.length_of_stay_from_days.unwrap_or(0) as usize;
-            let most = rule
+            let minimum = rule.length_of_stay_from_days.unwrap_or(0) as usize;
+            let maximum = rule
                 .length_of_stay_to_days
-                .map_or(usize::MAX, |most| most as usize);
-            (least..=most).contains(&nights.len())
+                .map_or(usize::MAX, |maximum| maximum as usize);
+            (minimum..=maximum).contains(&nights.len())
         }
         VisibilityRule::BookingSource(rule) => {
             let included = rule
@@ -311,21 +312,21 @@ prop_compose! {
 }
 
 proptest! {
-    /// Compares with the rules (rules: manuals#visibility), followed step by step, at any
-    /// moment and at those where the decision changes.
+    /// Compares with the simple implementation (rules: manuals#visibility), at any time and at the
+    /// times at which the decision changes.
     #[test]
     fn visibility_agrees_with_the_contract(rules in some_rules(), stay in some_stay(), hours in -100..400_i64) {
-        let at = naive_moment(&stay.zone, stay.check_in.to_datetime(Time::midnight())) + SignedDuration::from_hours(hours);
-        let mut moments = vec![at];
+        let at = naive_timestamp(&stay.zone, stay.check_in.to_datetime(Time::midnight())) + SignedDuration::from_hours(hours);
+        let mut timestamps = vec![at];
         for rule in &rules {
             if let VisibilityRule::RelativeDate(rule) = rule {
                 let (start, end) = naive_bounds(rule, &stay);
-                moments.extend(start.into_iter().chain(end).flat_map(|bound| [bound, bound - SignedDuration::from_nanos(1)]));
+                timestamps.extend(start.into_iter().chain(end).flat_map(|bound| [bound, bound - SignedDuration::from_nanos(1)]));
             }
         }
         let mut ordered = rules.clone();
         ordered.sort_by_key(|rule| RuleCategory::VARIANTS.iter().position(|category| *category == rule.category()));
-        for at in moments {
+        for at in timestamps {
             let visibility = decide(&rules, &stay, at);
             let hiding = ordered.iter().find(|rule| !naively_holds(rule, &stay, at));
             prop_assert_eq!(category_of(&visibility), hiding.map(VisibilityRule::category), "{:?} at {}", visibility, at);
