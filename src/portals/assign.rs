@@ -1,4 +1,5 @@
-//! assignPortalToProperty: assigns a portal directly to a property, at most one.
+//! The operation `assignPortalToProperty`, which assigns a portal directly to a property. A
+//! property has at most one direct portal.
 
 use engine::access::Permission;
 use engine::audit::{self, Audits, Thing};
@@ -19,7 +20,7 @@ use crate::records::{RecordKind, exists, record_names};
 use crate::scopes::{Coverage, EntityType, TargetKind, assign_portal, remove};
 
 store::statements! {
-    /// The portal that is directly assigned to a property.
+    /// Selects the portal that is directly assigned to a property.
     PORTAL_OF = "select entity_id from entity_scope where organization_id = ?1 and target_kind = 'property' and target_id = ?2 and entity_type = 'portal_settings'";
 }
 
@@ -78,8 +79,9 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     }
     let portal = input.portal_settings_id.into_sent().flatten();
     if let Some(id) = portal {
-        let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal").of(id))?;
-        if !may_assign(context, &found)? {
+        let portal_to_assign =
+            find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal").of(id))?;
+        if !may_assign(context, &portal_to_assign)? {
             return Err(Error::forbidden(Reason::rule(
                 "portal_of_others",
                 "This portal cannot be assigned by a caller limited to some properties.",
@@ -128,22 +130,22 @@ fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>
         .map(Some)
 }
 
-/// Returns whether the caller may assign a portal to their properties. They may assign any portal
-/// except a default one that they may not read. A portal that serves no property is readable
-/// (rules: access#portals-of-limited-callers).
+/// Returns whether the caller may assign a portal to their properties. Every portal can be
+/// assigned, except a default portal that the caller cannot read. A portal that serves no property
+/// is readable (rules: access#portals-of-limited-callers).
 fn may_assign(context: &mut Context<'_, '_>, portal: &Portal) -> Result<bool> {
     Ok(!portal.is_default || Coverage::load(context)?.may_read_portal(portal.id))
 }
 
-/// Fails with 404 for a portal that the caller may not assign. A limited caller may change the
+/// Fails with 404 for a portal that the caller cannot assign. A limited caller may change the
 /// assignments of an assignable portal to accessible properties (rules:
 /// access#portals-of-limited-callers).
 pub(super) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    let is_theirs = match find_portal(context, id)? {
+    let is_assignable = match find_portal(context, id)? {
         Some(portal) => may_assign(context, &portal)?,
         None => false,
     };
-    if is_theirs {
+    if is_assignable {
         Ok(())
     } else {
         Err(Error::not_found("Portal"))

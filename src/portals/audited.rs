@@ -1,4 +1,4 @@
-//! Describes portals, brandings and assignments of portals for the audit log.
+//! Describes portals and brandings for entries of the audit log.
 
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
@@ -8,32 +8,34 @@ use serde_json::{Value, json};
 use super::{branding_operations, portal_operations};
 use crate::translations::{self, ENGLISH};
 
-/// Describes a portal. Requests contain its copy as text, and answers contain the ids of
-/// translations, so the texts are added here.
+/// Describes a portal. Requests contain its texts, but responses contain only the ids of the
+/// translations. So the texts are added here.
 pub(super) fn portal(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let found = id(input, "id").map_or(Ok(None), |id| portal_operations::find(context, id))?;
-    let Some(portal) = found else { return Ok(None) };
+    let portal = id(input, "id").map_or(Ok(None), |id| portal_operations::find(context, id))?;
+    let Some(portal) = portal else {
+        return Ok(None);
+    };
     let (title, kind) = (portal.special_offer_title_id, portal.special_offer_type_id);
-    let (call, prompt) = (
+    let (call_to_action, prompt) = (
         portal.special_offer_cta_text_id,
         portal.precheckin_prompt_message_id,
     );
     let texts = translations::texts(
         context,
-        [title, kind, call, prompt].into_iter().flatten(),
+        [title, kind, call_to_action, prompt].into_iter().flatten(),
         ENGLISH,
     )?;
-    let copy = json!({
-        "specialOfferTitle": texts.of(title), "specialOfferType": texts.of(kind), "specialOfferCtaText": texts.of(call),
+    let english_texts = json!({
+        "specialOfferTitle": texts.of(title), "specialOfferType": texts.of(kind), "specialOfferCtaText": texts.of(call_to_action),
         "precheckinPromptMessage": texts.of(prompt),
     });
     Thing::new("portal", Some(portal.id), portal.name.clone())
         .showing(&portal)?
-        .withholding(&copy)
+        .withholding(&english_texts)
         .map(Some)
 }
 
-/// Describes the portal that an input names, by its name.
+/// Returns the portal that an input refers to, with its name.
 pub(crate) fn named_portal(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let id = id(input, "id");
     let name = id.map_or(Ok(None), |id| portal_operations::name(context, id))?;
@@ -42,8 +44,8 @@ pub(crate) fn named_portal(context: &mut Context<'_, '_>, input: &Value) -> Resu
 
 /// Describes a branding.
 pub(super) fn branding(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let found = id(input, "id").map_or(Ok(None), |id| branding_operations::find(context, id))?;
-    found
+    let branding = id(input, "id").map_or(Ok(None), |id| branding_operations::find(context, id))?;
+    branding
         .map(|branding| {
             Thing::new(
                 "portal_branding",

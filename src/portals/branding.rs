@@ -1,4 +1,4 @@
-//! A branding: the look of the portals that use it.
+//! A branding: its fields, which decide the look of the portals that use it (rules: brandings).
 
 use engine::field::{Creatable, HexColor, HttpUrlOrEmpty, Name60, Text2000};
 use engine::moment::Moment;

@@ -1,4 +1,4 @@
-//! listPortalBrandings, createPortalBranding, updatePortalBranding.
+//! The operations that list, create and change brandings, and the reads that other files need.
 
 use engine::access::Permission;
 use engine::audit::Audits;
@@ -19,11 +19,11 @@ use crate::records::{RecordKind, typed};
 use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 
 store::statements! {
-    /// The brandings of an organization, default first, then oldest first.
+    /// Selects the brandings of an organization, the default first, then oldest first.
     LIST = "select doc from portal_branding where organization_id = ?1 order by is_default desc, created_at, id";
-    /// A branding.
+    /// Selects a branding.
     BRANDING = "select doc from portal_branding where organization_id = ?1 and id = ?2";
-    /// The default branding.
+    /// Selects the default branding.
     DEFAULT = "select doc from portal_branding where organization_id = ?1 and is_default = true";
     /// Inserts or updates a branding.
     PUT = "insert into portal_branding (organization_id, id, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?4, ?5)
@@ -90,9 +90,9 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
         .and_then(Option::as_ref)
         .map(|text| text.0.clone());
     let callout = callout.filter(|text| !engine::typed::is_blank(text));
-    let wrong = wrong_links(context, &fields, None, callout.is_some(), &[])?;
-    if !wrong.is_empty() {
-        return Err(Error::issues(wrong));
+    let issues = wrong_links(context, &fields, None, callout.is_some(), &[])?;
+    if !issues.is_empty() {
+        return Err(Error::issues(issues));
     }
     let mut branding = Branding::new(context.new_id(), String::new(), Moment(context.now()));
     fields.apply(&mut branding);
@@ -106,7 +106,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
         )?);
     }
     if becomes_default {
-        take_default(context)?;
+        clear_default(context)?;
         branding.is_default = true;
     }
     save(context, None, &branding)?;
@@ -121,7 +121,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
         .sent()
         .copied()
         .unwrap_or(before.is_default);
-    let wrong = wrong_links(context, &fields, Some(&before), false, &["data"])?;
+    let issues = wrong_links(context, &fields, Some(&before), false, &["data"])?;
     if input
         .expected_updated_at
         .is_some_and(|expected| expected != before.updated_at)
@@ -137,13 +137,13 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
             "This is the default branding; make another one the default instead.",
         )));
     }
-    if !wrong.is_empty() {
-        return Err(Error::issues(wrong));
+    if !issues.is_empty() {
+        return Err(Error::issues(issues));
     }
     let mut branding = before.clone();
     fields.apply(&mut branding);
     if is_default && !before.is_default {
-        take_default(context)?;
+        clear_default(context)?;
         branding.is_default = true;
     }
     if branding != before {
@@ -153,8 +153,9 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     Ok(branding)
 }
 
-/// Checks the links of a branding. Fails with 404 if a custom URL or a translation does not exist.
-/// Returns an issue for each one of the wrong kind.
+/// Checks the links of a branding. Fails with 404 if the custom URL or the translation does not
+/// exist. Returns an issue for each link to an object of the wrong kind. If `text_wins`, the
+/// request contains the callout as text, and the linked callout is ignored.
 fn wrong_links(
     context: &mut Context<'_, '_>,
     fields: &BrandingFields,
@@ -213,10 +214,14 @@ pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<B
         .transpose()?)
 }
 
-/// Removes deleted custom URLs from brandings, which are then served on the default domain.
-pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, gone: &[Uuid]) -> Result<()> {
+/// Removes deleted custom URLs from brandings. A branding without a custom URL is served on the
+/// default domain.
+pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, deleted: &[Uuid]) -> Result<()> {
     for mut branding in all(context)? {
-        if branding.custom_url_id.is_some_and(|id| gone.contains(&id)) {
+        if branding
+            .custom_url_id
+            .is_some_and(|id| deleted.contains(&id))
+        {
             branding.custom_url_id = None;
             branding.updated_at = branding.updated_at.advanced_to(context.now());
             put(context, &branding)?;
@@ -226,7 +231,7 @@ pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, gone: &[Uuid]) -
 }
 
 /// Removes the default flag from the branding that has it.
-fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
+fn clear_default(context: &mut Context<'_, '_>) -> Result<()> {
     let Some(mut branding) = default_branding(context)? else {
         return Ok(());
     };
@@ -235,7 +240,7 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
     put(context, &branding)
 }
 
-/// Saves a branding, and notes which text it shows.
+/// Writes a branding and the link to its callout.
 fn save(
     context: &mut Context<'_, '_>,
     before: Option<&Branding>,
@@ -251,8 +256,8 @@ fn save(
     )
 }
 
-/// Saves a branding whose callout is unchanged. An update keeps `created_at`. An insert sets it to
-/// the branding's `updated_at`, which is then its creation.
+/// Writes a branding that links the same callout as before. A new row gets `updated_at` as its
+/// `created_at`; an update keeps the stored `created_at`.
 fn put(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
     context.execute_deferred(

@@ -1,4 +1,7 @@
 //! Guest portals and their brandings (rules: portals; brandings).
+//!
+//! `portal.rs` and `branding.rs` declare the fields, and the files named `…_operations.rs` have the
+//! operations. `scopes/resolution.rs` decides which portal a property gets.
 
 mod assign;
 mod audited;
@@ -24,7 +27,7 @@ pub(crate) use portal_operations::{
     default_portal, find as find_portal, readable as readable_portal,
 };
 
-/// The module of portals and brandings.
+/// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         [

@@ -1,4 +1,4 @@
-//! A portal: its fields, and the rules that concern only them.
+//! A portal: its fields, and the rules about these fields alone (rules: portals).
 
 use engine::error::{Issue, Reason};
 use engine::field::{
@@ -23,7 +23,7 @@ pub enum CommunicationMethod {
 }
 
 impl CommunicationMethod {
-    /// Returns the field with the number that it opens.
+    /// Returns the name of the field with the number that the method needs.
     const fn number_field(self) -> &'static str {
         match self {
             Self::Whatsapp => "supportWhatsapp",
@@ -256,7 +256,7 @@ impl Portal {
         }
     }
 
-    /// Returns the number that a method of contact opens.
+    /// Returns the number that a method of contact uses, if the portal has one.
     #[must_use]
     pub fn number_for(&self, method: CommunicationMethod) -> Option<&str> {
         match method {
@@ -279,24 +279,24 @@ impl Creatable for PortalFields {
 }
 
 impl PortalFields {
-    /// Checks the rules on the fields of a new portal. A number that is already `wrong` gets no
-    /// second issue.
+    /// Checks the rules about the fields of a new portal. `wrong` names the fields that already
+    /// have an issue; an invalid number gets no second issue.
     #[must_use]
     pub fn rules(self, wrong: &[&str]) -> Findings {
         let mut portal = Portal::default();
         self.apply(&mut portal);
-        let is_judged = |method: CommunicationMethod| !wrong.contains(&method.number_field());
+        let is_checked = |method: CommunicationMethod| !wrong.contains(&method.number_field());
         Findings::merged(
             contact_issue(&portal, true, &[])
-                .filter(|_| portal.communication_method.is_some_and(is_judged)),
+                .filter(|_| portal.communication_method.is_some_and(is_checked)),
         )
     }
 }
 
 /// Returns the issue of a portal whose method of contact has no number (rules: portals#contact).
 ///
-/// `base` is the path of the fields in the body. The issue is at the method if it was sent, else at
-/// the cleared number.
+/// `base` is the path of the fields in the body. The issue names the method if the request contains
+/// the method, otherwise the number that the request clears.
 #[must_use]
 pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Option<Issue> {
     let method = portal.communication_method?;
@@ -318,8 +318,8 @@ pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Op
     ))
 }
 
-/// Returns the method of contact and the number that the contact bubble opens. Returns `None` for
-/// no bubble.
+/// Returns the method of contact and the number that the contact bubble opens; `None` if the portal
+/// has no bubble.
 #[must_use]
 pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
     let method = portal.communication_method?;

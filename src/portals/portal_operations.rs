@@ -1,4 +1,4 @@
-//! listPortals, getPortal, createPortal, updatePortal.
+//! The operations that list, read, create and change portals, and the reads that other files need.
 
 use engine::access::Permission;
 use engine::app::Summary;
@@ -22,30 +22,30 @@ use crate::scopes::Coverage;
 use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
 
 store::statements! {
-    /// The answer of the list of all portals, as one text. The rows are in order from an index. An
-    /// `order by` in the aggregate would sort the texts themselves.
+    /// Builds the response of the list of all portals as one text. The rows come in order from an
+    /// index. An `order by` in the aggregate would sort by the texts themselves.
     LIST = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
-    /// The answer of the list for some portals only.
+    /// Builds the response of the list for some portals only.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
-    /// The existing portals among some ids.
+    /// Selects those of these ids that are ids of portals.
     AMONG = "select id from portal where organization_id = ?1 and id = any(?2)";
-    /// The names of some portals.
+    /// Selects the names of portals.
     NAMES = "select id, doc ->> 'name' from portal where organization_id = ?1 and id = any(?2)";
-    /// The ids of an organization's portals.
+    /// Selects the ids of an organization's portals.
     IDS = "select id from portal where organization_id = ?1";
-    /// A portal.
+    /// Selects a portal.
     PORTAL = "select doc from portal where organization_id = ?1 and id = ?2";
-    /// The default portal.
+    /// Selects the default portal.
     DEFAULT = "select doc from portal where organization_id = ?1 and is_default = true";
-    /// A portal by its folded name.
+    /// Selects a portal by its folded name.
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
     /// Inserts or updates a portal.
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Portals after an id.
+    /// Selects portals after an id, for a rewrite of the list items.
     AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
@@ -137,7 +137,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns the stored list items, which the database joins into one text.
+/// Returns the list of stored list items as one JSON text, which the database has joined.
 fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     let row = if input.writable_only == Some(true) {
         let coverage = Coverage::load(context)?;
@@ -157,7 +157,7 @@ fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     Ok(row.map_or(Ok("[]".into()), |row| row.get(0))?)
 }
 
-/// Reads a portal that the caller may read, or fails with 404.
+/// Reads a portal that the caller can read; 404 for any other portal.
 pub(crate) fn readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
     let portal = find(context, id)?.ok_or_else(not_found)?;
     if Coverage::load(context)?.may_read_portal(portal.id) {
@@ -171,24 +171,24 @@ fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<
     let fields = input.0;
     let base = Portal::new(context.new_id(), Moment(context.now()));
     let becomes_default = fields.is_default.sent() == Some(&true);
-    let method_sent = fields
+    let is_method_sent = fields
         .communication_method
         .sent()
         .is_some_and(Option::is_some);
     check_branding(context, &fields)?;
-    let copy = Copy::of(&fields);
-    let changes = copy.changes(context, &base)?;
+    let texts = PortalText::of(&fields);
+    let changes = texts.changes(context, &base)?;
     check_permissions(context, &changes, becomes_default)?;
 
     let mut portal = base;
     fields.apply(&mut portal);
     check_name(context, &portal)?;
-    if let Some(issue) = contact_issue(&portal, method_sent, &[]) {
+    if let Some(issue) = contact_issue(&portal, is_method_sent, &[]) {
         return Err(Error::issues(vec![issue]));
     }
-    write_copy(context, &mut portal, changes, &[])?;
+    write_texts(context, &mut portal, changes, &[])?;
     if becomes_default {
-        take_default(context)?;
+        clear_default(context)?;
         portal.is_default = true;
     }
     save(context, None, &portal)?;
@@ -204,12 +204,12 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
         .copied()
         .unwrap_or(before.is_default);
     let becomes_default = is_default && !before.is_default;
-    let method_sent = fields
+    let is_method_sent = fields
         .communication_method
         .sent()
         .is_some_and(Option::is_some);
     check_branding(context, &fields)?;
-    let changes = Copy::of(&fields).changes(context, &before)?;
+    let changes = PortalText::of(&fields).changes(context, &before)?;
     check_permissions(context, &changes, becomes_default)?;
 
     if input
@@ -232,23 +232,23 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
             "This is the only default portal; make another one the default instead.",
         )));
     }
-    if let Some(issue) = contact_issue(&portal, method_sent, &["data"]) {
+    if let Some(issue) = contact_issue(&portal, is_method_sent, &["data"]) {
         return Err(Error::issues(vec![issue]));
     }
-    let copy_changes = !changes.is_empty();
-    write_copy(context, &mut portal, changes, &["data"])?;
+    let texts_change = !changes.is_empty();
+    write_texts(context, &mut portal, changes, &["data"])?;
     if becomes_default {
-        take_default(context)?;
+        clear_default(context)?;
         portal.is_default = true;
     }
-    if portal != before || copy_changes {
+    if portal != before || texts_change {
         portal.updated_at = before.updated_at.advanced_to(context.now());
         save(context, Some(&before), &portal)?;
     }
     Ok(portal)
 }
 
-/// Reads a portal of the organization, without a check of the caller.
+/// Reads a portal of the organization, without a check of the caller's access.
 pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Portal>> {
     let row = context.row(&PORTAL, values![id])?;
     Ok(row
@@ -261,17 +261,17 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
     Ok(find(context, id)?.and_then(|portal| portal.name))
 }
 
-/// Returns the first of these ids that is no portal of the organization.
+/// Returns the first of these ids that is not the id of a portal.
 pub(crate) fn first_missing(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Option<Uuid>> {
-    let found = context
+    let existing = context
         .rows(&AMONG, values![ids.clone()])?
         .iter()
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<Vec<Uuid>>>()?;
-    Ok(ids.into_iter().find(|id| !found.contains(id)))
+    Ok(ids.into_iter().find(|id| !existing.contains(id)))
 }
 
-/// Returns the names of the existing portals among these.
+/// Returns the names of these portals. Unknown ids are left out.
 pub(crate) fn names(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -290,7 +290,7 @@ pub(crate) fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Por
         .transpose()?)
 }
 
-/// Reads a portal that the caller may change, or fails with 404.
+/// Reads a portal that the caller may change; 404 for any other portal.
 fn writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
     let portal = find(context, id)?.ok_or_else(not_found)?;
     if Coverage::load(context)?.may_write_portal(id) {
@@ -315,7 +315,7 @@ fn check_branding(context: &mut Context<'_, '_>, fields: &PortalFields) -> Resul
 
 fn check_permissions(
     context: &Context<'_, '_>,
-    changes: &[CopyChange],
+    changes: &[TextFieldChange],
     becomes_default: bool,
 ) -> Result<()> {
     if !changes.is_empty() {
@@ -332,11 +332,11 @@ fn check_permissions(
 
 fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
-    let taken = context
+    let owner = context
         .row(&BY_NAME, values![key])?
         .map(|row| row.get::<Uuid>(0))
         .transpose()?;
-    if taken.is_some_and(|id| id != portal.id) {
+    if owner.is_some_and(|id| id != portal.id) {
         return Err(Error::conflict(Reason::rule(
             "portal_name_taken",
             "Another portal has this name.",
@@ -346,7 +346,7 @@ fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
 }
 
 /// Removes the default flag from the portal that has it.
-fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
+fn clear_default(context: &mut Context<'_, '_>) -> Result<()> {
     let Some(mut portal) = default_portal(context)? else {
         return Ok(());
     };
@@ -355,7 +355,7 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
     put(context, &portal)
 }
 
-/// Saves a portal, and notes which texts it shows.
+/// Writes a portal, and the links to its texts.
 fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal) -> Result<()> {
     put(context, portal)?;
     translations::note_links(
@@ -366,7 +366,7 @@ fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal)
     )
 }
 
-/// Saves a portal whose texts are the same as before.
+/// Writes a portal that links the same texts as before.
 pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
     let doc = store::Value::json(portal)?;
@@ -394,60 +394,60 @@ fn summary(portal: &Portal) -> Result<String> {
     serde_json::to_string(&row).map_err(Error::internal)
 }
 
-/// A text of a portal. Requests contain it as text, and answers contain the id of its translation
-/// (rules: portals#copy).
-struct Copy<'f> {
+/// A text of a portal in a request. Requests contain the text itself, and the portal stores the id
+/// of its translation (rules: portals#copy).
+struct PortalText<'f> {
     /// The name of the field in a request.
     field: &'static str,
     sent: SentText<'f>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
-/// The value of a text in a request.
+/// The value of a text field in a request.
 enum SentText<'f> {
-    Nothing,
+    Absent,
     Null,
     Text(&'f str),
 }
 
 /// A change of a text.
-struct CopyChange {
+struct TextFieldChange {
     /// The name of the field in a request.
     field: &'static str,
-    /// The new English text. `None` unlinks the translation.
+    /// The new English text; `None` to unlink the translation.
     text: Option<String>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
 /// The four texts of a portal.
-struct Copies<'f>([Copy<'f>; 4]);
+struct PortalTexts<'f>([PortalText<'f>; 4]);
 
-impl<'f> Copy<'f> {
-    fn of(fields: &'f PortalFields) -> Copies<'f> {
+impl<'f> PortalText<'f> {
+    fn of(fields: &'f PortalFields) -> PortalTexts<'f> {
         fn sent<T: std::ops::Deref<Target = str>>(field: &Field<Option<T>>) -> SentText<'_> {
             match field.sent() {
-                None => SentText::Nothing,
+                None => SentText::Absent,
                 Some(None) => SentText::Null,
                 Some(Some(text)) => SentText::Text(text),
             }
         }
-        Copies([
-            Copy {
+        PortalTexts([
+            PortalText {
                 field: "specialOfferTitle",
                 sent: sent(&fields.special_offer_title),
                 link: |portal| &mut portal.special_offer_title_id,
             },
-            Copy {
+            PortalText {
                 field: "specialOfferType",
                 sent: sent(&fields.special_offer_type),
                 link: |portal| &mut portal.special_offer_type_id,
             },
-            Copy {
+            PortalText {
                 field: "specialOfferCtaText",
                 sent: sent(&fields.special_offer_cta_text),
                 link: |portal| &mut portal.special_offer_cta_text_id,
             },
-            Copy {
+            PortalText {
                 field: "precheckinPromptMessage",
                 sent: sent(&fields.precheckin_prompt_message),
                 link: |portal| &mut portal.precheckin_prompt_message_id,
@@ -456,26 +456,30 @@ impl<'f> Copy<'f> {
     }
 }
 
-impl Copies<'_> {
-    /// Returns the sent texts that differ from the stored ones. An empty text changes nothing.
-    fn changes(self, context: &mut Context<'_, '_>, portal: &Portal) -> Result<Vec<CopyChange>> {
+impl PortalTexts<'_> {
+    /// Returns the changes to the stored texts. An empty text changes nothing.
+    fn changes(
+        self,
+        context: &mut Context<'_, '_>,
+        portal: &Portal,
+    ) -> Result<Vec<TextFieldChange>> {
         let mut portal = portal.clone();
         let mut changes = Vec::new();
-        for Copy { field, sent, link } in self.0 {
+        for PortalText { field, sent, link } in self.0 {
             let linked = *link(&mut portal);
             match sent {
                 SentText::Text(text) if !text.is_empty() => {
                     let stored = linked
                         .map_or(Ok(None), |id| translations::written(context, id, ENGLISH))?;
                     if stored.as_deref() != Some(text) {
-                        changes.push(CopyChange {
+                        changes.push(TextFieldChange {
                             field,
                             text: Some(text.to_owned()),
                             link,
                         });
                     }
                 }
-                SentText::Null if linked.is_some() => changes.push(CopyChange {
+                SentText::Null if linked.is_some() => changes.push(TextFieldChange {
                     field,
                     text: None,
                     link,
@@ -487,13 +491,13 @@ impl Copies<'_> {
     }
 }
 
-fn write_copy(
+fn write_texts(
     context: &mut Context<'_, '_>,
     portal: &mut Portal,
-    changes: Vec<CopyChange>,
+    changes: Vec<TextFieldChange>,
     base: &[&str],
 ) -> Result<()> {
-    for CopyChange { field, text, link } in changes {
+    for TextFieldChange { field, text, link } in changes {
         if let Some(text) = &text {
             translations::check_placeholders(context, &[base, &[field]].concat(), text)?;
         }

@@ -1,4 +1,5 @@
-//! The texts of portals and brandings, and the checks of a new text by any operation.
+//! The texts that portals and brandings link, and the checks on a change of such a text by any
+//! operation.
 
 use std::collections::HashSet;
 
@@ -12,14 +13,14 @@ use super::portal_operations::{find, put};
 use crate::scopes::Coverage;
 use crate::translations::{Form, LONGEST, SourceTable, TextChange, TextRules};
 
-/// The copy of portals. Each text belongs to one portal, which is written with the text and links
-/// its translation itself.
+/// The texts of portals. Each text belongs to one portal, whose operations write the text and link
+/// its translation.
 pub(crate) struct PortalCopy;
 
 /// The callouts of brandings.
 pub(crate) struct Callouts;
 
-/// The field that links the prompt. The other texts belong to the special offer.
+/// The field that links the prompt for pre-check-in. The other texts belong to the special offer.
 const PROMPT: &str = "precheckinPromptMessageId";
 
 impl Portal {
@@ -62,21 +63,21 @@ impl TextRules for PortalCopy {
             .collect())
     }
 
-    /// Checks the permissions (rules: portals#copy).
-    fn admit(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
+    /// Requires the same permissions as the operations on portals (rules: portals#copy).
+    fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
-        if news.is_english() {
+        if change.is_english() {
             context.require(Permission::ManageOrganization)
         } else {
             Ok(())
         }
     }
 
-    fn changed(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
-        if !news.is_english() {
+    fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
+        if !change.is_english() {
             return Ok(());
         }
-        for id in news.things(|_| true) {
+        for id in change.things(|_| true) {
             let Some(mut portal) = find(context, id)? else {
                 continue;
             };
