@@ -1,4 +1,4 @@
-//! Describes assignments for the audit log: the removed and the added ones, in any number.
+//! Describes assignments for the audit log, which records the removed and the added ones.
 
 use engine::audit::{Thing, id};
 use engine::context::Context;
@@ -12,29 +12,30 @@ use super::operations::{WriteScopes, assignable};
 use super::{EntityType, Target, TargetKind, target, targets};
 
 store::statements! {
-    /// The assignments of an entity to some targets.
+    /// Selects the assignments of an entity to some targets.
     AMONG = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3
         and target_id = any(?4)";
 }
 
-/// Describes all assignments of the entity that an input names.
+/// Describes all assignments of the entity that an input refers to.
 pub(super) fn all(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some((entity_type, id)) = named(input) else {
+    let Some((entity_type, id)) = entity_of(input) else {
         return Ok(None);
     };
     let assigned = targets(context, entity_type, id)?;
-    thing(context, entity_type, id, &assigned)
+    describe(context, entity_type, id, &assigned)
 }
 
-/// Describes its assignments to the sent targets, because no others change.
+/// Describes the assignments of the entity to the targets in the input. Adding and removing change
+/// no other assignments.
 pub(super) fn sent(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some((entity_type, id)) = named(input) else {
+    let Some((entity_type, id)) = entity_of(input) else {
         return Ok(None);
     };
-    let sent = WriteScopes::deserialize(input)
+    let targets_of_input = WriteScopes::deserialize(input)
         .map_err(Error::internal)?
         .targets();
-    let ids: Vec<Uuid> = sent.iter().map(|(_, id)| *id).collect();
+    let ids: Vec<Uuid> = targets_of_input.iter().map(|(_, id)| *id).collect();
     let assigned = context
         .rows(&AMONG, values![entity_type.as_ref(), id, ids])?
         .iter()
@@ -43,19 +44,19 @@ pub(super) fn sent(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
     // An id is unique only within a kind.
     let assigned: Vec<Target> = assigned
         .into_iter()
-        .filter(|target| sent.contains(target))
+        .filter(|target| targets_of_input.contains(target))
         .collect();
-    thing(context, entity_type, id, &assigned)
+    describe(context, entity_type, id, &assigned)
 }
 
-fn named(input: &Value) -> Option<(EntityType, Uuid)> {
+fn entity_of(input: &Value) -> Option<(EntityType, Uuid)> {
     Some((
         EntityType::deserialize(&input["entityType"]).ok()?,
         id(input, "entityId")?,
     ))
 }
 
-fn thing(
+fn describe(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,
     id: Uuid,
@@ -66,10 +67,10 @@ fn thing(
         EntityType::PortalSettings => "portal",
         EntityType::PrecheckStep | EntityType::Manual => entity_type.as_ref(),
     };
-    let of = |wanted: TargetKind| {
+    let of = |target_kind: TargetKind| {
         assigned
             .iter()
-            .filter(|(kind, _)| *kind == wanted)
+            .filter(|(kind, _)| *kind == target_kind)
             .map(|(_, id)| *id)
             .collect::<Vec<_>>()
     };

@@ -1,4 +1,8 @@
-//! Entity scopes: the assignments of steps, manuals and portals (rules: assignments#entity-scopes).
+//! Entity scopes: the assignments of steps, manuals and portals to properties, groups, tags and
+//! portals (rules: assignments#entity-scopes).
+//!
+//! `resolution.rs` decides which portal a property gets, and `serving.rs` what a limited caller can
+//! access. `operations.rs` changes assignments.
 
 mod audited;
 mod erased;
@@ -27,15 +31,15 @@ pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
 pub(crate) use serving::{Coverage, effective_portal, portals_of};
 
 store::statements! {
-    /// The assignments of an entity.
+    /// Selects the assignments of an entity.
     SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 order by target_id";
-    /// The assignments of some entities of a type.
+    /// Selects the assignments of some entities of a type.
     SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
-    /// The assignments of every entity of a type.
+    /// Selects the assignments of every entity of a type.
     ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
-    /// The number of targets of each kind, for every entity of a type.
+    /// Counts the targets of each kind, for every entity of a type.
     COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 group by entity_id, target_kind";
-    /// The entities that are assigned to any of some targets.
+    /// Selects the entities that are assigned to any of some targets.
     REACHING = "select target_kind, target_id, entity_id from entity_scope
         where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
@@ -58,7 +62,7 @@ store::statements! {
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
 
-/// The module of the entity scopes.
+/// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         operations::operations()
@@ -91,22 +95,23 @@ pub(crate) struct Assignable {
 /// Names by id. `None` for an object without a name.
 pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 
-/// A kind of target that is no record. The module that owns the kind registers it.
+/// A kind of target that is not a record of the platform. The module that owns the kind registers
+/// it.
 pub(crate) struct TargetSource {
     pub kind: TargetKind,
     /// Returns the names of some targets.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
-    /// The first of these ids that the organization does not have.
+    /// Returns the first of these ids that the organization does not have.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
 }
 
 impl TargetSource {
     fn of(context: &Context<'_, '_>, kind: TargetKind) -> Result<&'static Self> {
-        let found = context
+        let source = context
             .listed::<Self>()
             .iter()
             .find(|source| source.kind == kind);
-        found.ok_or_else(|| Error::internal("no module has this kind of target"))
+        source.ok_or_else(|| Error::internal("no module has this kind of target"))
     }
 }
 
@@ -154,7 +159,7 @@ pub enum TargetKind {
 }
 
 impl TargetKind {
-    /// Returns the kind of record. Returns `None` for a portal, which is no record of the platform.
+    /// Returns the kind of record; `None` for a portal, which is not a record of the platform.
     #[must_use]
     pub const fn record(self) -> Option<RecordKind> {
         match self {
@@ -190,7 +195,7 @@ pub struct EntityScopes {
 }
 
 impl EntityScopes {
-    /// Returns the assignments of an entity that the caller may see.
+    /// Returns the assignments of an entity that the caller can see.
     fn visible(
         context: &mut Context<'_, '_>,
         entity_type: EntityType,
@@ -230,7 +235,7 @@ fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Res
     }
 }
 
-/// Returns the assignments of an entity, by id.
+/// Returns the assignments of an entity, in the order of target ids.
 pub(crate) fn targets(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,
@@ -288,17 +293,17 @@ pub(crate) fn reaching(
     if targets.is_empty() {
         return Ok(Vec::new());
     }
-    let wanted: HashSet<Target> = targets.iter().copied().collect();
+    let target_set: HashSet<Target> = targets.iter().copied().collect();
     let ids: Vec<Uuid> = targets.iter().map(|(_, id)| *id).collect();
     let rows = context.rows(&REACHING, values![entity_type.as_ref(), ids])?;
-    let found = rows
+    let assignments = rows
         .iter()
         .map(|row| Ok((row.get(2)?, target(row)?)))
         .collect::<Result<Vec<_>>>()?;
     // An id is unique only within a kind.
-    Ok(found
+    Ok(assignments
         .into_iter()
-        .filter(|(_, target)| wanted.contains(target))
+        .filter(|(_, target)| target_set.contains(target))
         .collect())
 }
 

@@ -1,4 +1,4 @@
-//! listEntityScopes, updateEntityScopes, addEntityScopes, removeEntityScopes.
+//! The operations that list, replace, add and remove assignments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,7 @@ pub(super) struct WriteScopes {
     portal_settings_ids: Field<Vec<Uuid>>,
 }
 
-/// The fields of a write that decide whether it may name portals.
+/// The fields of a write that decide whether the write may assign to portals.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ScopeWrite {
@@ -92,7 +92,7 @@ impl ScopeWrite {
     }
 }
 
-/// The effect of a write on the sent assignments.
+/// What a write does with the assignments in the request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteMode {
     Replace,
@@ -197,28 +197,28 @@ fn write(
     let entity = assignable(context, input.entity_type)?;
     (entity.check)(context, input.entity_id)?;
     let coverage = Coverage::load(context)?;
-    let sent = input.targets();
-    check_targets(context, &sent, mode, &coverage)?;
+    let input_targets = input.targets();
+    check_targets(context, &input_targets, mode, &coverage)?;
     if let Some(permission) = entity.needs {
         context.require(permission)?;
     }
     let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?
         .into_iter()
         .collect();
-    let leaves: Vec<Target> = match mode {
+    let removed: Vec<Target> = match mode {
         WriteMode::Replace => stored
-            .difference(&sent)
+            .difference(&input_targets)
             .filter(|(kind, id)| coverage.is_writable(*kind, *id))
             .copied()
             .collect(),
-        WriteMode::Remove => stored.intersection(&sent).copied().collect(),
+        WriteMode::Remove => stored.intersection(&input_targets).copied().collect(),
         WriteMode::Add => Vec::new(),
     };
-    for (kind, ids) in by_kind(leaves) {
+    for (kind, ids) in by_kind(removed) {
         remove(context, input.entity_type, input.entity_id, kind, &ids)?;
     }
     if mode != WriteMode::Remove {
-        for (kind, ids) in by_kind(sent.difference(&stored).copied()) {
+        for (kind, ids) in by_kind(input_targets.difference(&stored).copied()) {
             if (input.entity_type, kind) == (EntityType::PortalSettings, TargetKind::Property) {
                 assign_portal(context, input.entity_id, &ids)?;
             } else {
@@ -242,29 +242,29 @@ pub(super) fn assignable(
     context: &Context<'_, '_>,
     entity_type: EntityType,
 ) -> Result<&'static Assignable> {
-    let found = context
+    let assignable = context
         .listed::<Assignable>()
         .iter()
         .find(|assignable| assignable.entity_type == entity_type);
-    found.ok_or_else(|| Error::internal("no module has this entity type"))
+    assignable.ok_or_else(|| Error::internal("no module has this entity type"))
 }
 
-/// Fails with 404 for a target that does not exist or is not writable. Removing an unknown target
-/// changes nothing and succeeds. For a limited caller it fails too, so that the answer does not
-/// reveal whether an id exists.
+/// Fails with 404 for a target that does not exist or is not writable. An unlimited caller may
+/// remove an unknown target, which changes nothing. For a limited caller this fails as well, so
+/// that the response does not reveal whether an id exists.
 fn check_targets(
     context: &mut Context<'_, '_>,
-    sent: &BTreeSet<Target>,
+    targets: &BTreeSet<Target>,
     mode: WriteMode,
     coverage: &Coverage,
 ) -> Result<()> {
     let may_be_missing = mode == WriteMode::Remove && !context.property_scope().is_limited();
-    for (kind, ids) in by_kind(sent.iter().copied()) {
-        let closed = ids.iter().find(|id| !coverage.is_writable(kind, **id));
-        let missing = match closed {
+    for (kind, ids) in by_kind(targets.iter().copied()) {
+        let unwritable = ids.iter().find(|id| !coverage.is_writable(kind, **id));
+        let missing = match unwritable {
             Some(id) => Some(*id),
             None if may_be_missing => None,
-            None => first_not_there(context, kind, ids)?,
+            None => first_missing_target(context, kind, ids)?,
         };
         if let Some(id) = missing {
             return Err(not_found(kind).of(id));
@@ -273,7 +273,7 @@ fn check_targets(
     Ok(())
 }
 
-fn first_not_there(
+fn first_missing_target(
     context: &mut Context<'_, '_>,
     kind: TargetKind,
     ids: Vec<Uuid>,

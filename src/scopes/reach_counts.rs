@@ -1,5 +1,5 @@
-//! countReachedProperties: counts the properties covered by steps, manuals and portals. A property
-//! counts once, even if several assignments cover it.
+//! The operation `countReachedProperties`, which counts the properties that steps, manuals and
+//! portals reach. A property counts once, even if several assignments cover it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -54,8 +54,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A set of the organization's properties, as a bit set of their indexes. A page of steps may cover
-/// all properties many times, so a set must be small.
+/// A set of the organization's properties, as a bit set of their indexes. The response for a page
+/// of steps needs many such sets, so a set must be small.
 struct PropertySet(Vec<u64>);
 
 impl PropertySet {
@@ -63,18 +63,18 @@ impl PropertySet {
         Self(vec![0; count / 64 + 1])
     }
 
-    fn extend<'p>(&mut self, places: impl IntoIterator<Item = &'p u32>) {
-        for place in places {
-            if let Some(word) = self.0.get_mut(*place as usize / 64) {
-                *word |= 1 << (place % 64);
+    fn extend<'p>(&mut self, indexes: impl IntoIterator<Item = &'p u32>) {
+        for index in indexes {
+            if let Some(word) = self.0.get_mut(*index as usize / 64) {
+                *word |= 1 << (index % 64);
             }
         }
     }
 
     fn count_within(&self, own: Option<&Self>) -> usize {
-        let word = |(number, word): (usize, &u64)| {
+        let word = |(word_index, word): (usize, &u64)| {
             word & own.map_or(u64::MAX, |own| {
-                own.0.get(number).copied().unwrap_or_default()
+                own.0.get(word_index).copied().unwrap_or_default()
             })
         };
         self.0
@@ -85,25 +85,26 @@ impl PropertySet {
     }
 }
 
-/// The properties of an organization, and the properties behind each target.
+/// The properties of an organization, and the properties that each target covers.
 struct PropertiesByTarget {
-    /// The ids, by creation.
+    /// The ids in the order of creation. Other fields refer to a property by its index in this
+    /// list.
     properties: Vec<Uuid>,
-    places: HashMap<Uuid, u32>,
-    behind: HashMap<Target, Vec<u32>>,
+    indexes: HashMap<Uuid, u32>,
+    covered: HashMap<Target, Vec<u32>>,
 }
 
 impl PropertiesByTarget {
     fn load(context: &mut Context<'_, '_>) -> Result<Self> {
         let served = serving::served(context)?;
-        let (mut properties, mut places) = (
+        let (mut properties, mut indexes) = (
             Vec::with_capacity(served.len()),
             HashMap::with_capacity(served.len()),
         );
-        let mut behind = HashMap::<Target, Vec<u32>>::new();
-        for (place, (placement, portal)) in (0..).zip(served) {
+        let mut covered = HashMap::<Target, Vec<u32>>::new();
+        for (index, (placement, portal)) in (0..).zip(served) {
             properties.push(placement.property);
-            places.insert(placement.property, place);
+            indexes.insert(placement.property, index);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
             let group = placement
                 .group
@@ -112,29 +113,29 @@ impl PropertiesByTarget {
                 .chain(group)
                 .chain(portal.map(|portal| (TargetKind::Portal, portal)))
             {
-                behind.entry(target).or_default().push(place);
+                covered.entry(target).or_default().push(index);
             }
         }
         Ok(Self {
             properties,
-            places,
-            behind,
+            indexes,
+            covered,
         })
     }
 
-    /// Returns the cached value, which is valid until the configuration changes.
-    fn kept(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
+    /// Returns the value from the cache. It is valid until the configuration changes.
+    fn cached(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }
 
-    /// Counts the properties behind some targets, limited to `own` if given.
+    /// Counts the properties that some targets cover, only those in `own` if given.
     fn count(&self, targets: &[Target], own: Option<&PropertySet>) -> usize {
-        let mut reached = PropertySet::none_of(self.places.len());
+        let mut reached = PropertySet::none_of(self.indexes.len());
         for target in targets {
             match target {
-                (TargetKind::Property, id) => reached.extend(self.places.get(id)),
+                (TargetKind::Property, id) => reached.extend(self.indexes.get(id)),
                 (TargetKind::PropertyGroup | TargetKind::Tag | TargetKind::Portal, _) => {
-                    reached.extend(self.behind.get(target).into_iter().flatten());
+                    reached.extend(self.covered.get(target).into_iter().flatten());
                 }
             }
         }
@@ -144,10 +145,10 @@ impl PropertiesByTarget {
 
 impl Weighed for PropertiesByTarget {
     fn weight(&self) -> u64 {
-        let links: usize = self.behind.values().map(Vec::len).sum();
+        let links: usize = self.covered.values().map(Vec::len).sum();
         let bytes = self.properties.len() * size_of::<Uuid>()
-            + 2 * self.places.len() * size_of::<(Uuid, u32)>()
-            + 2 * self.behind.len() * size_of::<(Target, Vec<u32>)>()
+            + 2 * self.indexes.len() * size_of::<(Uuid, u32)>()
+            + 2 * self.covered.len() * size_of::<(Target, Vec<u32>)>()
             + 4 * links;
         u64::try_from(bytes).unwrap_or(u64::MAX / 2)
     }
@@ -156,15 +157,18 @@ impl Weighed for PropertiesByTarget {
 /// Returns the first property that the caller can access and the portal serves. If there is none,
 /// returns the first accessible property.
 pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
-    let (behind, property_scope) = (PropertiesByTarget::kept(context)?, context.property_scope());
-    let served = behind
-        .behind
+    let (by_target, property_scope) = (
+        PropertiesByTarget::cached(context)?,
+        context.property_scope(),
+    );
+    let served = by_target
+        .covered
         .get(&(TargetKind::Portal, portal))
         .into_iter()
         .flatten();
-    let served = served.filter_map(|place| behind.properties.get(*place as usize));
+    let served = served.filter_map(|index| by_target.properties.get(*index as usize));
     Ok(served
-        .chain(&behind.properties)
+        .chain(&by_target.properties)
         .copied()
         .find(|property| property_scope.covers(*property)))
 }
@@ -173,15 +177,15 @@ fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached
     let mut ids = input.entity_ids;
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
-    let behind = PropertiesByTarget::kept(context)?;
+    let by_target = PropertiesByTarget::cached(context)?;
     let own = context.property_scope().is_limited().then(|| {
         let (property_scope, mut own) = (
             context.property_scope(),
-            PropertySet::none_of(behind.places.len()),
+            PropertySet::none_of(by_target.indexes.len()),
         );
         own.extend(
-            behind
-                .places
+            by_target
+                .indexes
                 .iter()
                 .filter(|(property, _)| property_scope.covers(**property))
                 .map(|(_, place)| place),
@@ -199,7 +203,7 @@ fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached
         let targets = assigned.get(&id).map(Vec::as_slice).unwrap_or_default();
         Reached {
             entity_id: id,
-            property_count: behind.count(targets, own.as_ref()),
+            property_count: by_target.count(targets, own.as_ref()),
         }
     };
     Ok(ids.into_iter().map(reached).collect())
@@ -216,15 +220,15 @@ mod tests {
             (TargetKind::PropertyGroup, id(10)),
             (TargetKind::Tag, id(10)),
         );
-        let behind = PropertiesByTarget {
+        let by_target = PropertiesByTarget {
             properties: (0..=4).map(id).collect(),
-            places: (0..=4)
+            indexes: (0..=4)
                 .map(|number| (id(number), u32::try_from(number).unwrap()))
                 .collect(),
-            behind: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
+            covered: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
         };
         assert_eq!(
-            behind.count(
+            by_target.count(
                 &[
                     group,
                     tag,
@@ -238,9 +242,9 @@ mod tests {
         let mut own = PropertySet::none_of(5);
         own.extend(&[2, 4]);
         assert_eq!(
-            behind.count(&[group, (TargetKind::Property, id(4))], Some(&own)),
+            by_target.count(&[group, (TargetKind::Property, id(4))], Some(&own)),
             2
         );
-        assert_eq!(behind.count(&[], None), 0);
+        assert_eq!(by_target.count(&[], None), 0);
     }
 }

@@ -1,12 +1,13 @@
 //! Decides which portal a property gets (rules: portals#portal-of-a-property): one assigned
 //! directly; else one assigned to its group; else one assigned to one of its tags; else the
-//! organization's default. If several compete, the portal created first wins.
+//! organization's default. If several portals compete at one level, the portal created first wins.
+//! This file is pure; `serving.rs` loads the assignments.
 
 use std::collections::HashMap;
 
 use uuid::Uuid;
 
-/// The facts about a property that decide its portal.
+/// The data of a property that decides which portal it gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     pub property: Uuid,
@@ -24,7 +25,7 @@ pub struct Assignments {
     added: usize,
 }
 
-/// The way by which a portal is assigned to a property.
+/// The kind of assignment by which a property gets its portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// Assigned to the property itself.
@@ -37,16 +38,16 @@ pub enum Route {
     Default,
 }
 
-/// A portal, and the way by which the property gets it.
+/// The portal of a property, and how the property gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolved {
     pub portal: Uuid,
-    /// The way by which the property gets it.
+    /// The assignment by which the property gets the portal.
     pub route: Route,
 }
 
 impl Assignments {
-    /// Makes assignments that contain only the default portal.
+    /// Creates assignments that contain only the default portal.
     #[must_use]
     pub fn new(default: Option<Uuid>) -> Self {
         Self {
@@ -74,7 +75,7 @@ impl Assignments {
     }
 }
 
-/// Returns the portal that a property gets. Returns `None` if nothing is assigned and there is no
+/// Returns the portal that a property gets; `None` if no portal is assigned and there is no
 /// default.
 #[must_use]
 pub fn resolve(placement: &Placement, assignments: &Assignments) -> Option<Resolved> {

@@ -1,5 +1,5 @@
-//! Computes the properties that each portal, group and tag covers, and from them the rights of a
-//! limited caller to see and write (rules: access#limited-callers;
+//! Computes which properties each portal, group and tag covers, and from this which of them a
+//! limited caller can see and change (rules: access#limited-callers;
 //! access#portals-of-limited-callers).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -17,25 +17,25 @@ use super::resolution::{Assignments, Placement, Resolved, resolve};
 use super::{Target, TargetKind};
 use crate::records::{Property, RecordKind, typed_among};
 
-/// Maximum number of properties that are resolved one by one. For more, all assignments are read at
-/// once.
-const FEW: usize = 8;
+/// Maximum number of properties whose portals are resolved one by one. For more properties, all
+/// assignments are read at once.
+const MAX_SINGLE_READS: usize = 8;
 
 store::statements! {
-    /// The organization's default portal.
+    /// Selects the organization's default portal.
     DEFAULT_PORTAL = "select id from portal where organization_id = ?1 and is_default = true";
-    /// The assignments of portals, in the order in which the portals were created.
+    /// Selects the assignments of portals, in the order in which the portals were created.
     ASSIGNMENTS = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
         where s.organization_id = ?1 and s.entity_type = 'portal_settings' order by p.created_at, p.id";
-    /// The assignments of portals to some targets, in the same order.
+    /// Selects the assignments of portals to some targets, in the same order.
     ASSIGNMENTS_TO = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
         where s.organization_id = ?1 and s.target_kind in ('property', 'property_group', 'tag') and s.target_id = any(?2)
         and s.entity_type = 'portal_settings' order by p.created_at, p.id";
-    /// Every property, by creation.
+    /// Selects every property in the order of creation.
     PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property' order by created_at, id";
-    /// The groups and tags of every property, by property.
+    /// Selects the groups and tags of every property, in the order of property ids.
     PLACEMENTS = "select from_id, to_id, to_kind = 'tag' from record_link
         where organization_id = ?1 and from_kind = 'property' and to_kind in ('property_group', 'tag') order by from_id";
 }
@@ -57,21 +57,21 @@ pub(crate) fn effective_portal(
     Ok(resolve(placement, &assignments(&rows, default)?))
 }
 
-/// Returns the portals that serve some properties, by property. Properties without one are left
-/// out.
+/// Returns the portals that serve some properties, by property. Properties without a portal are
+/// left out.
 pub(crate) fn portals_of(
     context: &mut Context<'_, '_>,
     properties: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, Uuid>> {
-    let mut found = HashMap::new();
-    if properties.len() > FEW {
-        let wanted: HashSet<Uuid> = properties.into_iter().collect();
+    let mut portals = HashMap::new();
+    if properties.len() > MAX_SINGLE_READS {
+        let requested: HashSet<Uuid> = properties.into_iter().collect();
         for (placement, portal) in served(context)? {
-            if let Some(portal) = portal.filter(|_| wanted.contains(&placement.property)) {
-                found.insert(placement.property, portal);
+            if let Some(portal) = portal.filter(|_| requested.contains(&placement.property)) {
+                portals.insert(placement.property, portal);
             }
         }
-        return Ok(found);
+        return Ok(portals);
     }
     for (id, property) in typed_among::<Property>(context, RecordKind::Property, properties)? {
         let placement = Placement {
@@ -80,13 +80,13 @@ pub(crate) fn portals_of(
             tags: property.tag_ids.unwrap_or_default(),
         };
         if let Some(resolved) = effective_portal(context, &placement)? {
-            found.insert(id, resolved.portal);
+            portals.insert(id, resolved.portal);
         }
     }
-    Ok(found)
+    Ok(portals)
 }
 
-/// Returns the placement of every property, by creation, and the portal that serves it.
+/// Returns the placement of every property and the portal that serves it, in the order of creation.
 pub(super) fn served(context: &mut Context<'_, '_>) -> Result<Vec<(Placement, Option<Uuid>)>> {
     let default = default_portal(context)?;
     let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
@@ -126,9 +126,9 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
 /// cannot access.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TargetCoverage {
-    /// It covers an accessible property.
+    /// The target covers an accessible property.
     pub is_inside: bool,
-    /// It covers an inaccessible property.
+    /// The target covers an inaccessible property.
     pub is_outside: bool,
 }
 
@@ -143,14 +143,14 @@ struct LimitedCaller {
 }
 
 impl Coverage {
-    /// Returns the cached coverage, which is valid until the configuration changes. Reads nothing
-    /// for an unlimited caller.
+    /// Returns the coverage from the cache. It is valid until the configuration changes. Reads
+    /// nothing for an unlimited caller.
     pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         let PropertyScope::Properties(ids) = context.property_scope() else {
             return Ok(Arc::new(Self(None)));
         };
-        // The properties of a credential are configuration too, so the cache notices when they
-        // change.
+        // The properties of a credential are configuration as well, so a change of them invalidates
+        // the cache entry.
         context.cached(&context.access.credential.key(), |context| {
             Self::of(context, ids)
         })
@@ -177,7 +177,7 @@ impl Coverage {
         Ok(Self(Some(limited)))
     }
 
-    /// Returns whether the caller may see a property, group, tag or portal as a target.
+    /// Returns whether the caller can see a property, group, tag or portal as a target.
     pub(crate) fn is_visible(&self, kind: TargetKind, id: Uuid) -> bool {
         self.0
             .as_ref()
@@ -188,13 +188,13 @@ impl Coverage {
     pub(crate) fn is_writable(&self, kind: TargetKind, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((kind, id));
-            // A portal that serves no property belongs to no other caller.
+            // A portal that serves no property concerns no other caller.
             !cover.is_outside && (cover.is_inside || kind == TargetKind::Portal)
         })
     }
 
-    /// Returns whether the caller may read a portal: it serves one of their properties, or none at
-    /// all.
+    /// Returns whether the caller can read a portal: it serves one of the caller's properties, or
+    /// no property at all.
     pub(crate) fn may_read_portal(&self, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((TargetKind::Portal, id));
@@ -202,7 +202,7 @@ impl Coverage {
         })
     }
 
-    /// Returns whether the caller may change a portal: the caller can access every property it
+    /// Returns whether the caller may change a portal: the caller can access every property that it
     /// serves, or it serves none.
     pub(crate) fn may_write_portal(&self, id: Uuid) -> bool {
         self.is_writable(TargetKind::Portal, id)
@@ -255,7 +255,7 @@ impl LimitedCaller {
     }
 }
 
-/// Returns the placement of every property, by creation.
+/// Returns the placement of every property, in the order of creation.
 fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
     let mut placements = Vec::new();
     context.each(&PROPERTIES, [], |row| {
@@ -266,7 +266,7 @@ fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
         });
         Ok(())
     })?;
-    // Sort by property, the order in which the groups and tags are read.
+    // Sorted by property, because the groups and tags are read in this order.
     let mut by_id: Vec<&mut Placement> = placements.iter_mut().collect();
     by_id.sort_unstable_by_key(|placement| placement.property);
     let mut by_id = by_id.into_iter().peekable();
