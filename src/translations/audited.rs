@@ -1,4 +1,4 @@
-//! Describes texts for the audit log.
+//! Describes texts for entries of the audit log.
 
 use engine::audit::{AuditFields, Thing, id};
 use engine::context::Context;

@@ -1,4 +1,4 @@
-//! Statements that erase the rows of this module with their organization.
+//! The statements that delete the rows of this module when their organization is erased.
 
 use engine::some_of;
 

@@ -1,5 +1,5 @@
-//! Chooses the version of a text for a reader, and names the language of each text that is not in
-//! the language that was asked for.
+//! Chooses the version of a text for a reader, and reports the language of each text that is not in
+//! the requested language. `engine/src/language.rs` compares languages.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,66 +7,71 @@ use engine::language::{Fit, LanguageReader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Returns the text for a reader of `language`, and its language. The entries are pairs of language
-/// and text.
+/// Returns the text that fits a reader of `language` best, with its language. The entries are pairs
+/// of language and text.
 #[must_use]
 pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)> {
     VersionPicker::of(language).pick(entries)
 }
 
-/// Chooses versions for one reader. Each language is compared once.
+/// Chooses versions for one reader. Each language is compared only once.
 pub(super) struct VersionPicker {
     reader: LanguageReader,
-    known: HashMap<String, Fit>,
+    fits: HashMap<String, Fit>,
 }
 
 impl VersionPicker {
     pub(super) fn of(language: &str) -> Self {
         Self {
             reader: LanguageReader::of(language),
-            known: HashMap::new(),
+            fits: HashMap::new(),
         }
     }
 
     /// Returns the version that fits best (rules: translations#languages).
     pub(super) fn pick<T>(&mut self, entries: Vec<(String, T)>) -> Option<(String, T)> {
-        let Self { reader, known } = self;
-        let mut fit = |tag: &str| match known.get(tag) {
+        let Self {
+            reader,
+            fits: cache,
+        } = self;
+        let mut fit = |tag: &str| match cache.get(tag) {
             Some(fit) => *fit,
-            None => *known.entry(tag.to_owned()).or_insert(reader.fit(tag)),
+            None => *cache.entry(tag.to_owned()).or_insert(reader.fit(tag)),
         };
         let fits: Vec<Fit> = entries.iter().map(|(tag, _)| fit(tag)).collect();
-        let best = entries
-            .into_iter()
-            .zip(fits)
-            .min_by(|((one, _), fit), ((other, _), its)| fit.cmp(its).then_with(|| one.cmp(other)));
+        let best =
+            entries
+                .into_iter()
+                .zip(fits)
+                .min_by(|((one, _), fit), ((other, _), other_fit)| {
+                    fit.cmp(other_fit).then_with(|| one.cmp(other))
+                });
         best.map(|(entry, _)| entry)
     }
 }
 
-/// The language of each text that is not in the language that was asked for, by the field of the
-/// text.
+/// The language of each text that is not in the requested language, by the field of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TextLanguages(pub(super) BTreeMap<String, String>);
 
 impl TextLanguages {
-    /// Returns whether every text is in the language that was asked for.
+    /// Returns whether every text is in the requested language.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the language of a field's text; `None` for the language that was asked for.
+    /// Returns the language of a field's text; `None` if it is the requested language.
     #[must_use]
     pub fn of(&self, field: &str) -> Option<&str> {
         self.0.get(field).map(String::as_str)
     }
 
-    /// Notes the language of a built-in text.
+    /// Adds the language of a built-in text, if it is not the requested language.
     #[must_use]
-    pub fn and(mut self, field: &str, language: &str, asked: &str) -> Self {
-        if language != asked {
+    pub fn and(mut self, field: &str, language: &str, requested: &str) -> Self {
+        if language != requested {
             self.0.insert(field.to_owned(), language.to_owned());
         }
         self

@@ -1,9 +1,12 @@
 //! Guest-facing texts. Each text is one translation record with one entry for each language.
+//! `uses.rs` checks every write of a text against the resources that show it, and `placeholders.rs`
+//! finds placeholders in texts.
 //!
-//! A text is written in English and translated by machine into the organization's other languages.
-//! A write of an English text queues a job for each other language in its own transaction. After
-//! the commit the translator claims the jobs, calls the provider outside of any transaction, and
-//! writes the translation. It never overwrites a newer or hand-written text.
+//! Texts are written in English and translated by machine into the organization's other languages.
+//! A write of an English text queues a job for each other language in its own transaction
+//! (`queue.rs`). After the commit, the translator (`worker.rs`) claims the jobs, calls the provider
+//! (`provider.rs`) outside of any transaction, and writes the translations. A translation never
+//! overwrites a newer or hand-written text.
 
 mod audited;
 mod erased;
@@ -43,7 +46,7 @@ pub(crate) use uses::{
 };
 pub use worker::Translator;
 
-/// Wakes the translator when there is something to translate.
+/// The wake signal that is sent when translation jobs are queued.
 pub const TO_TRANSLATE: WakeSignal = WakeSignal("translations");
 
 store::statements! {
@@ -58,24 +61,24 @@ store::statements! {
     DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2 and language = ?3";
     /// Deletes a translation with its texts and its queued jobs.
     DELETE = "delete from translation where organization_id = ?1 and id = ?2";
-    /// Notes that a translation changed.
+    /// Sets the time of the last change of a translation.
     TOUCH = "update translation set updated_at = ?3 where organization_id = ?1 and id = ?2";
-    /// The texts of a translation.
+    /// Selects the texts of a translation.
     ENTRIES = "select language, text, is_machine_translated, updated_at from translation_entry where organization_id = ?1 and translation_id = ?2";
-    /// The texts of several translations in one language.
+    /// Selects the texts of several translations in one language.
     IN_LANGUAGE = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and language = ?3";
-    /// The texts of several translations.
+    /// Selects the texts of several translations.
     TEXTS = "select translation_id, language, text, is_machine_translated, updated_at from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";
-    /// The languages in which some texts are older than their English text.
+    /// Selects the languages in which some texts are older than their English text.
     OUTDATED = "select e.translation_id, e.language from translation_entry e join translation_entry s
         on s.organization_id = e.organization_id and s.translation_id = e.translation_id and s.language = 'en'
         where e.organization_id = ?1 and s.organization_id = ?1 and e.translation_id = any(?2) and e.updated_at < s.updated_at
         order by e.language";
 }
 
-/// The module of the texts.
+/// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         [operations::operations(), text_uses::operations()]
@@ -147,7 +150,7 @@ impl TranslationEntry {
 }
 
 impl TranslationEntry {
-    /// Returns whether this text was written by hand, for the present English text.
+    /// Returns whether this is the same text, written by hand for the current English text.
     fn is_written(&self, text: &str) -> bool {
         self.text == text && !self.is_machine_translated && !self.is_outdated
     }
@@ -197,8 +200,8 @@ pub(crate) fn create(
     Ok(id)
 }
 
-/// Creates a text in several languages, each named by one tag. The English text is translated into
-/// the organization's languages that are not among them.
+/// Creates a text in several languages, each named by one language tag. An English text is queued
+/// for those languages of the organization that are not among them.
 pub(crate) fn create_in(
     context: &mut Context<'_, '_>,
     source: SourceTable,
@@ -231,13 +234,13 @@ pub(crate) fn create_in(
     Ok(id)
 }
 
-/// Writes a text by hand in one language. Nothing changes if the same text, written by hand, is
+/// Writes a hand-written text in one language. Nothing changes if the same hand-written text is
 /// stored already and the English text has not changed since. Call this only if no other resource
 /// shows the text. Otherwise use [`CheckedText`].
 ///
-/// A new English text is queued for the languages that `others` chooses. For any other language, a
-/// queued or running translation is dropped: a translation of an older text never replaces the new
-/// text.
+/// A new English text is queued for the languages that `others` selects. A text in another language
+/// cancels the queued or running translation into that language, so a translation of an older text
+/// never replaces the new text.
 pub(crate) fn put(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -261,8 +264,9 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Writes a text in one language, in place of the stored version. An English text is newer than all
-/// stored versions. Another text is not older than the English one, for which it is written.
+/// Writes a text in one language and replaces the stored version. The timestamp of an English text
+/// is later than those of all stored versions. The timestamp of any other text is not before that
+/// of the English text.
 fn write(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -291,14 +295,14 @@ fn write(
 }
 
 /// Deletes a text in one language.
-fn take_back(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
+fn delete_entry(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let now = context.now();
     context.execute_deferred(&DELETE_ENTRY, values![id, language])?;
     context.execute_deferred(&TOUCH, values![id, now])
 }
 
-/// Returns the languages that an English text is translated into: the organization's languages and
-/// those of existing versions, as far as `others` allows.
+/// Returns the languages into which an English text is translated: the organization's languages and
+/// those of existing versions, as `others` selects.
 fn to_translate(
     languages: &[String],
     entries: &[TranslationEntry],
@@ -330,7 +334,7 @@ fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<TranslationEnt
     Ok(entries)
 }
 
-/// Returns the languages in which some texts are older than their English text, by text.
+/// Returns the languages in which texts are older than their English text, by text.
 pub(crate) fn outdated(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -352,7 +356,7 @@ pub(crate) fn versions(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<(S
         .collect())
 }
 
-/// Returns a text in exactly this language.
+/// Returns a text in exactly this language; `None` if it has no version in it.
 pub(crate) fn written(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -364,7 +368,7 @@ pub(crate) fn written(
     Ok(entry.map(|entry| entry.text))
 }
 
-/// Returns several texts in exactly this language.
+/// Returns those of several texts that have a version in exactly this language.
 pub(crate) fn all_written(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -376,7 +380,7 @@ pub(crate) fn all_written(
         .collect()
 }
 
-/// Returns whether no language but English was written by hand.
+/// Returns whether all versions other than the English one were translated by machine.
 pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     Ok(entries(context, id)?
         .iter()
@@ -396,7 +400,7 @@ pub(crate) fn texts(
 ) -> Result<Texts> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
     let mut picker = fallback::VersionPicker::of(language);
-    let found = all_entries(context, ids)?
+    let picked = all_entries(context, ids)?
         .into_iter()
         .filter_map(|(id, entries)| {
             let version = |entry: TranslationEntry| {
@@ -410,7 +414,7 @@ pub(crate) fn texts(
             let versions = entries.into_iter().map(version).collect();
             Some((id, picker.pick(versions)?))
         });
-    Ok(Texts(found.collect()))
+    Ok(Texts(picked.collect()))
 }
 
 /// Returns all versions of several texts, by text.
@@ -445,8 +449,8 @@ struct TextVersion {
     is_outdated: bool,
 }
 
-/// Texts by translation, each in the guest's language or the nearest available one, with that
-/// language.
+/// Texts by translation. Each is in the reader's language or in the nearest available one, and has
+/// the name of that language.
 #[derive(Serialize)]
 pub(crate) struct Texts(HashMap<Uuid, (String, TextVersion)>);
 
@@ -461,16 +465,15 @@ impl Texts {
         self.0.get(&id).map(|(language, _)| language.as_str())
     }
 
-    /// Returns the language of each of these fields' texts that is not in the language that was
-    /// asked for.
+    /// Returns the language of each of these fields' texts that is not in the requested language.
     pub(crate) fn languages<'f>(
         &self,
-        asked: &str,
+        requested: &str,
         fields: impl IntoIterator<Item = (&'f str, Option<Uuid>)>,
     ) -> TextLanguages {
         let other = |(field, id): (&str, Option<Uuid>)| {
             let language = self.language_of(id?)?;
-            (language != asked).then(|| (field.to_owned(), language.to_owned()))
+            (language != requested).then(|| (field.to_owned(), language.to_owned()))
         };
         TextLanguages(fields.into_iter().filter_map(other).collect())
     }
@@ -489,7 +492,7 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Adds unsaved texts of a language.
+    /// Adds unsaved texts in a language.
     pub(crate) fn extend(
         &mut self,
         texts: impl IntoIterator<Item = (Uuid, String)>,
@@ -560,17 +563,17 @@ mod tests {
             entry("it", true),
         ];
         let languages = ["en", "es", "fr", "de"].map(String::from);
-        let wanted = |others| {
+        let targets = |others| {
             to_translate(&languages, &entries, others)
                 .into_iter()
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            wanted(OtherLanguages::Replace),
+            targets(OtherLanguages::Replace),
             ["de", "es", "fr", "it", "pt-BR"]
         );
-        assert_eq!(wanted(OtherLanguages::Renew), ["de", "es", "it"]);
-        assert!(wanted(OtherLanguages::Keep).is_empty());
+        assert_eq!(targets(OtherLanguages::Renew), ["de", "es", "it"]);
+        assert!(targets(OtherLanguages::Keep).is_empty());
         assert_eq!(
             to_translate(&languages, &[], OtherLanguages::Renew).len(),
             3

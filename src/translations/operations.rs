@@ -223,7 +223,7 @@ fn create_translation(
     input: CreateTranslation,
 ) -> Result<Translation> {
     let source = input.source_table;
-    warn_of_dropped(context, &input);
+    warn_of_hidden_parts(context, &input);
     let id = match (input.text, input.texts) {
         (Some(text), None) => {
             let language = input
@@ -259,8 +259,9 @@ fn create_translation(
     })
 }
 
-/// Warns of the parts that guests do not see, in a text that may become the body of a manual.
-fn warn_of_dropped(context: &mut Context<'_, '_>, input: &CreateTranslation) {
+/// Adds a warning to the response if guests do not see a part of a text that may become the body of
+/// a manual.
+fn warn_of_hidden_parts(context: &mut Context<'_, '_>, input: &CreateTranslation) {
     if input.source_table != SourceTable::Manual {
         return;
     }
@@ -295,22 +296,25 @@ fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<Tex
         .and_then(|tag| format::language(&tag))
         .unwrap_or_else(|| ENGLISH.into());
     let ids = readable(context, input.ids)?;
-    let found = texts(context, ids.iter().copied(), &language)?;
+    let texts_by_id = texts(context, ids.iter().copied(), &language)?;
     let view = |id: Uuid| {
-        let (language, text) = (found.language_of(id)?.to_owned(), found.of(Some(id))?);
+        let (language, text) = (
+            texts_by_id.language_of(id)?.to_owned(),
+            texts_by_id.of(Some(id))?,
+        );
         Some(TextView {
             id,
             language,
             text,
-            is_machine_translated: found.is_machine_translated(id),
-            is_outdated: found.is_outdated(id),
+            is_machine_translated: texts_by_id.is_machine_translated(id),
+            is_outdated: texts_by_id.is_outdated(id),
         })
     };
     Ok(ids.into_iter().filter_map(view).collect())
 }
 
-/// Returns the versions in the order of the request, each text once: English first, then by
-/// language.
+/// Returns the versions of the texts in the order of the request, each text once. The versions of a
+/// text are ordered by language, English first.
 fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<Vec<VersionView>> {
     let ids = readable(context, input.ids)?;
     let view = |id: Uuid, entry: TranslationEntry| VersionView {
@@ -324,9 +328,9 @@ fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<V
         .into_iter()
         .flat_map(|(id, entries)| entries.into_iter().map(move |entry| view(id, entry)))
         .collect();
-    let place = |id: Uuid| ids.iter().position(|known| *known == id);
+    let position = |id: Uuid| ids.iter().position(|other| *other == id);
     versions.sort_by(|one, other| {
-        let order = |version: &VersionView| (place(version.id), version.language != ENGLISH);
+        let order = |version: &VersionView| (position(version.id), version.language != ENGLISH);
         order(one)
             .cmp(&order(other))
             .then_with(|| one.language.cmp(&other.language))
@@ -334,7 +338,7 @@ fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<V
     Ok(versions)
 }
 
-/// Removes duplicate ids, and those that a limited caller may not read.
+/// Removes duplicate ids, and the ids of texts that a limited caller cannot read.
 fn readable(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<Vec<Uuid>> {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
@@ -358,10 +362,10 @@ fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Translati
     {
         context.warn("text", warning);
     }
-    let written = entries(context, input.id)?
+    let entry = entries(context, input.id)?
         .into_iter()
         .find(|entry| entry.language == language);
-    written.ok_or_else(|| Error::internal("the text that was written does not exist"))
+    entry.ok_or_else(|| Error::internal("the text that was written does not exist"))
 }
 
 fn delete_entry(context: &mut Context<'_, '_>, input: DeleteEntry) -> Result<Removed> {

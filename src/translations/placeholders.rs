@@ -1,8 +1,8 @@
 //! Placeholders in guest-facing texts: `{{property.name}}`, `{{custom.Door code}}` (rules:
 //! translations#placeholders).
 //!
-//! This file defines placeholders and their names, and keeps them in machine translations. A
-//! higher module fills in the values of a stay.
+//! This file defines placeholders and their names, and keeps them unchanged in machine
+//! translations. `guest/placeholders.rs` fills in the values of a stay.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::records::{RecordKind, all_records};
 /// The prefix of the names of custom fields.
 const CUSTOM: &str = "custom.";
 
-/// A value of a stay that texts can name.
+/// A value of a stay that can stand in for a placeholder.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsRefStr, EnumString, VariantArray,
 )]
@@ -51,7 +51,8 @@ pub(crate) enum StayValue {
 pub(crate) enum Placeholder {
     /// A value of the stay or its flat.
     Stay(StayValue),
-    /// The custom field with this name, in the form that names are compared in.
+    /// The value of the custom field with this name. The name is in the form in which names are
+    /// compared.
     Custom(String),
 }
 
@@ -70,7 +71,7 @@ impl Placeholder {
 pub(crate) enum TextPiece<'t> {
     /// A part without placeholders.
     Text(&'t str),
-    /// A placeholder: its name, and the whole of it with its braces.
+    /// A placeholder: its name, and the whole placeholder with its braces.
     Named { name: &'t str, whole: &'t str },
 }
 
@@ -84,18 +85,19 @@ impl TextPiece<'_> {
     }
 }
 
-/// Splits a text at its placeholders. Words in double braces without a dot are text.
+/// Splits a text at its placeholders. Words in double braces without a dot are ordinary text.
 pub(crate) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut from) = (0, 0);
-    while let Some(end) = text[from..].find("}}").map(|place| from + place) {
-        let found = text[start..end]
+    while let Some(end) = text[from..].find("}}").map(|offset| from + offset) {
+        let placeholder = text[start..end]
             .rfind("{{")
-            .map(|place| start + place)
+            .map(|offset| start + offset)
             .and_then(|open| Some((open, name_in(&text[open + 2..end])?)));
-        // A name may be followed by a single brace more, so the search goes on behind one brace.
+        // The braces may be three, as in `{{{name}}}`, so the search continues after the first
+        // closing brace.
         from = end + 1;
-        if let Some((open, name)) = found {
+        if let Some((open, name)) = placeholder {
             if open > start {
                 pieces.push(TextPiece::Text(&text[start..open]));
             }
@@ -110,12 +112,14 @@ pub(crate) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// Returns the name inside of double braces; `None` where they hold no name.
+/// Returns the name inside of double braces; `None` if this is not a name.
 fn name_in(inside: &str) -> Option<&str> {
     let name = inside.trim();
     let (group, rest) = name.split_once('.')?;
     let is_name = !group.is_empty()
-        && group.chars().all(|letter| letter.is_ascii_alphabetic())
+        && group
+            .chars()
+            .all(|character| character.is_ascii_alphabetic())
         && !rest.trim().is_empty()
         && !name.contains(['{', '}', '\n', '\r']);
     is_name.then_some(name)
@@ -134,7 +138,7 @@ fn key(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// A custom field, as far as texts need it.
+/// The part of a custom field that placeholders need.
 #[derive(Debug, Clone)]
 pub(crate) struct CustomField {
     pub id: Uuid,
@@ -142,7 +146,7 @@ pub(crate) struct CustomField {
     pub value: Option<Value>,
 }
 
-/// The custom fields of the organization, by name in the form that names are compared in.
+/// Returns the custom fields of the organization by name, in the form in which names are compared.
 pub(crate) fn custom_fields(
     context: &mut Context<'_, '_>,
 ) -> Result<HashMap<String, Vec<CustomField>>> {
@@ -160,8 +164,8 @@ pub(crate) fn custom_fields(
     Ok(fields)
 }
 
-/// Fails with 400 if a text that is linked to something has an unknown placeholder. `path` is the
-/// place of the text in the request.
+/// Fails with 400 if a linked text contains an unknown placeholder. `path` is the path of the text
+/// in the request.
 pub(crate) fn check_placeholders(
     context: &mut Context<'_, '_>,
     path: &[&str],
@@ -173,7 +177,7 @@ pub(crate) fn check_placeholders(
     }
 }
 
-/// Returns the fault of the first unknown placeholder in some texts.
+/// Returns the reason to refuse the first unknown or ambiguous placeholder in these texts.
 pub(crate) fn unknown_placeholder<'t>(
     context: &mut Context<'_, '_>,
     texts: impl IntoIterator<Item = &'t str>,
@@ -222,8 +226,8 @@ fn ambiguous(whole: &str) -> Reason {
     )
 }
 
-/// A text whose placeholders are replaced by numbers in double braces, which a translator has no
-/// reason to translate.
+/// A text whose placeholders are replaced by numbers in double braces, which translators usually
+/// keep.
 pub(super) struct NumberedText<'t> {
     /// The text for the translator.
     pub text: String,
@@ -234,36 +238,36 @@ pub(super) struct NumberedText<'t> {
 impl<'t> NumberedText<'t> {
     /// Replaces the placeholders of a text; `None` if it has none.
     pub(super) fn of(text: &'t str) -> Option<Self> {
-        let mut guarded = Self {
+        let mut numbered = Self {
             text: String::with_capacity(text.len()),
             wholes: Vec::new(),
         };
         for piece in pieces(text) {
             match piece {
-                TextPiece::Text(part) => guarded.text.push_str(part),
+                TextPiece::Text(part) => numbered.text.push_str(part),
                 TextPiece::Named { whole, .. } => {
-                    guarded.wholes.push(whole);
+                    numbered.wholes.push(whole);
                     // Writing to a String cannot fail.
-                    let _ = write!(guarded.text, "{{{{{}}}}}", guarded.wholes.len());
+                    let _ = write!(numbered.text, "{{{{{}}}}}", numbered.wholes.len());
                 }
             }
         }
-        (!guarded.wholes.is_empty()).then_some(guarded)
+        (!numbered.wholes.is_empty()).then_some(numbered)
     }
 
-    /// Puts the placeholders back into a translation. Returns `None` if the translator lost,
-    /// repeated or invented one.
+    /// Puts the placeholders back into a translation. Returns `None` if the translation lost,
+    /// repeated or invented a placeholder.
     pub(super) fn restored(&self, translated: &str) -> Option<String> {
         let mut restored = String::with_capacity(translated.len());
         let mut seen = vec![false; self.wholes.len()];
         let mut rest = translated;
         while let Some(open) = rest.find("{{") {
-            let (before, behind) = rest.split_at(open);
-            let (inside, after) = behind[2..].split_once("}}")?;
+            let (before, from_braces) = rest.split_at(open);
+            let (inside, after) = from_braces[2..].split_once("}}")?;
             let number: usize = inside.trim().parse().ok()?;
-            let place = number.checked_sub(1)?;
-            let whole = self.wholes.get(place)?;
-            if std::mem::replace(seen.get_mut(place)?, true) {
+            let index = number.checked_sub(1)?;
+            let whole = self.wholes.get(index)?;
+            if std::mem::replace(seen.get_mut(index)?, true) {
                 return None;
             }
             restored.push_str(before);
@@ -329,10 +333,10 @@ mod tests {
 
     #[test]
     fn a_translator_that_loses_a_placeholder_is_noticed() {
-        let guarded = NumberedText::of("{{guest.firstName}} at {{property.name}}").unwrap();
-        assert_eq!(guarded.text, "{{1}} at {{2}}");
+        let numbered = NumberedText::of("{{guest.firstName}} at {{property.name}}").unwrap();
+        assert_eq!(numbered.text, "{{1}} at {{2}}");
         assert_eq!(
-            guarded.restored("en {{ 2 }}, {{1}}").as_deref(),
+            numbered.restored("en {{ 2 }}, {{1}}").as_deref(),
             Some("en {{property.name}}, {{guest.firstName}}")
         );
         for lost in [
@@ -341,7 +345,7 @@ mod tests {
             "{{1}} {{2}} {{3}}",
             "{{1}} {{2} }",
         ] {
-            assert_eq!(guarded.restored(lost), None, "{lost}");
+            assert_eq!(numbered.restored(lost), None, "{lost}");
         }
         assert!(NumberedText::of("{{word}}").is_none());
     }

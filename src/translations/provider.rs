@@ -1,5 +1,5 @@
-//! The translator: a LibreTranslate-compatible `POST /translate` (rules:
-//! translations#machine-translation).
+//! The client of the translation service, which has the interface of LibreTranslate, `POST
+//! /translate` (rules: translations#machine-translation).
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::ENGLISH;
 use super::placeholders::{NumberedText, TextPiece, pieces};
 
-/// Deadline of a translation, from the connection to the last byte of the answer.
+/// Deadline of a translation, from the connection to the last byte of the response.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
-/// Maximum size of an answer, 1 MiB.
-const ANSWER_LIMIT: usize = 1 << 20;
+/// Maximum size of a response, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 /// The service's user agent in requests to the translator.
 const USER_AGENT: &str = "Vestibule-Translations/1";
 
@@ -36,30 +36,30 @@ struct Request<'r> {
     api_key: Option<&'r str>,
 }
 
-/// The part of an answer that is read.
+/// The part of a response that is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Translated {
+struct TranslationResponse {
     translated_text: String,
 }
 
 /// The reason that a translation failed, for the log. It contains neither the text nor the key.
 #[derive(Debug)]
 pub(super) struct TranslationFailure {
-    /// The status of the answer. `None` if there was no answer.
+    /// The status of the response; `None` if there was no response.
     pub status: Option<u16>,
     pub cause: String,
 }
 
 impl TranslationClient {
-    /// Makes a client for the service at a base address without a slash at its end.
+    /// Creates a client for the service at a base address that does not end with a slash.
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Self, String> {
         let client = Client::builder()
             .user_agent(USER_AGENT)
             .timeout(DEADLINE)
             .redirect(Policy::none())
             .no_proxy()
-            // Attempts are counted by the queue, so the client must not retry by itself.
+            // The queue counts the attempts, so the client must not retry by itself.
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| {
@@ -82,23 +82,24 @@ impl TranslationClient {
         text: &str,
         language: &str,
     ) -> Result<String, TranslationFailure> {
-        let Some(guarded) = NumberedText::of(text) else {
+        let Some(numbered) = NumberedText::of(text) else {
             return self.request(text, language).await;
         };
-        let kept = async {
-            let translated = self.request(&guarded.text, language).await?;
-            match guarded.restored(&translated) {
+        let with_placeholders = async {
+            let translated = self.request(&numbered.text, language).await?;
+            match numbered.restored(&translated) {
                 Some(restored) => Ok(restored),
                 None => self.translate_pieces(text, language).await,
             }
         };
-        tokio::time::timeout(DEADLINE, kept)
+        tokio::time::timeout(DEADLINE, with_placeholders)
             .await
             .unwrap_or_else(|_| Err(TranslationFailure::timed_out()))
     }
 
-    /// Translates the parts of a text between its placeholders, one by one. This serves translators
-    /// that do not keep numbers in braces; their sentences fit less well.
+    /// Translates the parts of a text between its placeholders one by one, for a translator that
+    /// does not keep numbers in braces. The result reads less well, because the translator does not
+    /// see whole sentences.
     async fn translate_pieces(
         &self,
         text: &str,
@@ -142,7 +143,7 @@ impl TranslationClient {
             return Err(TranslationFailure::new(status.as_u16(), "refused"));
         }
         let body = read(response).await?;
-        let Ok(Translated { translated_text }) = serde_json::from_slice(&body) else {
+        let Ok(TranslationResponse { translated_text }) = serde_json::from_slice(&body) else {
             return Err(TranslationFailure::new(
                 status.as_u16(),
                 "the answer cannot be parsed",
@@ -186,7 +187,7 @@ impl TranslationFailure {
     }
 }
 
-/// Reads the body of an answer, up to the limit.
+/// Reads the body of a response, up to the limit.
 async fn read(mut response: Response) -> Result<Vec<u8>, TranslationFailure> {
     let status = response.status().as_u16();
     let mut body = Vec::new();
@@ -195,7 +196,7 @@ async fn read(mut response: Response) -> Result<Vec<u8>, TranslationFailure> {
         .await
         .map_err(|error| TranslationFailure::of(Some(status), error))?
     {
-        if body.len() + chunk.len() > ANSWER_LIMIT {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
             return Err(TranslationFailure::new(status, "the answer is too large"));
         }
         body.extend_from_slice(&chunk);

@@ -1,13 +1,13 @@
 //! The translation queue in the database: its jobs, their leases and their results.
 //!
-//! A job is a text and a target language. Its row is deleted when it is done. A job gets a new
-//! ticket each time it is queued. A translation for an older ticket, or for an older text, is not
-//! written.
+//! A job consists of a text and a target language. Its row is deleted when the job is done. Each
+//! time a job is queued, it gets a new ticket. A translation for an older ticket, or of an older
+//! text, is not written.
 //!
-//! A caller that queues, drops or writes has locked the organization first. Claiming and postponing
-//! a job need no such lock. Each changes the row of one job in a transaction of its own. So it
-//! never holds one row while it waits for another, and cannot deadlock with a write that queues
-//! several jobs.
+//! Operations that queue or cancel jobs, or write a translation, have locked the organization
+//! before. Claiming and postponing a job need no such lock: each changes the row of one job in a
+//! transaction of its own. So it never holds one row while it waits for another, and it cannot
+//! deadlock with a write that queues several jobs.
 
 use std::collections::BTreeSet;
 
@@ -25,19 +25,19 @@ use uuid::Uuid;
 
 use super::{ENGLISH, TO_TRANSLATE, retry, uses};
 
-/// Number of due jobs that are read together. Other nodes may take some of them first.
-const WINDOW: i64 = 8;
+/// Number of due jobs that one query reads. Other nodes may claim some of them first.
+const CANDIDATES: i64 = 8;
 
 store::statements! {
-    /// Queues a text for a language. A running translation of it becomes outdated.
+    /// Queues a text for a language. The result of a running translation is then discarded.
     ENQUEUE = "insert into translation_job
         (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at) values (?1, ?2, ?3, ?4, ?5, 0, ?6)
         on conflict (organization_id, translation_id, language) do update set ticket = excluded.ticket,
         replaces_hand_written = excluded.replaces_hand_written, attempts = 0, next_attempt_at = excluded.next_attempt_at,
         leased_until = null";
-    /// Queues every English text for a language that is missing, or machine-translated from an
-    /// older English text.
-    ENQUEUE_LACKING = "insert into translation_job
+    /// Queues every English text for a language in which its version is missing, or was translated
+    /// by machine from an older English text.
+    ENQUEUE_MISSING = "insert into translation_job
         (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at)
         select e.organization_id, e.translation_id, ?2, ?3, false, 0, ?4 from translation_entry e
         where e.organization_id = ?1 and e.language = 'en' and not exists (select 1 from translation_entry t
@@ -48,37 +48,37 @@ store::statements! {
     DELETE = "delete from translation_job where organization_id = ?1 and translation_id = ?2 and language = ?3";
     /// Deletes an organization's jobs for some languages.
     DELETE_LANGUAGES = "delete from translation_job where organization_id = ?1 and language = any(?2)";
-    /// Jobs that are due and not leased.
+    /// Selects jobs that are due and not leased.
     DUE = "select j.organization_id, j.translation_id, j.language from translation_job j join organization o on o.id = j.organization_id
         where j.next_attempt_at <= ?1 and (j.leased_until is null or j.leased_until <= ?1) and o.erased_at is null
         order by j.next_attempt_at, j.translation_id, j.language limit ?2";
-    /// Claims a job. The condition repeats that of DUE. If two nodes saw the same row, the second
-    /// one waits for the first, finds that the condition no longer holds, and gets no row.
+    /// Claims a job. The condition repeats that of `DUE`: if two nodes have read the same row, the
+    /// second one waits for the first and then updates no row.
     CLAIM = "update translation_job set leased_until = ?5 where organization_id = ?1 and translation_id = ?2 and language = ?3
         and next_attempt_at <= ?4 and (leased_until is null or leased_until <= ?4) returning ticket, attempts";
     /// Ends every lease.
     RELEASE_ALL = "update translation_job set leased_until = null where leased_until is not null";
-    /// The earliest time at which a job becomes due, among those that are not due yet.
+    /// Selects the earliest time at which a job becomes due, among those that are not due yet.
     NEXT = "select next_attempt_at from translation_job
         where leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
-    /// The text to translate.
+    /// Selects the text to translate.
     ENGLISH_TEXT = "select text from translation_entry where organization_id = ?1 and translation_id = ?2 and language = 'en'";
-    /// A job, if it has not been queued again since.
+    /// Selects a job, unless it was queued again since.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
-    /// Jobs that are due after a moment, the latest first.
+    /// Selects jobs that become due after a timestamp, the latest first.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1 order by next_attempt_at desc limit ?2";
-    /// Makes some of them due at that moment.
+    /// Sets the due time of these jobs to that timestamp.
     BRING_FORWARD = engine::some_late!("translation_job", "translation_id", "translation_id, language", "next_attempt_at", "?3");
-    /// Jobs whose lease lasts beyond a moment.
-    LEASED_LONG = "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1
+    /// Selects jobs whose lease ends after a timestamp, the latest first.
+    LONG_LEASES = "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends such leases.
+    /// Ends the leases of these jobs.
     END_LEASES = engine::some_late!("translation_job", "translation_id", "translation_id, language", "leased_until", "null");
     /// Releases a job unchanged.
     RELEASE = "update translation_job set leased_until = null where organization_id = ?1 and translation_id = ?2 and language = ?3";
     /// Postpones a job, if its claim still holds.
-    PUT_OFF = "update translation_job set attempts = attempts + 1, next_attempt_at = ?6, leased_until = null
+    POSTPONE = "update translation_job set attempts = attempts + 1, next_attempt_at = ?6, leased_until = null
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4 and leased_until = ?5";
 }
 
@@ -107,9 +107,9 @@ pub(super) struct TranslationClaim {
 pub(super) enum JobOutcome {
     /// The translation was written.
     Written,
-    /// The version written by hand was kept.
+    /// The hand-written version was kept.
     Kept,
-    /// The English text has changed or was deleted, or the translation is no longer wanted.
+    /// The English text has changed or was deleted, or the job was cancelled.
     Outdated,
     /// The translation is too long for a field that shows it. Guests read the English text.
     TooLong,
@@ -117,7 +117,7 @@ pub(super) enum JobOutcome {
     Retry,
 }
 
-/// Queues a text for these languages, due at once.
+/// Queues a text for these languages, due immediately.
 pub(super) fn enqueue(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -135,29 +135,30 @@ pub(super) fn enqueue(
     Ok(())
 }
 
-/// Deletes the job of a text for a language. A running translation is not written.
+/// Deletes the job of a text for a language. If a translation is running, its result is not
+/// written.
 pub(super) fn cancel(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     context.execute_deferred(&DELETE, values![id, language])
 }
 
-/// Adapts the queue to a change of an organization's languages from `before` to `after`. Every
-/// English text is queued for a new language. Jobs for a removed language are deleted. The
-/// organization is locked already.
+/// Adapts the queue to a change of an organization's languages from `before` to `after`. Queues
+/// every English text for a new language, and deletes the jobs for a removed language. The caller
+/// has locked the organization.
 pub(crate) fn follow_languages(
     system: &mut System<'_, '_>,
     organization: Uuid,
     before: &[String],
     after: &[String],
 ) -> Result<()> {
-    let gone: Vec<String> = before
+    let removed: Vec<String> = before
         .iter()
         .filter(|language| !after.contains(language))
         .cloned()
         .collect();
-    if !gone.is_empty() {
+    if !removed.is_empty() {
         system
             .tx
-            .execute(&DELETE_LANGUAGES, &values![organization, gone])?;
+            .execute(&DELETE_LANGUAGES, &values![organization, removed])?;
     }
     for language in after
         .iter()
@@ -165,7 +166,7 @@ pub(crate) fn follow_languages(
     {
         let (ticket, now) = (system.new_id(), system.now);
         let queued = system.tx.execute(
-            &ENQUEUE_LACKING,
+            &ENQUEUE_MISSING,
             &values![organization, language, ticket, now],
         )?;
         if queued > 0 {
@@ -175,25 +176,25 @@ pub(crate) fn follow_languages(
     Ok(())
 }
 
-/// Ends every lease. Only for the sole process on a database, before it claims anything.
+/// Ends every lease. Call this only in the only process on a database, before it claims any job.
 pub(super) fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
     tx.execute(&RELEASE_ALL, &[])?;
     Ok(())
 }
 
-/// Claims a job that was due at `due`, until `until`. Returns `None` if no job is left.
+/// Claims a job that is due at the timestamp `due`, until `until`. Returns `None` if no job is due.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     due: Timestamp,
     until: Timestamp,
 ) -> Result<Option<TranslationClaim>> {
     loop {
-        let found = tx.rows(&DUE, &values![due, WINDOW])?;
-        if found.is_empty() {
+        let rows = tx.rows(&DUE, &values![due, CANDIDATES])?;
+        if rows.is_empty() {
             return Ok(None);
         }
-        // The query does not return a job that another node has claimed since.
-        for row in &found {
+        // If another node has claimed all these jobs, the next query does not return them.
+        for row in &rows {
             let job = Job {
                 organization: row.get(0)?,
                 translation: row.get(1)?,
@@ -206,7 +207,7 @@ pub(super) fn claim(
     }
 }
 
-/// Claims this job, unless another node was first, or there is no English text.
+/// Claims this job, unless another node has claimed it or there is no English text.
 fn claim_one(
     tx: &mut Transaction<'_>,
     job: Job,
@@ -218,7 +219,7 @@ fn claim_one(
         translation,
         language,
     } = &job;
-    let Some(granted) = tx.row(
+    let Some(claimed_row) = tx.row(
         &CLAIM,
         &values![organization, translation, language, due, until],
     )?
@@ -229,22 +230,22 @@ fn claim_one(
         tx.execute(&DELETE, &values![organization, translation, language])?;
         return Ok(None);
     };
-    let failures = u32::try_from(granted.get::<i64>(1)?).unwrap_or(u32::MAX);
+    let failures = u32::try_from(claimed_row.get::<i64>(1)?).unwrap_or(u32::MAX);
     Ok(Some(TranslationClaim {
         failures,
         text: english.get(0)?,
-        ticket: granted.get(0)?,
+        ticket: claimed_row.get(0)?,
         until,
         job,
     }))
 }
 
-/// Brings forward jobs that were put off or leased while the clock was ahead. Returns whether there
-/// may be more.
+/// Corrects times that were written while the clock was ahead: jobs that are postponed for too
+/// long, and leases that last too long. Returns whether more of them may remain.
 pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let latest = now.checked_add(retry::LONGEST).unwrap_or(Timestamp::MAX);
     let has_more = sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)?;
-    Ok(sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, latest)? || has_more)
+    Ok(sweeping::bring_forward(tx, &LONG_LEASES, &END_LEASES, latest)? || has_more)
 }
 
 /// Returns when the next job becomes due after `now`.
@@ -255,7 +256,7 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
         .transpose()?)
 }
 
-/// Writes a translation, unless its text or its job has changed since the claim.
+/// Writes a translation, unless the English text or the job has changed since the claim.
 pub(super) fn settle(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -283,8 +284,8 @@ pub(super) fn settle(
     let version = |language: &str| entries.iter().find(|entry| entry.language == language);
     let (english, stored) = (version(ENGLISH), version(language));
     if english.is_some_and(|english| english.text != claim.text) {
-        // The text changed without queueing its translations again. This translation is still
-        // wanted, for the new text.
+        // The English text changed without queueing its translations again. The job remains, and
+        // the new text is translated next.
         context.execute_deferred(&RELEASE, values![translation, language])?;
         return Ok(JobOutcome::Outdated);
     }
@@ -299,15 +300,15 @@ pub(super) fn settle(
         super::write(&mut context, *translation, language, &text, true, &entries)?;
         return Ok(JobOutcome::Written);
     }
-    // A truncated sentence would be useless, and the stored version belongs to an older text. So
-    // guests read the English text.
+    // A truncated text would be of no use, and the stored version translates an older text. So the
+    // stored version is deleted, and guests read the English text.
     if stored.is_some() {
-        super::take_back(&mut context, *translation, language)?;
+        super::delete_entry(&mut context, *translation, language)?;
     }
     Ok(JobOutcome::TooLong)
 }
 
-/// Notes a failed attempt. The next one is at `next`. Nothing changes if the claim no longer holds.
+/// Postpones a job to `next` after a failed attempt. Nothing changes if the claim no longer holds.
 pub(super) fn put_off(
     tx: &mut Transaction<'_>,
     claim: &TranslationClaim,
@@ -319,7 +320,7 @@ pub(super) fn put_off(
         language,
     } = &claim.job;
     tx.execute(
-        &PUT_OFF,
+        &POSTPONE,
         &values![
             organization,
             translation,

@@ -1,25 +1,25 @@
-//! Computes when a failed translation is tried again. Pure.
+//! Computes the pause before a failed translation is tried again. This file is pure.
 
 use std::time::Duration;
 
-/// Maximum pause after the first failure. It doubles with each failure.
-const FIRST: Duration = Duration::from_secs(1);
+/// Maximum pause after the first failure. It doubles with each further failure.
+const FIRST_MAX: Duration = Duration::from_secs(1);
 /// Maximum pause after any failure.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
 /// Minimum pause between two attempts.
-const LEAST: Duration = Duration::from_millis(1);
+const MIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// Returns the pause after this many failures in a row. The maximum is 1 s, doubled for each
-/// failure before the last, up to 10 min. `fraction` is the jitter, from 0 to 1. It applies to the
-/// whole pause, so that jobs that failed together are not retried together.
+/// Returns the pause after this many failures in a row. Its maximum is 1 s, doubled for each
+/// further failure, up to 10 min. `fraction` is the random jitter, from 0 to 1. The jitter applies
+/// to the whole pause, so that jobs that failed together are not retried together.
 pub(super) fn pause(failures: u32, fraction: f64) -> Duration {
     let doublings = failures.saturating_sub(1);
-    let longest = FIRST
+    let longest = FIRST_MAX
         .saturating_mul(2_u32.saturating_pow(doublings))
         .min(LONGEST);
     Duration::try_from_secs_f64(longest.as_secs_f64() * fraction)
         .unwrap_or(longest)
-        .clamp(LEAST, longest)
+        .clamp(MIN_PAUSE, longest)
 }
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
         #[test]
         fn a_retry_pause_is_positive_and_bounded(failures in 0_u32..100, fraction in 0.0_f64..=1.0) {
             let pause = pause(failures, fraction);
-            prop_assert!(pause >= LEAST);
+            prop_assert!(pause >= MIN_PAUSE);
             prop_assert!(pause.as_secs_f64() <= 2_f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap()).min(600.0));
         }
     }

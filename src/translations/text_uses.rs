@@ -1,5 +1,5 @@
-//! listShownTexts: lists the texts that guests read, by the thing that shows them, and which of
-//! them need translation.
+//! The operation `listShownTexts`, which lists the texts that guests read with the resources that
+//! show them. It can be limited to texts that need translation.
 
 use engine::access::Permission;
 use engine::context::Context;
@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use super::{ENGLISH, SourceTable, texts, uses};
 
-/// Selects the texts of a source table that resources show. Parameters can limit them to some
-/// resources, and to texts that no one has written by hand in a language.
+/// Selects the texts of a source table that resources show. Parameters can limit the selection to
+/// some resources, and to texts without a current hand-written version in a language.
 macro_rules! shown {
     ($what:literal, $rest:literal) => {
         concat!(
@@ -36,13 +36,13 @@ macro_rules! shown {
 }
 
 store::statements! {
-    /// The things that show texts of a source table.
+    /// Selects the things that show texts of a source table.
     THINGS = "select distinct u.thing_id from translation_use u
         join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
         where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2";
-    /// The number of shown texts.
+    /// Counts the texts.
     COUNT = shown!("count(*)", "");
-    /// A page of shown texts.
+    /// Selects a page of the texts.
     PAGE = shown!("u.translation_id, u.thing_id, u.field", " order by u.thing_id, u.field, u.translation_id limit ?7 offset ?8");
 }
 
@@ -155,14 +155,14 @@ fn list(
         page.limit,
         page.offset
     ];
-    let read =
+    let from_row =
         |row: &Row| -> Result<(Uuid, Uuid, String)> { Ok((row.get(0)?, row.get(1)?, row.get(2)?)) };
-    let found = context
+    let text_uses = context
         .rows(&PAGE, params)?
         .iter()
-        .map(read)
+        .map(from_row)
         .collect::<Result<Vec<_>>>()?;
-    let texts = texts(context, found.iter().map(|(id, ..)| *id), &language)?;
+    let texts = texts(context, text_uses.iter().map(|(id, ..)| *id), &language)?;
     let item = |(id, thing_id, field): (Uuid, Uuid, String)| {
         let (language, text) = (
             texts.language_of(id).unwrap_or(ENGLISH).to_owned(),
@@ -178,7 +178,7 @@ fn list(
             is_outdated: texts.is_outdated(id),
         }
     };
-    let items = found.into_iter().map(item).collect();
+    let items = text_uses.into_iter().map(item).collect();
     Ok(Listing {
         items,
         total: total.map_or(Ok(0), |row| row.get(0))?,

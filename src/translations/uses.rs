@@ -1,10 +1,11 @@
-//! Notes which things show which texts, and checks texts against those things (rules:
+//! Records which resources show which texts, and checks texts against these resources (rules:
 //! translations#writing; access#texts-of-limited-callers).
 //!
-//! A thing (a step, a manual, a category, a portal, a branding) notes the texts it links whenever
-//! it is written. Its module implements [`TextRules`]: the form of the texts in each field, who may
-//! see and change its things, and other checks of a new text. Every write or link of a text that
-//! other things may show is checked here. `src/app.rs` lists the modules.
+//! A *thing* is a resource that links texts: a step, a manual, a category, a portal or a branding.
+//! A write of a thing stores its links to texts (`translation_use`). The module of the thing
+//! implements [`TextRules`]: the form of the texts in each field, who can see and change its
+//! things, and further checks of a new text. Every write and every link of a text that other things
+//! may show is checked here. `src/app.rs` lists the modules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,20 +16,20 @@ use engine::values;
 use uuid::Uuid;
 
 use super::placeholders::{check_placeholders, unknown_placeholder};
-use super::{ENGLISH, OtherLanguages, SourceTable, entries, put, queue, take_back};
+use super::{ENGLISH, OtherLanguages, SourceTable, delete_entry, entries, put, queue};
 
 store::statements! {
-    /// The source tables of some texts.
+    /// Selects the source tables of texts.
     SOURCES = "select id, source_table from translation where organization_id = ?1 and id = any(?2)";
-    /// The length of the longest version of each of some texts, in characters.
+    /// Selects the length of the longest version of each text, in characters.
     LENGTHS = "select translation_id, cast(max(length(text)) as bigint) from translation_entry
         where organization_id = ?1 and translation_id = any(?2) group by translation_id";
-    /// The versions of some texts that may have placeholders.
+    /// Selects the versions of texts that may contain placeholders.
     WITH_BRACES = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and text like '%{{%'";
-    /// The uses of some texts.
+    /// Selects the uses of texts.
     USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1 and translation_id = any(?2)";
-    /// Notes that a field of a thing shows some texts.
+    /// Stores that a field of a thing shows some texts.
     INSERT = "insert into translation_use (organization_id, translation_id, thing_id, field)
         select organization_id, id, ?2, ?3 from translation where organization_id = ?1 and id = any(?4)";
     /// Deletes the uses of a thing.
@@ -48,7 +49,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Makes the form of a text that is stored unchanged.
+    /// Creates the form of a text that is stored unchanged.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
             longest,
@@ -56,7 +57,7 @@ impl Form {
         }
     }
 
-    /// Makes the form of a text without surrounding spaces.
+    /// Creates the form of a text without surrounding spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
         Self {
             longest,
@@ -64,7 +65,7 @@ impl Form {
         }
     }
 
-    /// Returns the form of a text in fields of both forms.
+    /// Returns the form of a text that two fields show.
     fn and(self, other: Self) -> Self {
         Self {
             longest: self.longest.min(other.longest),
@@ -81,7 +82,7 @@ impl Form {
         }
     }
 
-    /// Returns the fault of a text, if it does not have this form.
+    /// Returns the message about a text that does not have this form; `None` for a valid text.
     fn fault(self, text: &str) -> Option<String> {
         if typed::is_blank(text) {
             return Some("must not be blank".into());
@@ -116,7 +117,7 @@ pub(crate) struct FieldUse {
 /// A text that is about to change.
 #[derive(Debug)]
 pub(crate) struct TextChange<'n> {
-    /// The fields that show it.
+    /// The fields that show the text.
     pub uses: &'n [FieldUse],
     /// The language of the new text.
     pub language: &'n str,
@@ -135,15 +136,15 @@ impl TextChange<'_> {
         distinct(
             self.uses
                 .iter()
-                .filter(|shown| in_field(&shown.field))
-                .map(|shown| shown.thing),
+                .filter(|field_use| in_field(&field_use.field))
+                .map(|field_use| field_use.thing),
         )
     }
 }
 
 /// A module's rules for the texts that its things show.
 pub(crate) trait TextRules: Send + Sync {
-    /// Returns the source tables of its texts. No two modules share one.
+    /// Returns the source tables of the module's texts. No two modules share a table.
     fn sources(&self) -> &'static [SourceTable];
 
     /// Returns the form that the text of a field must have.
@@ -154,28 +155,28 @@ pub(crate) trait TextRules: Send + Sync {
         false
     }
 
-    /// Returns the things among these that a limited caller may see.
+    /// Returns those of these things that a limited caller can see.
     fn visible(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// Returns the things among these that a limited caller may change.
+    /// Returns those of these things that a limited caller may change.
     fn writable(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// Checks a new text of some of its things for permissions (403) and conflicts (409). Access
-    /// and form are checked elsewhere.
-    fn admit(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()>;
+    /// Checks a new text that things of the module show, for permissions (403) and conflicts (409).
+    /// Access and form are checked by the caller.
+    fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Notes a new text as a change of those things whose own operations accept it as text.
+    /// Records a new text as a change of those things whose own operations accept the text as well.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// Returns the things among these that show texts of a source table and that a limited caller may
-/// see.
+/// Returns those of these things that a limited caller can see. All of them show texts of this
+/// source table.
 pub(super) fn visible(
     context: &mut Context<'_, '_>,
     source: SourceTable,
@@ -186,11 +187,11 @@ pub(super) fn visible(
 
 /// Returns the module whose things show the texts of a source table.
 fn module(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn TextRules> {
-    let found = context
+    let module = context
         .listed::<&'static dyn TextRules>()
         .iter()
         .find(|module| module.sources().contains(&source));
-    found
+    module
         .copied()
         .ok_or_else(|| Error::internal("no module has this source table"))
 }
@@ -233,19 +234,21 @@ fn uses_of(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<FieldUse>> {
     Ok(uses(context, vec![id])?.remove(&id).unwrap_or_default())
 }
 
-/// Returns whether a field shows a text as Markdown.
+/// Returns whether any field shows a text as Markdown.
 pub(super) fn is_markdown(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     let source = source(context, id)?;
     let module = module(context, source)?;
     let uses = uses_of(context, id)?;
-    Ok(uses.iter().any(|shown| module.is_markdown(&shown.field)))
+    Ok(uses
+        .iter()
+        .any(|field_use| module.is_markdown(&field_use.field)))
 }
 
-/// Returns the form that all fields of a text require together. A text without a use gets the
+/// Returns the form that satisfies all fields that show a text. A text without a use gets the
 /// default form.
 fn form(module: &dyn TextRules, uses: &[FieldUse]) -> Form {
-    uses.iter().fold(Form::default(), |form, shown| {
-        form.and(module.form(&shown.field))
+    uses.iter().fold(Form::default(), |form, field_use| {
+        form.and(module.form(&field_use.field))
     })
 }
 
@@ -257,15 +260,19 @@ fn distinct(ids: impl Iterator<Item = Uuid>) -> Vec<Uuid> {
     ids.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Fails with 404 if the text does not exist, or if the caller may see none of the things that show
-/// it. A text without a use belongs to the organization, so every caller may read and write it.
+/// Fails with 404 if the text does not exist, or if the caller can see none of the things that show
+/// it. A text without a use belongs to the organization, so every caller can read and write it.
 pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let source = source(context, id)?;
     let module = module(context, source)?;
     if !context.property_scope().is_limited() {
         return Ok(());
     }
-    let things = distinct(uses_of(context, id)?.into_iter().map(|shown| shown.thing));
+    let things = distinct(
+        uses_of(context, id)?
+            .into_iter()
+            .map(|field_use| field_use.thing),
+    );
     if things.is_empty() || !module.visible(context, &things)?.is_empty() {
         Ok(())
     } else {
@@ -273,15 +280,18 @@ pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
     }
 }
 
-/// Returns the texts among these that a limited caller may read, by the rule of [`check_readable`].
+/// Returns those of these texts that a limited caller can read, by the rule of [`check_readable`].
 pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     let sources = sources(context, ids.to_vec())?;
-    let mut shown: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
+    let mut things_by_text: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
     for row in context.rows(&USES, values![ids.to_vec()])? {
-        shown.entry(row.get(0)?).or_default().push(row.get(1)?);
+        things_by_text
+            .entry(row.get(0)?)
+            .or_default()
+            .push(row.get(1)?);
     }
     let mut by_module: BTreeMap<SourceTable, Vec<Uuid>> = BTreeMap::new();
-    for (id, things) in &shown {
+    for (id, things) in &things_by_text {
         if let Some(source) = sources.get(id) {
             by_module.entry(*source).or_default().extend(things);
         }
@@ -291,17 +301,17 @@ pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<Ha
         visible.extend(module(context, source)?.visible(context, &distinct(things.into_iter()))?);
     }
     let is_readable = |id: &Uuid| {
-        shown
+        things_by_text
             .get(id)
             .is_none_or(|things| things.iter().any(|thing| visible.contains(thing)))
     };
     Ok(sources.into_keys().filter(is_readable).collect())
 }
 
-/// A link from a thing to a text, present or planned.
+/// A link from a thing to a text, stored or requested.
 #[derive(Debug, Clone)]
 pub(crate) struct TextLink<'l> {
-    /// The place of the link in the request.
+    /// The path of the link in the request.
     pub path: Vec<PathSegment>,
     pub id: Uuid,
     /// The source table that the text must have.
@@ -312,9 +322,10 @@ pub(crate) struct TextLink<'l> {
     pub is_kept: bool,
 }
 
-/// Returns the issues of linking some texts: another source table, a version too long for the
-/// field, or an unknown placeholder. Fails with 404 if a text does not exist, or if the caller may
-/// see none of the things that show it. Existing links are not checked again.
+/// Returns an issue for each link to a text that has another source table, a version that is too
+/// long for the field, or an unknown placeholder. Fails with 404 if a text does not exist, or if
+/// the caller can see none of the things that show it. Only the source table of an existing link is
+/// checked.
 pub(crate) fn wrong_links(
     context: &mut Context<'_, '_>,
     links: &[TextLink<'_>],
@@ -332,7 +343,7 @@ pub(crate) fn wrong_links(
             .filter(|link| !link.is_kept)
             .map(|link| link.id),
     );
-    check_known(context, &new, &sources)?;
+    check_visible_uses(context, &new, &sources)?;
     let faults = placeholder_faults(context, &new)?;
     let lengths = lengths(context, new)?;
     let mut issues = Vec::new();
@@ -375,8 +386,8 @@ pub(crate) fn wrong_links(
     Ok(issues)
 }
 
-/// Fails with 404 if a limited caller may see none of the things that show a text.
-fn check_known(
+/// Fails with 404 if a limited caller can see none of the things that show one of these texts.
+fn check_visible_uses(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],
     sources: &HashMap<Uuid, SourceTable>,
@@ -396,13 +407,13 @@ fn check_known(
             texts
                 .iter()
                 .flat_map(|uses| uses.iter())
-                .map(|shown| shown.thing),
+                .map(|field_use| field_use.thing),
         );
         let visible = module(context, source)?.visible(context, &things)?;
-        if texts
-            .iter()
-            .any(|uses| uses.iter().all(|shown| !visible.contains(&shown.thing)))
-        {
+        if texts.iter().any(|uses| {
+            uses.iter()
+                .all(|field_use| !visible.contains(&field_use.thing))
+        }) {
             return Err(not_found());
         }
     }
@@ -424,7 +435,8 @@ fn lengths(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
         .collect()
 }
 
-/// Returns the fault of the first unknown placeholder of each of some texts.
+/// Returns the reason to refuse the first unknown placeholder, by text. Texts without such a
+/// placeholder are left out.
 fn placeholder_faults(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],
@@ -442,15 +454,15 @@ fn placeholder_faults(
     Ok(faults)
 }
 
-/// Notes which texts a thing links now, each with the name of its field. `before` are its previous
-/// links, none for a new thing.
+/// Stores the links of a thing to texts, each with the name of its field. `before` are its previous
+/// links; a new thing has none.
 pub(crate) fn note_links<'l>(
     context: &mut Context<'_, '_>,
     thing: Uuid,
     before: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
     now: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
 ) -> Result<()> {
-    let (before, now) = (linked(before), linked(now));
+    let (before, now) = (link_set(before), link_set(now));
     if before == now {
         return Ok(());
     }
@@ -467,7 +479,7 @@ pub(crate) fn note_links<'l>(
     Ok(())
 }
 
-fn linked<'l>(
+fn link_set<'l>(
     links: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
 ) -> BTreeSet<(&'l str, Uuid)> {
     links
@@ -482,29 +494,29 @@ pub(crate) struct CheckedText {
     language: String,
     text: String,
     module: &'static dyn TextRules,
-    /// Its uses, without the thing whose operation writes it.
+    /// The uses of the text, except by the thing whose operation writes it.
     uses: Vec<FieldUse>,
     is_news: bool,
 }
 
-/// The writer of a text, and the place of the text in the request.
+/// The thing whose operation writes a text, and the path of the text in the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextWriter<'w> {
-    /// The thing whose operation writes a text of its own. That operation checks the text for the
-    /// thing, and notes the change.
+    /// The thing whose own operation writes the text. That operation checks the text for the thing,
+    /// and records the change. `None` for an operation on texts.
     pub thing: Option<Uuid>,
-    /// The place of the text in the request.
+    /// The path of the text in the request.
     pub path: &'w [&'w str],
 }
 
 impl CheckedText {
-    /// Checks a text that is to be written by hand in a language. If the same text, written by
-    /// hand, is stored already, and the English text has not changed since, nothing is checked.
+    /// Checks a text that is to be written by hand in a language. Nothing is checked if the same
+    /// hand-written text is stored already and the English text has not changed since.
     ///
     /// Fails with 404 if the text does not exist, or if a limited caller may change none of the
     /// things that show it. Fails with 403 if the caller may change only some of these things, or
-    /// lacks a permission. Fails with 409 for conflicts of the things themselves, and with 400 if
-    /// the text does not have the form of every field that shows it.
+    /// lacks a permission. Fails with 409 for a conflict with another thing, and with 400 if the
+    /// text does not have the form of every field that shows it.
     pub(crate) fn judged(
         context: &mut Context<'_, '_>,
         id: Uuid,
@@ -517,8 +529,8 @@ impl CheckedText {
         let mut uses = uses_of(context, id)?;
         let form = form(module, &uses);
         let is_linked = !uses.is_empty() || writer.thing.is_some();
-        uses.retain(|shown| Some(shown.thing) != writer.thing);
-        let is_shared = lacks_some(context, module, &uses, writer)?;
+        uses.retain(|field_use| Some(field_use.thing) != writer.thing);
+        let is_shared = is_shown_elsewhere(context, module, &uses, writer)?;
         let text = form.of(text).to_owned();
         let stored = entries(context, id)?
             .into_iter()
@@ -560,8 +572,8 @@ impl CheckedText {
         self.is_news
     }
 
-    /// Writes the text, treats the other languages by `others`, and notes the change for the things
-    /// that show it.
+    /// Writes the text, treats the other languages according to `others`, and records the change in
+    /// the things that show the text.
     pub(crate) fn carry_out(
         self,
         context: &mut Context<'_, '_>,
@@ -591,8 +603,8 @@ impl CheckedText {
     }
 }
 
-/// Removes a text in one language. A text that was written by hand is translated by machine again,
-/// if it is one of the organization's languages.
+/// Removes a text in one language. If the language is one of the organization's, a removed
+/// hand-written text is translated by machine again.
 ///
 /// Fails with 404 if the text does not exist in that language, or if a limited caller may change
 /// none of the things that show it. Fails with 403 if the caller may change only some of them, or
@@ -605,7 +617,7 @@ pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) ->
         thing: None,
         path: &["language"],
     };
-    let is_shared = lacks_some(context, module, &uses, writer)?;
+    let is_shared = is_shown_elsewhere(context, module, &uses, writer)?;
     let stored = entries(context, id)?
         .into_iter()
         .find(|entry| entry.language == language)
@@ -613,13 +625,13 @@ pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) ->
     if is_shared {
         return Err(Error::forbidden(shown_elsewhere()));
     }
-    let news = TextChange {
+    let change = TextChange {
         uses: &uses,
         language,
         text: "",
     };
     if !uses.is_empty() {
-        module.admit(context, &news)?;
+        module.admit(context, &change)?;
     }
     if language == ENGLISH {
         return Err(Error::conflict(Reason::rule(
@@ -628,12 +640,12 @@ pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) ->
         )));
     }
     queue::cancel(context, id, language)?;
-    take_back(context, id, language)?;
+    delete_entry(context, id, language)?;
     let languages = &context.organization.settings.languages;
-    if !stored.is_machine_translated && languages.iter().any(|known| known == language) {
+    if !stored.is_machine_translated && languages.iter().any(|enabled| enabled == language) {
         queue::enqueue(context, id, &BTreeSet::from([language.to_owned()]), false)?;
     }
-    module.changed(context, &news)
+    module.changed(context, &change)
 }
 
 fn shown_elsewhere() -> Reason {
@@ -644,14 +656,15 @@ fn shown_elsewhere() -> Reason {
 }
 
 /// Returns whether the text is also shown by things that a limited caller may not change. Fails
-/// with 404 if the caller may change none of them, unless the operation of a thing writes the text.
-fn lacks_some(
+/// with 404 if the caller may change none of the things, unless the operation of a thing writes the
+/// text.
+fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,
     uses: &[FieldUse],
     writer: TextWriter<'_>,
 ) -> Result<bool> {
-    let things = distinct(uses.iter().map(|shown| shown.thing));
+    let things = distinct(uses.iter().map(|field_use| field_use.thing));
     if things.is_empty() || !context.property_scope().is_limited() {
         return Ok(false);
     }
@@ -662,8 +675,8 @@ fn lacks_some(
     Ok(things.iter().any(|thing| !writable.contains(thing)))
 }
 
-/// Returns a machine translation as it may be stored. Returns `None` if it does not fit a field
-/// that shows it.
+/// Returns a machine translation in the form in which it is stored; `None` if it does not fit a
+/// field that shows it.
 pub(super) fn fitting(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -1,4 +1,5 @@
-//! Background work that claims translation jobs, calls the provider and writes the results.
+//! Background work that claims translation jobs (`queue.rs`), calls the provider (`provider.rs`)
+//! and writes the results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,31 +19,31 @@ use super::queue::{self, JobOutcome, TranslationClaim};
 use super::{TO_TRANSLATE, retry};
 
 /// Maximum number of translations in progress.
-const AT_ONCE: usize = 8;
-/// Time that a claim allows for writing, on top of the translator's deadline.
+const MAX_CONCURRENT: usize = 8;
+/// Time to write the result, which a claim allows in addition to the provider's deadline.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// Maximum pause between two searches for due jobs. If another node stops, its jobs are found
-/// within this time.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// Maximum pause between two searches for due jobs. If another node stops, its jobs are claimed
+/// within this time after their leases.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// Pause after a failed query.
-const RESPITE: Duration = Duration::from_secs(1);
+const ERROR_PAUSE: Duration = Duration::from_secs(1);
 
-/// Translates texts in the background. Every node with a translator runs one, and the nodes share
-/// the work by claiming jobs.
+/// Translates texts in the background. Every node with a translator runs one worker. The nodes
+/// share the work by claiming jobs.
 #[derive(Clone)]
 pub struct Translator(Arc<Inner>);
 
 struct Inner {
     service: Arc<Service>,
-    /// Wakes when there is something to translate.
+    /// Wakes the worker when jobs are queued.
     texts: Arc<Notify>,
     provider: TranslationClient,
 }
 
 impl Translator {
-    /// Makes a translator for the LibreTranslate-compatible service at `url`, a base address
-    /// without a slash at its end. `key` is its API key, if it needs one. TLS needs the process's
-    /// default crypto provider to be installed.
+    /// Creates a translator that uses the LibreTranslate-compatible service at `url`, a base
+    /// address that does not end with a slash. `key` is the API key, if the service needs one. The
+    /// process must have installed a default crypto provider for TLS.
     pub fn new(service: Arc<Service>, url: &str, key: Option<String>) -> Result<Self, String> {
         let provider = TranslationClient::new(url, key)?;
         let texts = service.app_state.wake_signal(TO_TRANSLATE);
@@ -60,7 +61,7 @@ impl Translator {
             "Jobs of machine translation, by what came of them."
         );
         for outcome in JobOutcome::VARIANTS {
-            settled(outcome).increment(0);
+            outcome_counter(outcome).increment(0);
         }
         self.take_over().await;
         keep_claiming(&self, &stop).await;
@@ -83,7 +84,7 @@ impl Translator {
         let mut count = 0;
         loop {
             let mut jobs = JoinSet::new();
-            while jobs.len() < AT_ONCE {
+            while jobs.len() < MAX_CONCURRENT {
                 match self.claim(due).await {
                     Ok(Some(claim)) => {
                         jobs.spawn(self.clone().translate(claim));
@@ -103,7 +104,7 @@ impl Translator {
         }
     }
 
-    /// Returns the time until a job becomes due that was not due at `now`.
+    /// Returns the time until the next job becomes due, up to the maximum pause.
     async fn sleep_after(&self, now: Timestamp) -> Duration {
         match self
             .0
@@ -116,12 +117,12 @@ impl Translator {
                 let wait = self.0.service.clock.now().duration_until(next);
                 Duration::try_from(wait)
                     .unwrap_or(Duration::ZERO)
-                    .min(LONGEST_SLEEP)
+                    .min(MAX_SLEEP)
             }
-            Ok(None) => LONGEST_SLEEP,
+            Ok(None) => MAX_SLEEP,
             Err(error) => {
                 warn(&error);
-                RESPITE
+                ERROR_PAUSE
             }
         }
     }
@@ -135,13 +136,13 @@ impl Translator {
             .await
     }
 
-    /// Processes one job. If the outcome cannot be written, the claim expires and the job is
-    /// claimed again, so nothing is lost.
+    /// Processes one job. If its result cannot be written, the claim expires and the job is claimed
+    /// again.
     async fn translate(self, claim: TranslationClaim) {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
             Ok(outcome) => {
-                settled(outcome.into()).increment(1);
+                outcome_counter(outcome.into()).increment(1);
                 if outcome == JobOutcome::TooLong {
                     let (organization, translation, language) =
                         (job.organization, job.translation, job.language);
@@ -159,12 +160,12 @@ impl Translator {
 
     async fn try_translate(&self, claim: TranslationClaim) -> Result<JobOutcome> {
         let service = &self.0.service;
-        let translated = self
+        let result = self
             .0
             .provider
             .translate(&claim.text, &claim.job.language)
             .await;
-        match translated {
+        match result {
             Ok(text) => {
                 let (shared, now) = (service.clone(), service.clock.now());
                 service
@@ -202,7 +203,7 @@ impl ClaimingWork for Translator {
 
     /// Starts due translations up to the limit. Returns the pause before the next search.
     async fn begin_due(&self, jobs: &mut JoinSet<()>) -> Duration {
-        while jobs.len() < AT_ONCE {
+        while jobs.len() < MAX_CONCURRENT {
             let now = self.0.service.clock.now();
             match self.claim(now).await {
                 Ok(Some(claim)) => {
@@ -211,12 +212,12 @@ impl ClaimingWork for Translator {
                 Ok(None) => return self.sleep_after(now).await,
                 Err(error) => {
                     warn(&error);
-                    return RESPITE;
+                    return ERROR_PAUSE;
                 }
             }
         }
         // Further due jobs start when a running translation ends.
-        LONGEST_SLEEP
+        MAX_SLEEP
     }
 
     async fn woken(&self) {
@@ -226,7 +227,7 @@ impl ClaimingWork for Translator {
 
 /// Returns the counter of jobs with this outcome. All counters are created at the start, so that
 /// the first job is visible as an increase.
-fn settled(outcome: &'static str) -> Counter {
+fn outcome_counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_translations_total", "outcome" => outcome)
 }
 
