@@ -1,29 +1,31 @@
-//! Finds the formatting in a host's text. All other text is escaped, so that guests read it as it
-//! was typed (rules: manuals#texts-as-hosts-write-them).
+//! Finds the formatting in a host's text and escapes all other special characters, so that guests
+//! read them as they were typed (rules: manuals#texts-as-hosts-write-them).
 //!
-//! Hosts write codes: `*1234#`, `5*6*7#`, `<b3ach>`. Markdown would take their signs away.
+//! Hosts write codes such as `*1234#`, `5*6*7#` and `<b3ach>`. Markdown would read their special
+//! characters as formatting and hide them. This file therefore writes new Markdown in which only
+//! clear formatting is left unescaped. Terms such as *delimiter run* are those of CommonMark.
 
 use super::tags::Tag;
 
 /// The schemes that a link may have.
 pub(super) const SCHEMES: [&str; 7] = ["http", "https", "mailto", "tel", "sms", "geo", "whatsapp"];
 
-/// The characters whose escape in Markdown is one here as well. A backslash before any other
+/// The characters that a backslash escapes here as in Markdown. A backslash before any other
 /// character is text.
 const ESCAPED: &str = "*_~`[]<>#|";
 
-/// A text whose signs are escaped unless they are formatting.
+/// A text whose special characters are escaped, unless they are formatting.
 pub(super) struct EscapedText {
     pub markdown: String,
     /// The names of the elements whose tags are in the text.
     pub elements: Vec<String>,
 }
 
-/// Escapes all signs of a text that are no formatting. `is_marked` says of an element whether its
-/// tags are shown, as marked text.
+/// Escapes all special characters of a text that are not formatting. `is_marked` returns for an
+/// element whether its tags are shown as marked text.
 pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let mut guard = Guard {
+    let mut escaper = Escaper {
         is_marked,
         pieces: Vec::new(),
         openers: Vec::new(),
@@ -32,62 +34,68 @@ pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedTe
     };
     let lines: Vec<&str> = text.split('\n').collect();
     let mut blocks = Blocks::default();
-    let mut number = 0;
-    while number < lines.len() {
-        if number > 0 {
-            guard.push("\n");
+    let mut line_index = 0;
+    while line_index < lines.len() {
+        if line_index > 0 {
+            escaper.push("\n");
         }
-        number += guard.block(&lines[number..], &mut blocks);
+        line_index += escaper.block(&lines[line_index..], &mut blocks);
     }
     EscapedText {
-        markdown: guard.pieces.iter().map(EscapedPiece::written).collect(),
-        elements: guard.elements,
+        markdown: escaper
+            .pieces
+            .iter()
+            .map(EscapedPiece::to_markdown)
+            .collect(),
+        elements: escaper.elements,
     }
 }
 
-/// The blocks around a line.
+/// The Markdown blocks that contain the current line.
 #[derive(Default)]
 struct Blocks {
     /// The columns at which the content of the open list items begins, the outermost first.
     items: Vec<usize>,
-    /// Whether the line before is a part of a paragraph.
+    /// Whether the previous line is part of a paragraph.
     is_in_paragraph: bool,
 }
 
-/// A part of the guarded text.
+/// A part of the escaped text.
 enum EscapedPiece {
     Text(String),
-    /// A run of a sign. It is escaped unless it is a part of a pair.
+    /// A run of one delimiter character. It is escaped unless it is part of a pair.
     Run {
-        sign: char,
+        delimiter: char,
         count: usize,
         is_paired: bool,
     },
 }
 
 impl EscapedPiece {
-    fn written(&self) -> String {
+    fn to_markdown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Run {
-                sign,
+                delimiter,
                 count,
                 is_paired: true,
-            } => sign.to_string().repeat(*count),
-            Self::Run { sign, count, .. } => format!("\\{sign}").repeat(*count),
+            } => delimiter.to_string().repeat(*count),
+            Self::Run {
+                delimiter, count, ..
+            } => format!("\\{delimiter}").repeat(*count),
         }
     }
 }
 
-/// A run that can begin formatting, with the number of letters before it.
+/// A delimiter run that can begin formatting, with the number of letters before it.
 struct Opener {
     piece: usize,
-    sign: char,
+    delimiter: char,
     count: usize,
     letters: usize,
 }
 
-struct Guard<'g> {
+struct Escaper<'g> {
     is_marked: &'g dyn Fn(&str) -> bool,
     pieces: Vec<EscapedPiece>,
     openers: Vec<Opener>,
@@ -96,7 +104,7 @@ struct Guard<'g> {
     elements: Vec<String>,
 }
 
-impl Guard<'_> {
+impl Escaper<'_> {
     fn push(&mut self, text: &str) {
         match self.pieces.last_mut() {
             Some(EscapedPiece::Text(last)) => last.push_str(text),
@@ -104,8 +112,8 @@ impl Guard<'_> {
         }
     }
 
-    /// Adds the next line, or the lines of a block that is no Markdown. Returns the number of
-    /// lines.
+    /// Adds the next line, or the lines of a block whose content is not Markdown. Returns the
+    /// number of lines.
     fn block(&mut self, lines: &[&str], blocks: &mut Blocks) -> usize {
         let line = &untabbed(lines[0]);
         if line.trim().is_empty() {
@@ -129,8 +137,8 @@ impl Guard<'_> {
         if let Some(count) = html_block(body, lines, blocks.is_in_paragraph) {
             self.openers.clear();
             blocks.is_in_paragraph = false;
-            for (place, line) in lines[..count].iter().enumerate() {
-                if place > 0 {
+            for (index, line) in lines[..count].iter().enumerate() {
+                if index > 0 {
                     self.push("\n");
                 }
                 self.html(line.trim_start());
@@ -154,8 +162,8 @@ impl Guard<'_> {
         1
     }
 
-    /// Adds the markers of lists, quotes and headings at the beginning of a line. Returns them and
-    /// the text behind them. A marker in front of a text without a letter is text.
+    /// Adds the markers of lists, quotes and headings at the beginning of a line. Returns the
+    /// markers and the text after them. A marker before a text without a letter is not formatting.
     fn markers<'t>(
         &mut self,
         body: &'t str,
@@ -164,15 +172,16 @@ impl Guard<'_> {
     ) -> (&'t str, &'t str) {
         let mut rest = body;
         while let Some(marker) = marker(rest) {
-            let behind = &rest[marker.width..];
-            let text = behind.trim_start_matches(' ');
+            let following = &rest[marker.width..];
+            let text = following.trim_start_matches(' ');
             let is_item = marker.is_item && (text.is_empty() || text.starts_with("[ ] "));
             if !has_letter(text) && !is_item {
-                // The sign before a number is a part of it, but an item is counted by its own.
+                // A marker before text without letters, as in `# 4321`, is text and is escaped. A
+                // numbered item needs no escape: as an item of a list it shows the same number.
                 if marker.is_counted {
                     break;
                 }
-                // A star is escaped like every other star.
+                // The inline text escapes a star like every other star.
                 if !rest.starts_with('*') {
                     self.push("\\");
                 }
@@ -192,8 +201,8 @@ impl Guard<'_> {
         (&body[..body.len() - rest.len()], rest)
     }
 
-    /// Escapes a line that Markdown would hide, because it looks like the definition of a link and
-    /// is none. Returns the rest of the line.
+    /// Escapes the start of a line that Markdown would hide because the line looks like a link
+    /// definition. Returns the rest of the line.
     fn line_start<'t>(&mut self, text: &'t str) -> &'t str {
         let is_definition = text.starts_with('[')
             && text
@@ -207,29 +216,29 @@ impl Guard<'_> {
     }
 
     /// Adds the text of a line.
-    fn inline(&mut self, line: &str, behind: &[&str]) {
-        let mut place = 0;
-        while let Some(letter) = line[place..].chars().next() {
-            let rest = &line[place..];
-            place += match letter {
+    fn inline(&mut self, line: &str, following: &[&str]) {
+        let mut offset = 0;
+        while let Some(character) = line[offset..].chars().next() {
+            let rest = &line[offset..];
+            offset += match character {
                 '\\' => self.backslash(rest),
-                '`' => self.code(line, place),
-                '<' => self.angle(rest, behind),
+                '`' => self.code(line, offset),
+                '<' => self.angle(rest, following),
                 ']' => self.target(rest),
-                '#' if is_closing(line, place) => {
+                '#' if is_closing(line, offset) => {
                     self.push("\\#");
                     1
                 }
-                '*' | '_' | '~' => self.run(line, place, letter),
-                _ => self.plain(line, place, letter),
+                '*' | '_' | '~' => self.run(line, offset, character),
+                _ => self.plain(line, offset, character),
             };
         }
     }
 
-    /// Adds a character, or a whole address.
-    fn plain(&mut self, line: &str, place: usize, letter: char) -> usize {
-        let rest = &line[place..];
-        let is_start = line[..place]
+    /// Adds a character, or a whole web address. Returns the number of bytes.
+    fn plain(&mut self, line: &str, offset: usize, character: char) -> usize {
+        let rest = &line[offset..];
+        let is_start = line[..offset]
             .chars()
             .next_back()
             .is_none_or(|before| !before.is_alphanumeric());
@@ -237,17 +246,17 @@ impl Guard<'_> {
             .iter()
             .any(|start| rest.starts_with(start));
         let count = if is_start && is_address {
-            rest.find(|letter: char| letter.is_whitespace() || "<>)]".contains(letter))
+            rest.find(|character: char| character.is_whitespace() || "<>)]".contains(character))
                 .unwrap_or(rest.len())
         } else {
-            letter.len_utf8()
+            character.len_utf8()
         };
-        self.letters += usize::from(letter.is_alphabetic());
+        self.letters += usize::from(character.is_alphabetic());
         self.push(&rest[..count]);
         count
     }
 
-    /// Adds a backslash. It is text unless it escapes a sign of Markdown.
+    /// Adds a backslash. It is text, unless it escapes a special character.
     fn backslash(&mut self, rest: &str) -> usize {
         match rest[1..].chars().next() {
             Some(next) if ESCAPED.contains(next) => {
@@ -269,19 +278,18 @@ impl Guard<'_> {
         }
     }
 
-    /// Adds a code span, or backquotes that are text: those without a counterpart, and those inside
-    /// a word.
-    fn code(&mut self, line: &str, place: usize) -> usize {
-        let rest = &line[place..];
+    /// Adds a code span. Backquotes without a counterpart or inside a word are text.
+    fn code(&mut self, line: &str, offset: usize) -> usize {
+        let rest = &line[offset..];
         let count = rest.len() - rest.trim_start_matches('`').len();
-        let is_in_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-        let sign = &rest[..count];
+        let is_in_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+        let delimiter = &rest[..count];
         let ends = rest[count..]
-            .find(sign)
+            .find(delimiter)
             .map(|end| count + end)
             .filter(|end| !rest[end + count..].starts_with('`'))
             .filter(|end| !is_in_word(rest[end + count..].chars().next()))
-            .filter(|_| !is_in_word(line[..place].chars().next_back()));
+            .filter(|_| !is_in_word(line[..offset].chars().next_back()));
         if let Some(end) = ends {
             self.letters += usize::from(has_letter(&rest[count..end]));
             self.push(&rest[..end + count]);
@@ -292,33 +300,33 @@ impl Guard<'_> {
         }
     }
 
-    /// Adds an angle bracket. It is text unless it begins a tag of HTML, a comment or an address.
-    fn angle(&mut self, rest: &str, behind: &[&str]) -> usize {
+    /// Adds an angle bracket. It is text, unless it begins an HTML tag, a comment or an address.
+    fn angle(&mut self, rest: &str, following: &[&str]) -> usize {
         if let Some(tag) = Tag::read(rest) {
             let is_closed = tag.is_closed(&rest[tag.text.len()..])
-                || behind.iter().any(|line| tag.is_closed(line));
+                || following.iter().any(|line| tag.is_closed(line));
             if is_closed {
                 return self.tag(&tag);
             }
         }
-        let kept = comment(rest).or_else(|| address(rest));
-        if let Some(kept) = kept {
-            self.push(kept);
-            kept.len()
+        let markup = comment(rest).or_else(|| address(rest));
+        if let Some(markup) = markup {
+            self.push(markup);
+            markup.len()
         } else {
             self.push("\\<");
             1
         }
     }
 
-    /// Adds a tag of HTML.
+    /// Adds an HTML tag.
     fn tag(&mut self, tag: &Tag<'_>) -> usize {
         if !self.elements.contains(&tag.name) {
             self.elements.push(tag.name.clone());
         }
         if (self.is_marked)(&tag.name) {
-            let shown = tag.text.replace('&', "&amp;").replace('<', "&lt;");
-            let shown = shown.replace('>', "&gt;").replace('*', "&#42;");
+            let escaped = tag.text.replace('&', "&amp;").replace('<', "&lt;");
+            let escaped = escaped.replace('>', "&gt;").replace('*', "&#42;");
             self.push(&format!("<mark>{shown}</mark>"));
         } else {
             self.push(tag.text);
@@ -326,12 +334,12 @@ impl Guard<'_> {
         tag.text.len()
     }
 
-    /// Adds a line of a block of HTML, where nothing is Markdown.
+    /// Adds a line of an HTML block, in which nothing is Markdown.
     fn html(&mut self, line: &str) {
         let mut rest = line;
-        while let Some(place) = rest.find('<') {
-            self.push(&rest[..place]);
-            rest = &rest[place..];
+        while let Some(offset) = rest.find('<') {
+            self.push(&rest[..offset]);
+            rest = &rest[offset..];
             let count = match (Tag::read(rest), comment(rest)) {
                 (Some(tag), _) => self.tag(&tag),
                 (None, Some(comment)) => {
@@ -356,8 +364,8 @@ impl Guard<'_> {
         self.push(rest);
     }
 
-    /// Adds the end of a link's text, with the link's target. Brackets in front of a target without
-    /// a letter are text.
+    /// Adds the end of a link's text and the link's target. If the target has no letter, the
+    /// brackets are text.
     fn target(&mut self, rest: &str) -> usize {
         let target = rest
             .strip_prefix("](")
@@ -368,15 +376,15 @@ impl Guard<'_> {
                 let is_number = ["tel:", "sms:", "whatsapp:"]
                     .iter()
                     .any(|scheme| target.trim_start().starts_with(scheme));
-                // Hosts write numbers in groups, which Markdown does not take for an address.
-                let written = if is_number {
+                // Hosts write numbers in groups. Markdown accepts no spaces in a target.
+                let address = if is_number {
                     target.replace(char::is_whitespace, "")
                 } else if target.starts_with("www.") {
                     format!("https://{target}")
                 } else {
                     target.to_owned()
                 };
-                self.push(&format!("]({written})"));
+                self.push(&format!("]({address})"));
                 target.len() + 3
             }
             Some(_) => {
@@ -390,23 +398,27 @@ impl Guard<'_> {
         }
     }
 
-    /// Adds a run of a sign that may be formatting, and pairs it with an earlier run.
-    fn run(&mut self, line: &str, place: usize, sign: char) -> usize {
-        let rest = &line[place..];
-        let count = rest.len() - rest.trim_start_matches(sign).len();
-        let around = SurroundingCharacters::of(&line[..place], &rest[count..]);
-        let is_sized = if sign == '~' { count == 2 } else { count <= 3 };
-        let is_single = sign == '*' && count == 1;
+    /// Adds a delimiter run, and pairs it with an earlier run if it ends formatting.
+    fn run(&mut self, line: &str, offset: usize, delimiter: char) -> usize {
+        let rest = &line[offset..];
+        let count = rest.len() - rest.trim_start_matches(delimiter).len();
+        let around = SurroundingCharacters::of(&line[..offset], &rest[count..]);
+        let is_sized = if delimiter == '~' {
+            count == 2
+        } else {
+            count <= 3
+        };
+        let is_single = delimiter == '*' && count == 1;
         let piece = self.pieces.len();
         let mut is_paired = false;
-        if is_sized && around.can_end(sign, is_single) {
+        if is_sized && around.can_end(delimiter, is_single) {
             let opener = self
                 .openers
                 .iter()
-                .rposition(|opener| opener.sign == sign && opener.count == count);
-            if let Some(found) = opener {
-                let opener = self.openers.remove(found);
-                self.openers.truncate(found);
+                .rposition(|opener| opener.delimiter == delimiter && opener.count == count);
+            if let Some(index) = opener {
+                let opener = self.openers.remove(index);
+                self.openers.truncate(index);
                 is_paired = opener.letters < self.letters;
                 if let (true, Some(EscapedPiece::Run { is_paired, .. })) =
                     (is_paired, self.pieces.get_mut(opener.piece))
@@ -415,16 +427,16 @@ impl Guard<'_> {
                 }
             }
         }
-        if is_sized && !is_paired && around.can_begin(sign, is_single) {
+        if is_sized && !is_paired && around.can_begin(delimiter, is_single) {
             self.openers.push(Opener {
                 piece,
-                sign,
+                delimiter,
                 count,
                 letters: self.letters,
             });
         }
         self.pieces.push(EscapedPiece::Run {
-            sign,
+            delimiter,
             count,
             is_paired,
         });
@@ -433,8 +445,8 @@ impl Guard<'_> {
 }
 
 impl Blocks {
-    /// Returns the indent of a line. Four blanks more than the content of its list item would make
-    /// it a block of code.
+    /// Returns the indent of a line, limited so that the line does not become a code block: that
+    /// would need four blanks more than the content of its list item has.
     fn indent(&mut self, indent: usize, body: &str) -> usize {
         if self.is_in_paragraph && marker(body).is_none() {
             return indent;
@@ -447,7 +459,7 @@ impl Blocks {
     }
 }
 
-/// The two characters on either side of a run of signs, the nearest first.
+/// The two characters on either side of a delimiter run, the nearest first.
 struct SurroundingCharacters {
     before: [Option<char>; 2],
     after: [Option<char>; 2],
@@ -463,33 +475,34 @@ impl SurroundingCharacters {
         }
     }
 
-    fn can_begin(&self, sign: char, is_single: bool) -> bool {
-        self.is_clear(self.after) && !is_in_word(self.before[0], sign, is_single)
+    fn can_begin(&self, delimiter: char, is_single: bool) -> bool {
+        self.is_clear(self.after) && !is_in_word(self.before[0], delimiter, is_single)
     }
 
-    fn can_end(&self, sign: char, is_single: bool) -> bool {
-        self.is_clear(self.before) && !is_in_word(self.after[0], sign, is_single)
+    fn can_end(&self, delimiter: char, is_single: bool) -> bool {
+        self.is_clear(self.before) && !is_in_word(self.after[0], delimiter, is_single)
     }
 
-    /// Whether there is something inside, and neither the signs nor the character inside touch a
-    /// digit or `#`.
+    /// Whether the run touches text on the inside, and neither the run nor the text that it touches
+    /// touches a digit or `#`.
     fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
-        let touches = |letter: Option<char>| {
-            letter.is_some_and(|letter| letter.is_numeric() || letter == '#')
+        let touches = |character: Option<char>| {
+            character.is_some_and(|character| character.is_numeric() || character == '#')
         };
-        inside[0].is_some_and(|letter| !letter.is_whitespace())
+        inside[0].is_some_and(|character| !character.is_whitespace())
             && !touches(self.before[0])
             && !touches(self.after[0])
             && !touches(inside[1])
     }
 }
 
-/// Whether a run of signs stands inside of a word, where it is no formatting: `a*b`, `snake_case`.
-/// Scripts without capitals often do without blanks, so their words do not tell.
-fn is_in_word(outside: Option<char>, sign: char, is_single: bool) -> bool {
-    outside.is_some_and(|letter| match sign {
-        '_' => letter.is_alphanumeric(),
-        _ => is_single && (letter.is_lowercase() || letter.is_uppercase()),
+/// Whether a delimiter run is inside a word, where it is not formatting: `a*b`, `snake_case`. In
+/// scripts without capital letters, words often have no blanks between them. There a letter beside
+/// the run does not mean that the run is inside a word.
+fn is_in_word(outside: Option<char>, delimiter: char, is_single: bool) -> bool {
+    outside.is_some_and(|character| match delimiter {
+        '_' => character.is_alphanumeric(),
+        _ => is_single && (character.is_lowercase() || character.is_uppercase()),
     })
 }
 
@@ -497,15 +510,15 @@ fn has_letter(text: &str) -> bool {
     text.contains(char::is_alphabetic)
 }
 
-/// Writes the tabs at the beginning of a line as four blanks each.
+/// Replaces each tab at the beginning of a line by four blanks.
 fn untabbed(line: &str) -> String {
     let body = line.trim_start_matches([' ', '\t']);
     let indent = &line[..line.len() - body.len()];
     indent.replace('\t', "    ") + body
 }
 
-/// Returns the number of the line that ends a block of code which begins with this line.
-fn fence(body: &str, behind: &[&str]) -> Option<usize> {
+/// Returns the index of the line that ends the code block which begins with this line.
+fn fence(body: &str, following: &[&str]) -> Option<usize> {
     let count = body.len() - body.trim_start_matches('`').len();
     if count < 3 || body[count..].contains('`') {
         return None;
@@ -514,10 +527,10 @@ fn fence(body: &str, behind: &[&str]) -> Option<usize> {
         let line = line.trim();
         line.len() >= count && line.trim_start_matches('`').is_empty()
     };
-    behind.iter().position(ends).map(|end| end + 1)
+    following.iter().position(ends).map(|end| end + 1)
 }
 
-/// Returns the number of lines of a block of HTML which begins with this line.
+/// Returns the number of lines of the HTML block which begins with this line.
 fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize> {
     let tag = Tag::read(body);
     if body.starts_with("<!--") {
@@ -550,18 +563,18 @@ fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize
     Some(end.unwrap_or(lines.len()))
 }
 
-/// Whether a line is a rule: three or more of one sign.
+/// Whether a line is a horizontal rule: three or more of the same character.
 fn is_break(body: &str) -> bool {
-    let signs: String = body.split_whitespace().collect();
-    signs.len() > 2
+    let characters: String = body.split_whitespace().collect();
+    characters.len() > 2
         && ['*', '-', '_']
             .iter()
-            .any(|sign| signs.trim_start_matches(*sign).is_empty())
+            .any(|delimiter| characters.trim_start_matches(*delimiter).is_empty())
 }
 
 /// A marker at the beginning of a block.
 struct Marker {
-    /// The length of the marker without the blanks behind it.
+    /// The length of the marker without the blanks after it.
     width: usize,
     is_item: bool,
     /// Whether the item has a number.
@@ -581,7 +594,7 @@ fn marker(text: &str) -> Option<Marker> {
     let is_over = |width: usize| text[width..].is_empty() || text[width..].starts_with(' ');
     let digits = text.len()
         - text
-            .trim_start_matches(|letter: char| letter.is_ascii_digit())
+            .trim_start_matches(|character: char| character.is_ascii_digit())
             .len();
     let hashes = text.len() - text.trim_start_matches('#').len();
     if text.starts_with('>') {
@@ -600,12 +613,12 @@ fn marker(text: &str) -> Option<Marker> {
     None
 }
 
-/// Whether a `#` begins the end of a line and follows a digit. Markdown would drop it at the end of
-/// a heading.
-fn is_closing(line: &str, place: usize) -> bool {
-    line[place..].trim_end().trim_start_matches('#').is_empty()
-        && line[..place].ends_with(' ')
-        && line[..place].trim_end().ends_with(char::is_numeric)
+/// Whether only `#` characters follow in a line, and a digit precedes them. Markdown would drop
+/// them at the end of a heading.
+fn is_closing(line: &str, offset: usize) -> bool {
+    line[offset..].trim_end().trim_start_matches('#').is_empty()
+        && line[..offset].ends_with(' ')
+        && line[..offset].trim_end().ends_with(char::is_numeric)
 }
 
 fn comment(rest: &str) -> Option<&str> {
@@ -618,11 +631,12 @@ fn comment(rest: &str) -> Option<&str> {
 fn address(rest: &str) -> Option<&str> {
     let end = rest.find('>')?;
     let inside = &rest[1..end];
-    let is_plain = !inside.contains(|letter: char| letter.is_whitespace() || letter == '<');
+    let is_plain =
+        !inside.contains(|character: char| character.is_whitespace() || character == '<');
     (is_plain && (is_link(inside) || engine::format::is_email(inside))).then(|| &rest[..=end])
 }
 
-/// Whether a text begins as an address with a scheme that a link may have.
+/// Whether a text begins with a scheme that a link may have.
 fn is_link(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {
         !rest.is_empty() && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str())

@@ -1,8 +1,8 @@
-//! Keeps numbers readable in texts that are written from right to left.
+//! Keeps numbers and codes readable in texts that are written from right to left.
 //!
-//! The signs of a number have no direction of their own. In a Hebrew sentence, `*4321#` would be
-//! drawn as `4321#*`, and the groups of `+34 600 123 456` in reverse. Each such number is put into
-//! an element that is written from left to right (rules: manuals#texts-as-hosts-write-them).
+//! The punctuation of a number has no direction of its own. In a Hebrew sentence, `*4321#` would be
+//! displayed as `4321#*`, and the groups of `+34 600 123 456` in reverse order. Each such number is
+//! put into an element with `dir="ltr"` (rules: manuals#texts-as-hosts-write-them).
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use engine::language;
 
 use super::tags;
 
-/// Writes a text as HTML.
+/// A function that appends a text as escaped HTML.
 type Escape = fn(&str, &mut String);
 
-/// Returns a text as HTML, with the numbers in it isolated. `language` is that of the text, if it
-/// is known.
+/// Returns a text as HTML, with isolated numbers. `language` is the language of the text, if it is
+/// known.
 pub(super) fn plain(text: &str, language: Option<&str>) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 8);
     if needs_isolation(text, language) {
@@ -25,24 +25,29 @@ pub(super) fn plain(text: &str, language: Option<&str>) -> String {
     html
 }
 
-/// Isolates the numbers in the texts of sanitized HTML. Tags are kept.
+/// Isolates the numbers in the texts of sanitized HTML. Tags do not change.
 pub(super) fn in_html(html: String, language: Option<&str>) -> String {
     if !needs_isolation(&html, language) {
         return html;
     }
     let mut isolated = String::with_capacity(html.len() * 2);
     let mut rest = html.as_str();
-    while let Some(place) = rest.find('<') {
-        push_isolated(&unescaped(&rest[..place]), push_as_sanitized, &mut isolated);
-        let end = tags::end_of(&rest[place + 1..]).map_or(rest.len(), |end| place + 1 + end);
-        isolated.push_str(&rest[place..end]);
+    while let Some(offset) = rest.find('<') {
+        push_isolated(
+            &unescaped(&rest[..offset]),
+            push_as_sanitized,
+            &mut isolated,
+        );
+        let end = tags::end_of(&rest[offset + 1..]).map_or(rest.len(), |end| offset + 1 + end);
+        isolated.push_str(&rest[offset..end]);
         rest = &rest[end..];
     }
     push_isolated(&unescaped(rest), push_as_sanitized, &mut isolated);
     isolated
 }
 
-/// Returns whether a text may be drawn from right to left: by its language, or by a letter in it.
+/// Returns whether a text may be displayed from right to left, because of its language or of a
+/// letter in it.
 fn needs_isolation(text: &str, language: Option<&str>) -> bool {
     language.is_some_and(language::is_right_to_left) || language::has_right_to_left(text)
 }
@@ -59,10 +64,10 @@ fn push_isolated(text: &str, escape: Escape, html: &mut String) {
     escape(&text[from..], html);
 }
 
-/// Escapes a text as the templates do.
+/// Appends a text, escaped in the same way as by the templates.
 fn push_escaped(text: &str, html: &mut String) {
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '&' => html.push_str("&#38;"),
             '<' => html.push_str("&#60;"),
             '>' => html.push_str("&#62;"),
@@ -73,10 +78,10 @@ fn push_escaped(text: &str, html: &mut String) {
     }
 }
 
-/// Escapes a text as the sanitizer does.
+/// Appends a text, escaped in the same way as by the sanitizer.
 fn push_as_sanitized(text: &str, html: &mut String) {
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '&' => html.push_str("&amp;"),
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
@@ -86,14 +91,14 @@ fn push_as_sanitized(text: &str, html: &mut String) {
     }
 }
 
-/// Returns a line of text as HTML, escaped as the sanitizer does.
+/// Returns a line of text as HTML, escaped in the same way as by the sanitizer.
 pub(super) fn line(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 8);
     push_as_sanitized(text, &mut html);
     in_html(html, None)
 }
 
-/// Returns a text of sanitized HTML, which escapes only these.
+/// Returns the text of sanitized HTML without escapes. The sanitizer escapes only these characters.
 fn unescaped(html: &str) -> String {
     html.replace("&lt;", "<")
         .replace("&gt;", ">")
@@ -101,46 +106,47 @@ fn unescaped(html: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Returns where the numbers with signs stand in a text.
+/// Returns the ranges of the numbers with punctuation in a text.
 fn numbers(text: &str) -> Vec<Range<usize>> {
     let pieces = pieces(text);
     let mut numbers = Vec::new();
-    let mut place = 0;
-    while let Some(first) = pieces.get(place) {
-        let groups = groups_from(text, &pieces[place..]);
-        let joined = first.start..pieces[place + groups - 1].end;
+    let mut index = 0;
+    while let Some(first) = pieces.get(index) {
+        let groups = groups_from(text, &pieces[index..]);
+        let joined = first.start..pieces[index + groups - 1].end;
         if groups > 1 && is_one_number(&text[joined.clone()]) {
             numbers.push(joined);
-            place += groups;
+            index += groups;
             continue;
         }
         if is_number_with_signs(&text[first.clone()]) {
             numbers.push(first.clone());
         }
-        place += 1;
+        index += 1;
     }
     numbers
 }
 
-/// Whether a character can be a part of a number with its signs, or of a code with Latin letters.
-fn is_of_code(letter: char) -> bool {
-    letter.is_ascii_graphic() || letter.is_numeric() || is_dash(letter)
+/// Whether a character can be part of a number with punctuation, or of a code with Latin letters.
+fn is_of_code(character: char) -> bool {
+    character.is_ascii_graphic() || character.is_numeric() || is_dash(character)
 }
 
-const fn is_dash(letter: char) -> bool {
-    matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}')
+const fn is_dash(character: char) -> bool {
+    matches!(character, '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
-/// Splits a text into codes: runs of characters without blanks and without other letters. The
-/// punctuation of the sentence around a code does not belong to it.
+/// Returns the ranges of the codes in a text. A code is a run of characters without blanks and
+/// without letters of other scripts. The punctuation of the sentence around a code is not part of
+/// the code.
 fn pieces(text: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = None;
-    for (place, letter) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (start, is_of_code(letter)) {
-            (None, true) => start = Some(place),
+    for (offset, character) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (start, is_of_code(character)) {
+            (None, true) => start = Some(offset),
             (Some(from), false) => {
-                pieces.extend(code(text, from..place));
+                pieces.extend(code(text, from..offset));
                 start = None;
             }
             _ => {}
@@ -150,31 +156,31 @@ fn pieces(text: &str) -> Vec<Range<usize>> {
 }
 
 fn code(text: &str, run: Range<usize>) -> Option<Range<usize>> {
-    let is_letter = |letter: char| letter.is_alphabetic();
+    let is_letter = |character: char| character.is_alphabetic();
     let mut code = &text[run.clone()];
     // A dash between a word and a number belongs to the word.
     if text[..run.start].ends_with(is_letter) {
-        code = code.trim_start_matches(|letter| letter == '-' || is_dash(letter));
+        code = code.trim_start_matches(|character| character == '-' || is_dash(character));
     }
     let start = run.end - code.len();
     if text[run.end..].starts_with(is_letter) {
-        code = code.trim_end_matches(|letter| letter == '-' || is_dash(letter));
+        code = code.trim_end_matches(|character| character == '-' || is_dash(character));
     }
     let (mut start, mut end) = (start, start + code.len());
     loop {
         let code = &text[start..end];
-        let is_open =
+        let is_unclosed =
             |open: char, close: char| code.matches(open).count() > code.matches(close).count();
-        let is_shut =
+        let is_unopened =
             |open: char, close: char| code.matches(close).count() > code.matches(open).count();
         if code.starts_with(['"', '\''])
-            || code.starts_with('(') && is_open('(', ')')
-            || code.starts_with('[') && is_open('[', ']')
+            || code.starts_with('(') && is_unclosed('(', ')')
+            || code.starts_with('[') && is_unclosed('[', ']')
         {
             start += 1;
         } else if code.ends_with(['.', ',', ';', ':', '?', '"', '\''])
-            || code.ends_with(')') && is_shut('(', ')')
-            || code.ends_with(']') && is_shut('[', ']')
+            || code.ends_with(')') && is_unopened('(', ')')
+            || code.ends_with(']') && is_unopened('[', ']')
         {
             end -= 1;
         } else {
@@ -184,12 +190,12 @@ fn code(text: &str, run: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// Returns how many of the first pieces are groups of one number: without letters, and one blank
-/// apart.
+/// Returns how many of the first pieces are groups of one number: they have no letters, and one
+/// blank separates them.
 fn groups_from(text: &str, pieces: &[Range<usize>]) -> usize {
     let is_group = |piece: &Range<usize>| {
         let group = &text[piece.clone()];
-        let is_of_signs = group.chars().all(|letter| "+*#".contains(letter));
+        let is_of_signs = group.chars().all(|character| "+*#".contains(character));
         !group.contains(char::is_alphabetic) && (is_of_signs || group.contains(char::is_numeric))
     };
     let mut groups = 1;
@@ -204,19 +210,23 @@ fn groups_from(text: &str, pieces: &[Range<usize>]) -> usize {
     groups
 }
 
-/// Whether groups of digits are one number, such as a phone number, rather than several numbers.
+/// Whether several groups of digits form one number, such as a phone number.
 fn is_one_number(text: &str) -> bool {
     let has_digits = text.contains(char::is_numeric);
-    let is_sized = text
-        .split_whitespace()
-        .all(|group| group.chars().filter(|letter| letter.is_numeric()).count() > 1);
+    let is_sized = text.split_whitespace().all(|group| {
+        group
+            .chars()
+            .filter(|character| character.is_numeric())
+            .count()
+            > 1
+    });
     has_digits
         && (text.starts_with(['+', '*', '#', '(', '0'])
             || is_sized && text.split_whitespace().count() > 2)
 }
 
 fn is_number_with_signs(text: &str) -> bool {
-    text.contains(char::is_numeric) && text.contains(|letter: char| !letter.is_alphanumeric())
+    text.contains(char::is_numeric) && text.contains(|character: char| !character.is_alphanumeric())
 }
 
 #[cfg(test)]

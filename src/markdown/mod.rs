@@ -1,9 +1,10 @@
-//! Renders texts of hosts as HTML. The HTML is safe to show for every text.
+//! Renders texts of hosts as HTML that is safe to show, whatever the text contains. Every text of a
+//! host becomes HTML here.
 //!
-//! A text is shown as it was typed, except for clear formatting ([`guard`]). Tags of HTML
-//! that are not on the list of harmless ones are dropped. Numbers keep their order in texts that
-//! are written from right to left ([`isolate`]). Values that are inserted into a text are never
-//! formatting ([`values`]). Every text of a host becomes HTML here.
+//! A text is shown as it was typed, except for clear formatting ([`guard`]). HTML tags that are not
+//! on the list of harmless elements are dropped. Numbers keep their order in texts that are written
+//! from right to left ([`isolate`]). Values that are inserted into a text are never read as
+//! formatting ([`values`]).
 
 mod guard;
 mod isolate;
@@ -19,8 +20,9 @@ use comrak::nodes::{AstNode, NodeList, NodeValue};
 use comrak::{Arena, Options};
 pub use values::{escaped_value, mark};
 
-/// Marks the place of an open box of a check list until the text is sanitized, and of a ticked one.
-/// The characters are for private use, and are removed from texts.
+/// The placeholders of an unticked and a ticked checkbox, which stand in the text until it is
+/// sanitized, and the HTML that replaces them. The characters are for private use, and are removed
+/// from texts of hosts.
 const BOXES: [(char, &str); 2] = [
     ('\u{e0f0}', "<input type=\"checkbox\">"),
     ('\u{e0f1}', "<input type=\"checkbox\" checked>"),
@@ -34,9 +36,9 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.tasklist = true;
     // Chinese and Japanese texts have no blanks around emphasis.
     options.extension.cjk_friendly_emphasis = true;
-    // Line ends are kept: people who write a door code under an address mean two lines.
+    // Line ends are kept: a host who writes a door code below an address wants two lines.
     options.render.hardbreaks = true;
-    // HTML in the Markdown passes through here. The sanitizer below removes the harmful parts.
+    // HTML in the Markdown is not filtered here. The sanitizer below removes the harmful parts.
     options.render.r#unsafe = true;
     options
 });
@@ -48,13 +50,13 @@ static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .add_tags(["label"])
         .url_schemes(guard::SCHEMES.into())
         .link_rel(Some("noopener noreferrer nofollow"));
-    // A picture is loaded when it scrolls into view.
+    // A browser loads a picture only when it scrolls into view.
     builder.set_tag_attribute_value("img", "loading", "lazy");
     builder
 });
 
 /// The names of the harmless elements.
-static KEPT: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SAFE.clone_tags());
+static HARMLESS_ELEMENTS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SAFE.clone_tags());
 
 /// The highest heading level in a manual.
 const FIRST_HEADING: u32 = 3;
@@ -62,15 +64,15 @@ const FIRST_HEADING: u32 = 3;
 const LAST_HEADING: u32 = 6;
 
 /// Renders Markdown as HTML. Tags and attributes that are not on the list of harmless ones are
-/// removed. Returns `None` where nothing visible is left. `language` is that of the text, if it is
-/// known.
+/// removed. Returns `None` if nothing visible is left. `language` is the language of the text, if
+/// it is known.
 #[must_use]
 pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
     to_html_with(text, &[], language)
 }
 
-/// Renders Markdown in which a [`mark`] stands for each of some values. The values are inserted
-/// into the rendered HTML as plain text, before it is sanitized.
+/// Renders Markdown that contains a [`mark`] for each of some values. The values are inserted into
+/// the rendered HTML as plain text, before the HTML is sanitized.
 #[must_use]
 pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));
@@ -78,14 +80,16 @@ pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Op
     rendered(&markdown, values, language)
 }
 
-/// Renders Markdown as HTML for its author: tags that guests do not see are shown as marked text.
+/// Renders Markdown as HTML for its author: tags that are dropped for guests are shown as marked
+/// text.
 #[must_use]
 pub fn to_marked_html(text: &str) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));
     rendered(&guard::guarded(&text, &is_dropped).markdown, &[], None)
 }
 
-/// Returns a text as HTML that shows it unchanged. `language` is that of the text, if it is known.
+/// Returns a text as HTML that shows it unchanged. `language` is the language of the text, if it is
+/// known.
 #[must_use]
 pub fn plain(text: &str, language: Option<&str>) -> String {
     isolate::plain(text, language)
@@ -98,8 +102,8 @@ pub fn lines(text: &str) -> String {
     format!("<p>{}</p>", lines.join("<br>"))
 }
 
-/// Returns a warning for the author of a text: the HTML that guests do not see, and a player that
-/// became a link. `None` where everything is shown.
+/// Returns a warning for the author of a text, about HTML that guests do not see and about players
+/// that become links. Returns `None` if guests see everything.
 #[must_use]
 pub fn warning(text: &str) -> Option<String> {
     let (text, has_player) = tags::with_links_to_videos(text);
@@ -118,12 +122,12 @@ pub fn warning(text: &str) -> Option<String> {
 }
 
 fn is_dropped(element: &str) -> bool {
-    !KEPT.contains(element)
+    !HARMLESS_ELEMENTS.contains(element)
 }
 
-/// Removes the characters that mark the boxes of check lists.
+/// Removes the characters that are placeholders for checkboxes.
 fn without_marks(text: &str) -> Cow<'_, str> {
-    let is_mark = |letter: char| BOXES.iter().any(|(mark, _)| *mark == letter);
+    let is_mark = |character: char| BOXES.iter().any(|(mark, _)| *mark == character);
     if text.contains(is_mark) {
         text.replace(is_mark, "").into()
     } else {
@@ -135,7 +139,7 @@ fn rendered(markdown: &str, values: &[String], language: Option<&str>) -> Option
     let arena = Arena::new();
     let root = comrak::parse_document(&arena, markdown, &OPTIONS);
     for node in root.descendants() {
-        tick(&arena, node);
+        label_task_item(&arena, node);
     }
     let mut html = String::new();
     comrak::format_html(root, &OPTIONS, &mut html).ok()?;
@@ -143,18 +147,19 @@ fn rendered(markdown: &str, values: &[String], language: Option<&str>) -> Option
         html = values::inserted(&html, values);
     }
     let html = SAFE.clean(&html).to_string();
-    if !is_something(&html) {
+    if !has_visible_content(&html) {
         return None;
     }
-    let mut html = isolate::in_html(below_two_headings(&html), language);
+    let mut html = isolate::in_html(renumber_headings(&html), language);
     for (mark, input) in BOXES {
         html = html.replace(mark, input);
     }
     Some(html)
 }
 
-/// Turns an item of a check list into a label with the mark of a box, which the sanitizer keeps.
-fn tick<'a>(arena: &'a Arena<'a>, node: &'a AstNode<'a>) {
+/// Turns an item of a check list into a label with the placeholder of a checkbox, which the
+/// sanitizer does not remove.
+fn label_task_item<'a>(arena: &'a Arena<'a>, node: &'a AstNode<'a>) {
     let symbol = match &node.data().value {
         NodeValue::TaskItem(item) => item.symbol,
         _ => return,
@@ -169,8 +174,8 @@ fn tick<'a>(arena: &'a Arena<'a>, node: &'a AstNode<'a>) {
     }
 }
 
-/// Returns whether sanitized HTML shows anything: a text, a picture or a line.
-fn is_something(html: &str) -> bool {
+/// Returns whether sanitized HTML has visible content: a text, a picture or a horizontal rule.
+fn has_visible_content(html: &str) -> bool {
     let texts = html
         .split('<')
         .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
@@ -181,36 +186,36 @@ fn is_something(html: &str) -> bool {
             .any(|text| !engine::typed::is_blank(&text.replace("&nbsp;", " ")))
 }
 
-/// Renumbers headings so that they start at level 3 and go down one level at a time, whatever
-/// levels the text uses. The levels above belong to the page and to the manual's category, so a
-/// screen reader meets no gap.
+/// Renumbers headings so that they start at level 3 and go down by one level at a time, whatever
+/// levels the text uses. Levels 1 and 2 belong to the page and to the manual's category. So a
+/// screen reader finds no gap between levels.
 ///
-/// The HTML is sanitized, so each tag has one spelling. A `<` outside of a tag occurs only in an
-/// attribute, where this function changes at most the wording of a title.
-fn below_two_headings(html: &str) -> String {
-    let mut headed = String::with_capacity(html.len());
+/// The HTML is sanitized, so each tag has only one spelling. A `<` outside of a tag occurs only in
+/// an attribute, where this function can at most change the text of a title.
+fn renumber_headings(html: &str) -> String {
+    let mut output = String::with_capacity(html.len());
     let (mut first, mut current) = (None, FIRST_HEADING - 1);
-    for (place, part) in html.split('<').enumerate() {
-        if place > 0 {
-            headed.push('<');
+    for (index, part) in html.split('<').enumerate() {
+        if index > 0 {
+            output.push('<');
         }
         let (slash, tag) = part.strip_prefix('/').map_or(("", part), |tag| ("/", tag));
         let level = tag
             .strip_prefix('h')
             .and_then(|rest| rest.chars().next())
             .and_then(|digit| digit.to_digit(10))
-            .filter(|_| place > 0);
+            .filter(|_| index > 0);
         let Some(level) = level else {
-            headed.push_str(part);
+            output.push_str(part);
             continue;
         };
         if slash.is_empty() {
             let below = level.saturating_sub(*first.get_or_insert(level));
             current = (FIRST_HEADING + below).min(current + 1).min(LAST_HEADING);
         }
-        headed.extend([slash, "h", &current.to_string(), &tag[2..]]);
+        output.extend([slash, "h", &current.to_string(), &tag[2..]]);
     }
-    headed
+    output
 }
 
 #[cfg(test)]
@@ -318,7 +323,7 @@ mod tests {
         assert_eq!(lines("4711\r\n<br>\n"), "<p>4711<br>&lt;br&gt;</p>");
     }
 
-    /// The text of HTML as a reader sees it: without tags, line by line.
+    /// Returns the text of HTML as a reader sees it: without tags, line by line.
     fn read(html: &str) -> String {
         let lines = html
             .replace("<br>", "")
@@ -338,7 +343,7 @@ mod tests {
             .to_owned()
     }
 
-    /// Texts as hosts write them. None of them has formatting, so each is read as it was typed.
+    /// Texts that hosts write. None of them has formatting, so each is shown as it was typed.
     const TYPED: [&str; 46] = [
         "Press *1234*, then 5*6*7#. Password: <b3ach>",
         "a*b*c_d_e<f>&g",
@@ -514,7 +519,7 @@ mod tests {
     }
 
     proptest! {
-        /// Signs and digits alone are never formatting.
+        /// Special characters and digits alone are never formatting.
         #[test]
         fn codes_keep_every_sign(code in "[0-9*#_~]{1,12}") {
             let text = format!("Code: {code} end");

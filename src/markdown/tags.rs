@@ -1,48 +1,48 @@
-//! HTML tags in a text: which are HTML, and which the sanitizer drops.
+//! Finds HTML tags in a text, and decides which of them are HTML and which are text of a host.
 
 use std::fmt::Write as _;
 
 use url::Url;
 
-/// The elements that begin a block of HTML in Markdown, wherever a line begins with their tag
+/// The elements whose tags begin an HTML block in Markdown, at the beginning of any line
 /// (`CommonMark`, 4.6).
 const BLOCKS: &str = "address article aside base basefont blockquote body caption center col \
     colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset \
     h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol \
     optgroup option p param search section summary table tbody td tfoot th thead title tr track ul";
 
-/// The elements whose content is no Markdown, up to their end tag.
+/// The elements whose content up to the end tag is not Markdown.
 const VERBATIM: &str = "pre script style textarea";
 
-/// The other elements of HTML, former ones included.
+/// The other elements of HTML, including obsolete ones.
 const INLINE: &str = "a abbr acronym applet area audio b bdi bdo big blink br button canvas cite \
     code data datalist del dfn em embed font i img input ins kbd label map mark marquee math meta \
     meter nobr noscript object output path picture progress q rp rt ruby s samp select slot small \
     source span strike strong sub sup svg template time tt u var video wbr";
 
-/// Elements of SVG and `MathML`, which HTML may contain. The list leaves out elements with the name
-/// of an everyday word and names of one or two letters, because a host may type them as text.
+/// Elements of SVG and `MathML`, which HTML may contain. Elements whose names are everyday words or
+/// have one or two letters are left out, because a host may type them as text.
 const EMBEDDED: &str = "animate animatemotion animatetransform circle clippath defs ellipse \
     foreignobject lineargradient maction mfenced mfrac mmultiscripts mover mpadded mphantom mroot \
     mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover polygon \
     polyline radialgradient rect textpath tspan";
 
-/// The elements that are named by one letter and have an end tag. Without it, such a tag is rather
-/// a part of a password.
+/// The elements with a name of one letter that need an end tag. Without the end tag, such a tag is
+/// more likely part of a password.
 const SHORT: &str = "a b i q s u";
 
-/// A tag at a place of a text.
+/// A tag in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tag<'t> {
     /// The name in lower case.
     pub name: String,
-    /// The tag as it is written, from `<` to `>`.
+    /// The tag as it was typed, from `<` to `>`.
     pub text: &'t str,
     pub is_end: bool,
 }
 
 fn is_in(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == name)
+    list.split_ascii_whitespace().any(|element| element == name)
 }
 
 impl<'t> Tag<'t> {
@@ -56,13 +56,14 @@ impl<'t> Tag<'t> {
             .chars()
             .take_while(char::is_ascii_alphanumeric)
             .collect();
-        let behind = &inside[name.len()..];
-        let is_over = behind.starts_with(|next: char| next.is_whitespace() || "/>".contains(next));
+        let after_name = &inside[name.len()..];
+        let is_over =
+            after_name.starts_with(|next: char| next.is_whitespace() || "/>".contains(next));
         let name = name.to_ascii_lowercase();
         if !is_over || !is_known(&name) {
             return None;
         }
-        let end = text.len() - behind.len() + end_of(behind)?;
+        let end = text.len() - after_name.len() + end_of(after_name)?;
         Some(Self {
             name,
             text: &text[..end],
@@ -75,16 +76,17 @@ impl<'t> Tag<'t> {
         is_in(BLOCKS, &self.name)
     }
 
-    /// Returns whether the content of the element is no Markdown.
+    /// Returns whether the content of the element is not Markdown.
     pub fn is_verbatim(&self) -> bool {
         is_in(VERBATIM, &self.name)
     }
 
-    /// Returns whether the tag has an end tag in the text behind it, if its element needs one.
-    pub fn is_closed(&self, behind: &str) -> bool {
+    /// Returns whether the text after the tag contains the end tag, or the element needs no end
+    /// tag.
+    pub fn is_closed(&self, after_tag: &str) -> bool {
         !is_in(SHORT, &self.name)
             || self.is_end
-            || behind
+            || after_tag
                 .to_ascii_lowercase()
                 .contains(&format!("</{}>", self.name))
     }
@@ -92,39 +94,40 @@ impl<'t> Tag<'t> {
     /// Returns the value of an attribute.
     fn attribute(&self, name: &str) -> Option<&'t str> {
         let lower = self.text.to_ascii_lowercase();
-        let place = lower
+        let offset = lower
             .match_indices(name)
-            .map(|(place, _)| place)
-            .find(|place| lower[..*place].ends_with(char::is_whitespace))?;
-        let value = self.text[place + name.len()..]
+            .map(|(offset, _)| offset)
+            .find(|offset| lower[..*offset].ends_with(char::is_whitespace))?;
+        let value = self.text[offset + name.len()..]
             .trim_start()
             .strip_prefix('=')?
             .trim_start();
         match value.chars().next()? {
             quote @ ('"' | '\'') => value[1..].split(quote).next(),
             _ => value
-                .split(|letter: char| letter.is_whitespace() || letter == '>')
+                .split(|character: char| character.is_whitespace() || character == '>')
                 .next(),
         }
     }
 }
 
-/// Returns whether HTML has an element of this name, in lower case, or may contain one.
+/// Returns whether this name, in lower case, is that of an element of HTML, or of one that HTML may
+/// contain.
 fn is_known(name: &str) -> bool {
     [BLOCKS, VERBATIM, INLINE, EMBEDDED]
         .iter()
         .any(|list| is_in(list, name))
 }
 
-/// Returns the place behind the `>` that ends a tag. A `>` in quotes does not end it.
+/// Returns the offset after the `>` that ends a tag. A `>` in quotes does not end it.
 pub(super) fn end_of(text: &str) -> Option<usize> {
     let mut quote = None;
-    for (place, letter) in text.char_indices() {
-        match (quote, letter) {
-            (None, '>') => return Some(place + 1),
+    for (offset, character) in text.char_indices() {
+        match (quote, character) {
+            (None, '>') => return Some(offset + 1),
             (None, '<') => return None,
-            (None, '"' | '\'') => quote = Some(letter),
-            (Some(open), letter) if open == letter => quote = None,
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(open), character) if open == character => quote = None,
             _ => {}
         }
     }
@@ -136,37 +139,36 @@ pub(super) fn end_of(text: &str) -> Option<usize> {
 pub(super) fn with_links_to_videos(text: &str) -> (String, bool) {
     let mut linked = String::with_capacity(text.len());
     let (mut rest, mut has_player) = (text, false);
-    while let Some(place) = rest.find('<') {
-        let (before, tagged) = rest.split_at(place);
+    while let Some(offset) = rest.find('<') {
+        let (before, from_tag) = rest.split_at(offset);
         linked.push_str(before);
-        let player = Tag::read(tagged).filter(|tag| tag.name == "iframe" && !tag.is_end);
+        let player = Tag::read(from_tag).filter(|tag| tag.name == "iframe" && !tag.is_end);
         let video = player.as_ref().and_then(|tag| video(tag.attribute("src")?));
         rest = if let (Some(tag), Some(video)) = (player, video) {
             has_player = true;
-            // Markdown makes a link of an address with a scheme, also inside of this link. An
-            // underscore in the text of the link must not be formatting.
-            let shown = video
+            // Markdown turns an address with a scheme into a link, even inside of this link, so the
+            // label has no scheme. An underscore in the label must not be read as formatting.
+            let label = video
                 .trim_start_matches("https://")
                 .trim_start_matches("www.");
-            let shown = shown.replace('_', "&#95;");
+            let label = label.replace('_', "&#95;");
             // Writing to a String cannot fail.
-            let _ = write!(linked, "<a href=\"{video}\">{shown}</a>");
-            behind_end(&tagged[tag.text.len()..], "iframe")
+            let _ = write!(linked, "<a href=\"{video}\">{label}</a>");
+            after_end_tag(&from_tag[tag.text.len()..], "iframe")
         } else {
             linked.push('<');
-            &tagged[1..]
+            &from_tag[1..]
         };
     }
     linked.push_str(rest);
     (linked, has_player)
 }
 
-/// Returns the text after the end tag of an element; the whole text where the element has no end
-/// tag.
-fn behind_end<'t>(text: &'t str, name: &str) -> &'t str {
+/// Returns the text after the end tag of an element; the whole text if there is no end tag.
+fn after_end_tag<'t>(text: &'t str, name: &str) -> &'t str {
     let end = format!("</{name}>");
     match text.to_ascii_lowercase().find(&end) {
-        Some(place) => &text[place + end.len()..],
+        Some(offset) => &text[offset + end.len()..],
         None => text,
     }
 }

@@ -1,13 +1,14 @@
-//! Inserts values into a text of a host, so that they are never formatting.
+//! Inserts values into a text of a host so that they are never read as formatting.
 //!
-//! A [`mark`] stands for a value while the text is rendered. The mark is one word of
-//! letters, so a value cannot change the formatting of the text.
+//! While the text is rendered, a [`mark`] stands for each value. A mark is one word of letters, so
+//! a value cannot change the formatting of the text.
 
 /// The start and the end of a mark. Letters alone have no meaning in Markdown.
 const MARK: (&str, &str) = ("zqvalue", "qz");
 
-/// The schemes of links to a number, in which a plus sign is not encoded and blanks are left out.
-const OF_NUMBERS: [&str; 3] = ["tel:", "sms:", "whatsapp:"];
+/// The schemes of links to a phone number. In such a link, a plus sign is not encoded and blanks
+/// are removed.
+const NUMBER_SCHEMES: [&str; 3] = ["tel:", "sms:", "whatsapp:"];
 
 /// Returns the mark that stands for the value with this index.
 #[must_use]
@@ -15,52 +16,54 @@ pub fn mark(index: usize) -> String {
     format!("{}{index}{}", MARK.0, MARK.1)
 }
 
-/// Replaces the marks in rendered HTML by their values, as text. In the middle of a link's address a
+/// Replaces the marks in rendered HTML by their values, as text. Inside of a link's address, a
 /// value is percent-encoded.
 pub(super) fn inserted(html: &str, values: &[String]) -> String {
-    let mut whole = String::with_capacity(html.len());
+    let mut output = String::with_capacity(html.len());
     let mut rest = html;
-    while let Some((before, behind)) = rest.split_once(MARK.0) {
-        whole.push_str(before);
-        let found = behind
+    while let Some((before, after_start)) = rest.split_once(MARK.0) {
+        output.push_str(before);
+        let value_and_rest = after_start
             .split_once(MARK.1)
             .and_then(|(index, after)| Some((values.get(index.parse::<usize>().ok()?)?, after)));
-        let Some((value, after)) = found else {
-            whole.push_str(MARK.0);
-            rest = behind;
+        let Some((value, after)) = value_and_rest else {
+            output.push_str(MARK.0);
+            rest = after_start;
             continue;
         };
         let value = super::without_marks(value);
-        let written = match address(&whole) {
+        let replacement = match address(&output) {
             Some("") if value.starts_with("www.") => {
                 format!("https://{}", ammonia::clean_text(&value))
             }
             Some(address) if !address.is_empty() => in_address(address, &value),
             _ => ammonia::clean_text(&value),
         };
-        whole.push_str(&written);
+        output.push_str(&replacement);
         rest = after;
     }
-    whole.push_str(rest);
-    whole
+    output.push_str(rest);
+    output
 }
 
-/// Returns the part of an address that HTML ends in: the address of a link or picture that is not
-/// over.
+/// Returns the unfinished address of a link or a picture that HTML ends with; `None` if it does not
+/// end in an address.
 fn address(html: &str) -> Option<&str> {
-    let tag = html.rfind('<').map_or("", |place| &html[place..]);
+    let tag = html.rfind('<').map_or("", |offset| &html[offset..]);
     let (name, value) = tag.rsplit_once("=\"")?;
     let is_open = !tag.contains('>') && !value.contains('"');
     (is_open && (name.ends_with(" href") || name.ends_with(" src"))).then_some(value)
 }
 
-/// Encodes a value for the middle of an address.
+/// Encodes a value that is inserted into an address.
 fn in_address(address: &str, value: &str) -> String {
     let encoded = |text: &str| -> String {
         let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
         encoded.replace('+', "%20")
     };
-    let is_number = OF_NUMBERS.iter().any(|scheme| address.starts_with(scheme));
+    let is_number = NUMBER_SCHEMES
+        .iter()
+        .any(|scheme| address.starts_with(scheme));
     if is_number {
         let number = value.replace(char::is_whitespace, "");
         return encoded(&number).replace("%2B", "+");
@@ -68,8 +71,8 @@ fn in_address(address: &str, value: &str) -> String {
     encoded(value)
 }
 
-/// Returns a value as Markdown that shows it as it is, to stand behind a text. Inside of a code span
-/// the value is unchanged, because Markdown shows it as it is there.
+/// Returns a value as Markdown that shows the value unchanged after the text `before`. Inside of a
+/// code span the value needs no escape.
 #[must_use]
 pub fn escaped_value(before: &str, value: &str) -> String {
     let line = before.rsplit('\n').next().unwrap_or_default();
@@ -81,22 +84,22 @@ pub fn escaped_value(before: &str, value: &str) -> String {
         .is_empty();
     let mut escaped = String::with_capacity(value.len());
     let mut is_number = starts_line;
-    for (place, letter) in value.chars().enumerate() {
+    for (index, character) in value.chars().enumerate() {
         let is_special = matches!(
-            letter,
+            character,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '~' | '|' | '&'
         );
-        let opens_block = starts_line && place == 0 && matches!(letter, '#' | '+' | '-' | '=');
-        let ends_number = is_number && place > 0 && matches!(letter, '.' | ')');
-        is_number = is_number && letter.is_ascii_digit();
+        let opens_block = starts_line && index == 0 && matches!(character, '#' | '+' | '-' | '=');
+        let ends_number = is_number && index > 0 && matches!(character, '.' | ')');
+        is_number = is_number && character.is_ascii_digit();
         if is_special || opens_block || ends_number {
             escaped.push('\\');
         }
-        // A line break would end a table's row or begin a block.
-        escaped.push(if letter == '\n' || letter == '\r' {
+        // A line break would end the row of a table or begin a new block.
+        escaped.push(if character == '\n' || character == '\r' {
             ' '
         } else {
-            letter
+            character
         });
     }
     escaped
