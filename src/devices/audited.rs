@@ -1,4 +1,4 @@
-//! Describes devices for the audit log.
+//! Describes devices for entries of the audit log.
 
 use engine::audit::{Target, id};
 use engine::context::Context;
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::records::{RecordKind, typed};
 
-/// Names the device of a command.
+/// Returns the device of a command, with its name.
 pub(super) fn device(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let id = id(input, "id");
-    let found = id.map_or(Ok(None), |id| {
+    let device = id.map_or(Ok(None), |id| {
         typed::<Object>(context, RecordKind::Device, id)
     })?;
-    let name = found.as_ref().and_then(|device| device.get("name"));
+    let name = device.as_ref().and_then(|device| device.get("name"));
     let name = name.and_then(Value::as_str).map(str::to_owned);
     Ok(Target::new("device", id, name))
 }

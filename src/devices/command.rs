@@ -1,4 +1,4 @@
-//! The commands, and which devices take them. Pure.
+//! The commands, and the checks whether a device accepts a command. This file is pure.
 
 use engine::error::{Error, Reason, Result};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::records::{Device, DeviceType};
 
-/// What a thermostat does.
+/// The mode of a thermostat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -29,7 +29,7 @@ pub(super) enum DeviceCommand {
 }
 
 impl DeviceCommand {
-    /// Returns the name of the command, which is the operation's id.
+    /// Returns the name of the command, which is the id of its operation.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Lock => "lockDevice",
@@ -48,7 +48,7 @@ impl DeviceCommand {
         }
     }
 
-    /// Returns the type of the devices that take the command.
+    /// Returns the type of device that accepts the command.
     const fn device_type(self) -> DeviceType {
         match self {
             Self::Lock | Self::Unlock => DeviceType::Lock,
@@ -56,7 +56,7 @@ impl DeviceCommand {
         }
     }
 
-    /// Checks that a device takes the command. Fails with 403 if its remote control is off, with
+    /// Checks that a device accepts the command. Fails with 403 if its remote control is off, with
     /// 409 if it is archived, and with 400 if it is of another type.
     pub(super) fn check(self, device: &Device) -> Result<()> {
         if device.is_remote_control_enabled == Some(false) {
@@ -71,13 +71,13 @@ impl DeviceCommand {
                 "This device is archived; it takes no commands.",
             )));
         }
-        let wanted = self.device_type();
-        if device.device_type == wanted {
+        let required = self.device_type();
+        if device.device_type == required {
             return Ok(());
         }
-        let (is, wanted) = (device.device_type.as_ref(), wanted.as_ref());
+        let (is, required) = (device.device_type.as_ref(), required.as_ref());
         let message =
-            format!("is a device of type `{is}`; the command needs one of type `{wanted}`");
+            format!("is a device of type `{is}`; the command needs one of type `{required}`");
         Err(Error::invalid(
             &["id"],
             Reason::rule("device_type", message),
@@ -101,9 +101,9 @@ mod tests {
         serde_json::from_value(device).unwrap()
     }
 
-    fn judged(command: DeviceCommand, kind: &str, fields: &Value) -> Option<ErrorKind> {
-        let judged = command.check(&device(kind, fields));
-        judged.err().map(|error| error.kind())
+    fn refusal(command: DeviceCommand, kind: &str, fields: &Value) -> Option<ErrorKind> {
+        let refusal = command.check(&device(kind, fields));
+        refusal.err().map(|error| error.kind())
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             for kind in ["lock", "thermostat", "noise_sensor", "hub"] {
                 let expected = (kind != fitting).then_some(ErrorKind::Validation);
                 assert_eq!(
-                    judged(command, kind, &json!({})),
+                    refusal(command, kind, &json!({})),
                     expected,
                     "{command:?}, {kind}"
                 );
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn an_archived_device_and_one_without_remote_control_take_no_command() {
-        let of = |fields: Value| judged(DeviceCommand::Lock, "lock", &fields);
+        let of = |fields: Value| refusal(DeviceCommand::Lock, "lock", &fields);
         assert_eq!(
             of(json!({ "isRemoteControlEnabled": true, "isArchived": false })),
             None
@@ -141,13 +141,13 @@ mod tests {
         assert_eq!(of(off.clone()), Some(ErrorKind::Authorization));
         let archived = json!({ "isArchived": true });
         assert_eq!(of(archived.clone()), Some(ErrorKind::Conflict));
-        // The type is judged last.
+        // The type is checked last.
         assert_eq!(
-            judged(DeviceCommand::Lock, "hub", &off),
+            refusal(DeviceCommand::Lock, "hub", &off),
             Some(ErrorKind::Authorization)
         );
         assert_eq!(
-            judged(DeviceCommand::Lock, "hub", &archived),
+            refusal(DeviceCommand::Lock, "hub", &archived),
             Some(ErrorKind::Conflict)
         );
     }

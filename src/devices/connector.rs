@@ -1,4 +1,4 @@
-//! The device connector: a service that carries out commands to devices.
+//! The client of the device connector, the service that carries out commands to devices.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,12 +13,12 @@ use serde_json::Value;
 use url::Url;
 use uuid::Uuid;
 
-/// How long the connector may take, from the connection to the head of its answer.
+/// Deadline of a request to the connector, from the connection to the head of the response.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The User-Agent of requests to the connector.
 const USER_AGENT: &str = "Vestibule-Devices/1";
-/// Maximum number of commands of an organization that wait for the connector at one time.
-const MOST_WAITING: usize = 64;
+/// Maximum number of commands of one organization that wait for the connector at the same time.
+const MAX_WAITING: usize = 64;
 
 /// A client of the device connector.
 pub struct DeviceConnector {
@@ -27,7 +27,8 @@ pub struct DeviceConnector {
     waiting: WaitingCommands,
 }
 
-/// Number of waiting commands by organization. Organizations without any are not in it.
+/// The number of waiting commands by organization. Organizations without waiting commands have no
+/// entry.
 type WaitingCommands = Arc<Mutex<HashMap<Uuid, usize>>>;
 
 /// The body of a request to the connector.
@@ -42,13 +43,13 @@ pub(super) struct Order {
 }
 
 impl DeviceConnector {
-    /// Makes a client of the connector at a URL. The key is its bearer token.
+    /// Creates a client of the connector at a URL. The key is its bearer token.
     pub fn new(endpoint: Url, key: Option<&str>) -> Result<Self, String> {
-        let refused = |reason: &str| format!("devices cannot be controlled: {reason}");
+        let failure = |reason: &str| format!("devices cannot be controlled: {reason}");
         let mut headers = HeaderMap::new();
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-                .map_err(|_| refused("the key contains characters that no header can have"))?;
+                .map_err(|_| failure("the key contains characters that no header can have"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
@@ -56,11 +57,11 @@ impl DeviceConnector {
             .user_agent(USER_AGENT)
             .default_headers(headers)
             .timeout(DEADLINE)
-            // The client follows no redirect, because the key must not reach another address.
+            // Redirects are off, so that the key is sent only to this address.
             .redirect(Policy::none())
             .no_proxy()
             .build()
-            .map_err(|error| refused(&innermost(&error).to_string()))?;
+            .map_err(|error| failure(&innermost(&error).to_string()))?;
         Ok(Self {
             client,
             endpoint,
@@ -68,17 +69,18 @@ impl DeviceConnector {
         })
     }
 
-    /// Sends a command. A refusal of the connector is 502. Any other failure is 503: the command
-    /// may or may not have been carried out, and sending it again is safe.
+    /// Sends a command. Fails with 502 if the connector refuses the command. Fails with 503 for any
+    /// other failure: the device may have carried out the command, and the caller can safely send
+    /// it again with the same key.
     pub(super) async fn send(&self, order: &Order) -> Result<()> {
-        let _place = QueueSlot::take(&self.waiting, order.organization_id)?;
+        let _slot = QueueSlot::take(&self.waiting, order.organization_id)?;
         let request = self.client.post(self.endpoint.clone()).json(order);
         let response = request.send().await.map_err(|error| {
             let error = error.without_url();
             if error.is_timeout() {
-                unanswered("the device connector timed out")
+                outcome_unknown("the device connector timed out")
             } else {
-                unanswered(&format!("the device connector: {}", innermost(&error)))
+                outcome_unknown(&format!("the device connector: {}", innermost(&error)))
             }
         })?;
         let status = response.status();
@@ -91,13 +93,13 @@ impl DeviceConnector {
                 "The provider of the device refused the command.",
             )))
         } else {
-            Err(unanswered(&cause))
+            Err(outcome_unknown(&cause))
         }
     }
 }
 
-/// Returns the 503 of a command whose outcome the connector did not report.
-fn unanswered(cause: &str) -> Error {
+/// Returns the 503 error for a command whose outcome the connector did not report.
+fn outcome_unknown(cause: &str) -> Error {
     Error::unavailable(cause).with_message(Reason::rule(
         "device_unanswered",
         "The device connector did not confirm the command; send it again with the same \
@@ -105,18 +107,18 @@ fn unanswered(cause: &str) -> Error {
     ))
 }
 
-/// A place among the waiting commands of an organization.
+/// A slot for a waiting command of an organization. It is freed on drop.
 struct QueueSlot {
     waiting: WaitingCommands,
     organization: Uuid,
 }
 
 impl QueueSlot {
-    /// Takes a place; 503 if the organization has none left.
+    /// Takes a slot; 503 if all slots of the organization are taken.
     fn take(waiting: &WaitingCommands, organization: Uuid) -> Result<Self> {
         let mut counts = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(organization).or_default();
-        if *count >= MOST_WAITING {
+        if *count >= MAX_WAITING {
             return Err(Error::unavailable(
                 "too many commands of one organization wait for the device connector",
             ));
@@ -148,22 +150,22 @@ mod tests {
     #[test]
     fn a_key_that_fits_no_header_is_not_repeated() {
         let url: Url = "https://devices.example/commands".parse().unwrap();
-        let refused = DeviceConnector::new(url, Some("se\ncret")).err().unwrap();
-        assert!(!refused.contains("cret"), "{refused}");
+        let error = DeviceConnector::new(url, Some("se\ncret")).err().unwrap();
+        assert!(!error.contains("cret"), "{error}");
     }
 
     #[test]
     fn one_organization_cannot_take_the_places_of_another() {
         let waiting = WaitingCommands::default();
         let [one, other] = [1, 2].map(Uuid::from_u128);
-        let mut places: Vec<_> = (0..MOST_WAITING)
+        let mut slots: Vec<_> = (0..MAX_WAITING)
             .map(|_| QueueSlot::take(&waiting, one).unwrap())
             .collect();
         assert!(QueueSlot::take(&waiting, one).is_err());
         assert!(QueueSlot::take(&waiting, other).is_ok());
-        places.pop();
+        slots.pop();
         assert!(QueueSlot::take(&waiting, one).is_ok());
-        drop(places);
+        drop(slots);
         assert!(waiting.lock().unwrap().is_empty());
     }
 }

@@ -1,4 +1,5 @@
-//! Commands to devices: lock, unlock, temperature and mode. Another service carries them out.
+//! Commands to devices: lock, unlock, temperature and mode. `command.rs` checks a command, and
+//! `connector.rs` sends it to the service that carries it out.
 
 mod audited;
 mod command;

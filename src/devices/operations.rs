@@ -1,4 +1,5 @@
-//! lockDevice, unlockDevice, setDeviceTemperature, setDeviceMode.
+//! The operations that send commands to devices. Each checks in one transaction, calls the
+//! connector without a transaction, and stores the result in a second one (`pipeline/command.rs`).
 
 use engine::access::Permission;
 use engine::audit::Audits;
@@ -17,7 +18,7 @@ use super::command::{DeviceCommand, Mode};
 use super::connector::{DeviceConnector, Order};
 use crate::records::{Device, RecordKind, get_record};
 
-/// Permissions for each command.
+/// The permissions that every command needs.
 const NEEDS: Needs = Needs::Permissions(&[Permission::ViewDevices, Permission::ModifyProperties]);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -55,7 +56,7 @@ struct AcceptedCommand {
     accepted_at: Moment,
 }
 
-/// A command that the service does not refuse.
+/// A command that has passed all checks of this service.
 struct PreparedCommand {
     organization: Uuid,
     device: Uuid,
@@ -145,8 +146,8 @@ fn prepare(
 }
 
 /// Sends a command to the device connector.
-async fn send(commanded: CommandContext, prepared: PreparedCommand) -> Result<AcceptedCommand> {
-    let connector = commanded
+async fn send(context: CommandContext, prepared: PreparedCommand) -> Result<AcceptedCommand> {
+    let connector = context
         .app_state
         .extension::<DeviceConnector>()
         .ok_or_else(|| {
@@ -160,12 +161,12 @@ async fn send(commanded: CommandContext, prepared: PreparedCommand) -> Result<Ac
         device_id: prepared.device,
         command: prepared.command.name(),
         arguments: prepared.command.arguments(),
-        idempotency_key: commanded.idempotency_key,
+        idempotency_key: context.idempotency_key,
     };
     connector.send(&order).await?;
     Ok(AcceptedCommand {
         device_id: prepared.device,
         command: order.command,
-        accepted_at: Moment(commanded.clock.now()),
+        accepted_at: Moment(context.clock.now()),
     })
 }

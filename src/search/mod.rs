@@ -1,15 +1,17 @@
-//! search: finds what the caller may see by its name (rules: records#search).
+//! The operation `search`, which finds resources and records that the caller can see by their names
+//! (rules: records#search). `rank.rs` decides which names match, and in which order.
 //!
-//! Every name of the organization is read, folded and compared in this process. So both databases
-//! give the same results, and neither needs Unicode functions. This is cheap because no document is
-//! decoded. The names of records, steps and manuals, which are many, are columns that the database
-//! derives from the document. SQLite reads them from an index that holds nothing else. PostgreSQL
-//! stores them in the row and need not unpack the document. There are few portals and brandings.
+//! This process reads every name of the organization, folds it and compares it. So both databases
+//! give the same results, and neither needs Unicode functions. Reading is cheap, because no
+//! document is decoded. The names of records, steps and manuals, which are many, are columns that
+//! the database derives from the document. SQLite reads them from an index that contains nothing
+//! else. PostgreSQL stores them in the row and need not unpack the document. Portals and brandings
+//! are few.
 //!
-//! A table of folded names, written with every resource, was rejected. It would save the folding,
-//! which is the smaller part. It would cost a second row for each record, code in every module,
-//! and a migration of the rows that exist. The databases' full-text indexes were rejected too: they
-//! find whole words only, and each finds different ones.
+//! Two alternatives were rejected. A table of folded names, written with every resource, would save
+//! the folding, which is the smaller part of the work. It would need a second row for each record,
+//! code in every module, and a migration of existing rows. The databases' full-text indexes find
+//! whole words only, and the two databases find different ones.
 
 mod rank;
 
@@ -35,29 +37,30 @@ use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
 
 /// Maximum number of reservations that are compared. If more guests match, the newest stays are
-/// taken.
-const MOST_RESERVATIONS: i64 = 500;
+/// compared.
+const MAX_RESERVATIONS: i64 = 500;
 
 store::statements! {
-    /// The steps, each with its title in a language. The titles are looked up one by one, because a
-    /// join may be planned to read every text of the organization for each step. The condition
-    /// `nickname is not null` makes SQLite use the index.
+    /// Selects the steps, each with its title in a language. A subquery looks up each title,
+    /// because for a join the database may plan to read every text of the organization for each
+    /// step. The condition `nickname is not null` makes SQLite use the index.
     STEPS = "select id, nickname, (select t.text from translation_entry t
             where t.organization_id = ?1 and t.translation_id = s.title_id and t.language = ?2)
         from precheck_step s where organization_id = ?1 and nickname is not null";
-    /// The manuals.
+    /// Selects the manuals.
     MANUALS = "select id, nickname from manual where organization_id = ?1 and nickname is not null";
-    /// The categories, each with its title in a language.
+    /// Selects the categories, each with its title in a language.
     CATEGORIES = "select id, (select t.text from translation_entry t
             where t.organization_id = ?1 and t.translation_id = c.title_id and t.language = ?2)
         from manual_category c where organization_id = ?1";
-    /// The portals that have a name.
+    /// Selects the portals that have a name.
     PORTALS = "select id, doc ->> 'name' from portal where organization_id = ?1 and name_key is not null";
-    /// The brandings.
+    /// Selects the brandings.
     BRANDINGS = "select id, doc ->> 'name', doc ->> 'nickname' from portal_branding where organization_id = ?1";
-    /// The newest accessible stays whose guest's name matches a pattern, each with its guest, its
-    /// property's name and its check-in. The matching ids are read from an index alone, and then
-    /// only their documents, because usually most names do not match.
+    /// Selects the newest accessible stays whose guest's name matches a pattern, each with its
+    /// guest, its property's name and its check-in date. The inner query reads the matching ids
+    /// from an index alone, because usually most names do not match. Then only their documents are
+    /// read.
     RESERVATIONS = "with found as materialized (select id, check_in from record where organization_id = ?1 and kind = 'reservation'
             and name_key like ?2 escape '!' and name_key like ?3 escape '!' and name_key like ?4 escape '!'
             and (?5 or property_id is null or property_id = any(?6))
@@ -67,15 +70,15 @@ store::statements! {
             r.check_in
         from found join record r on r.organization_id = ?1 and r.kind = 'reservation' and r.id = found.id
         order by r.check_in desc, r.id desc";
-    /// Some accessible stays, as [`RESERVATIONS`] has them.
+    /// Selects accessible stays by id, with the columns of [`RESERVATIONS`].
     THESE_RESERVATIONS = "select r.id, r.doc -> 'guest' ->> 'firstName', r.doc -> 'guest' ->> 'lastName',
             (select p.name from record p where p.organization_id = ?1 and p.kind = 'property' and p.id = r.property_id),
             r.check_in
         from record r where r.organization_id = ?1 and r.kind = 'reservation' and r.id = any(?2)
             and (?3 or r.property_id is null or r.property_id = any(?4))
         order by r.check_in desc, r.id desc";
-    /// The records of a kind, with their names. Only kinds that are searched have a name in this
-    /// column.
+    /// Selects the records of a kind with their names. Only kinds that can be searched have a name
+    /// in this column.
     RECORDS = "select id, name from record where organization_id = ?1 and kind = ?2 and name is not null";
 }
 
@@ -124,7 +127,7 @@ impl From<Hit> for FoundRow {
     }
 }
 
-/// The module of the search.
+/// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations,
     statements: || STATEMENTS.to_vec(),
@@ -164,16 +167,17 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
         offer_manuals(context, &coverage, &mut best)?;
     }
     offer_portals(context, &mut best)?;
-    let named = referred(context, RecordKind::Property, &input.query)?.unwrap_or_default();
-    offer_records(context, &coverage, &named, &mut best)?;
+    let referred_ids = referred(context, RecordKind::Property, &input.query)?.unwrap_or_default();
+    offer_records(context, &coverage, &referred_ids, &mut best)?;
     if context.access.permissions.has(Permission::ViewReservations) {
-        let named = referred(context, RecordKind::Reservation, &input.query)?.unwrap_or_default();
-        offer_reservations(context, named, &mut best)?;
+        let referred_ids =
+            referred(context, RecordKind::Reservation, &input.query)?.unwrap_or_default();
+        offer_reservations(context, referred_ids, &mut best)?;
     }
     Ok(best.into_sorted().into_iter().map(FoundRow::from).collect())
 }
 
-/// Offers the steps by their nickname and by the title that guests see.
+/// Offers the steps by their nicknames and by the titles that guests see.
 fn offer_steps(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut Best) -> Result<()> {
     let assigned = LimitedAssignments::load(context, EntityType::PrecheckStep)?;
     for row in context.rows(&STEPS, values![ENGLISH])? {
@@ -238,7 +242,7 @@ fn offer_portals(context: &mut Context<'_, '_>, best: &mut Best) -> Result<()> {
 fn offer_records(
     context: &mut Context<'_, '_>,
     coverage: &Coverage,
-    named: &[Uuid],
+    referred_ids: &[Uuid],
     best: &mut Best,
 ) -> Result<()> {
     let kinds = [
@@ -249,7 +253,7 @@ fn offer_records(
     for (found_type, kind) in kinds {
         for row in context.rows(&RECORDS, values![kind.as_ref()])? {
             let (id, name): (Uuid, String) = (row.get(0)?, row.get(1)?);
-            if found_type != FoundType::Property || !named.contains(&id) {
+            if found_type != FoundType::Property || !referred_ids.contains(&id) {
                 best.offer(found_type, id, &name, None, || {
                     coverage.is_visible(kind, id)
                 });
@@ -261,30 +265,30 @@ fn offer_records(
     Ok(())
 }
 
-/// Offers the reservations that the query names by reference, and others by their guest.
+/// Adds the reservations whose reference is the query, and offers others by their guests.
 fn offer_reservations(
     context: &mut Context<'_, '_>,
-    named: Vec<Uuid>,
+    referred_ids: Vec<Uuid>,
     best: &mut Best,
 ) -> Result<()> {
     let [all, ids] = context.property_scope().parameters();
-    if !named.is_empty() {
-        let params = values![named.clone(), all.clone(), ids.clone()];
+    if !referred_ids.is_empty() {
+        let params = values![referred_ids.clone(), all.clone(), ids.clone()];
         for row in context.rows(&THESE_RESERVATIONS, params)? {
             let stay = NamedStay::read(&row)?;
             best.add_referred(FoundType::Reservation, stay.id, &stay.name);
         }
     }
     let [first, second, rest] = patterns(best.wanted(FoundType::Reservation).text());
-    let params = values![first, second, rest, all, ids, MOST_RESERVATIONS];
+    let params = values![first, second, rest, all, ids, MAX_RESERVATIONS];
     for row in context.rows(&RESERVATIONS, params)? {
         let stay = NamedStay::read(&row)?;
-        if !named.contains(&stay.id) {
+        if !referred_ids.contains(&stay.id) {
             best.offer(
                 FoundType::Reservation,
                 stay.id,
                 &stay.name,
-                Some(&stay.turned),
+                Some(&stay.reversed_guest),
                 || true,
             );
         }
@@ -292,13 +296,14 @@ fn offer_reservations(
     Ok(())
 }
 
-/// A stay with the names that it is found by.
+/// A stay with the names by which it can be found.
 struct NamedStay {
     id: Uuid,
-    /// The guest, the property and the check-in, which distinguish stays.
+    /// The guest, the property and the check-in date, which together identify the stay for a
+    /// reader.
     name: String,
-    /// The guest, with the family name first.
-    turned: String,
+    /// The guest's name, with the family name first.
+    reversed_guest: String,
 }
 
 impl NamedStay {
@@ -316,13 +321,13 @@ impl NamedStay {
         Ok(Self {
             id: row.get(0)?,
             name,
-            turned: joined([&last, &first]),
+            reversed_guest: joined([&last, &first]),
         })
     }
 }
 
-/// The assignments of the steps or the manuals, for a limited caller. Other callers see everything,
-/// so nothing is loaded for them.
+/// The assignments of the steps or the manuals, for a limited caller. It is empty for other
+/// callers, because they see everything.
 struct LimitedAssignments(HashMap<Uuid, Vec<Target>>);
 
 impl LimitedAssignments {

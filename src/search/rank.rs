@@ -1,11 +1,14 @@
-//! Decides which names a query finds, and in which order (rules: records#search).
+//! Decides which names match a query, and in which order (rules: records#search).
 //!
 //! A query and a name are compared [folded](fold). If either has hyphens, they are also compared
-//! without them. The first rule of [`Fit`] that holds is the fit. A word of the query may name a
-//! type of result ([`FoundType::is_called`]). For results of that type, the other words are
-//! searched alone. Results of other types that match only those other words come last. The order
-//! is: better fit, shorter name, order of [`FoundType`], name, id. So the order does not depend on
-//! where the names were read.
+//! without hyphens. The fit is the first rule of [`Fit`] that holds.
+//!
+//! A word of the query may be a word for a type of result ([`FoundType::is_called`]), which is a
+//! hint. For results of that type, only the other words of the query need to match. Results of
+//! other types that match only these other words come last.
+//!
+//! Results are ordered by fit, length of the name, order of [`FoundType`], name and id. So the
+//! order does not depend on where the names were read.
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;
@@ -65,15 +68,15 @@ pub enum Fit {
     Exact,
     /// The name begins with the query.
     Prefix,
-    /// A word of the name begins with the query. A word begins after any character that is no
-    /// letter and no digit.
+    /// A word of the name begins with the query. A word begins after any character that is neither
+    /// a letter nor a digit.
     WordPrefix,
     /// The name contains the query.
     Substring,
     /// The name contains every word of the query.
     Words,
-    /// A word of the name begins with the query after everything but letters and digits is removed
-    /// from both: `lamorada` and "La Morada".
+    /// A word of the name begins with the query, if only the letters and digits of both are
+    /// compared: `lamorada` and "La Morada".
     RunTogether,
 }
 
@@ -81,8 +84,8 @@ pub enum Fit {
 #[derive(Debug)]
 pub struct Query {
     plain: SearchTerms,
-    /// The query without its hyphens, for names that have some. `None` if the query is only
-    /// hyphens.
+    /// The query without its hyphens, for names with hyphens; `None` if the query consists of
+    /// hyphens only.
     joined: Option<SearchTerms>,
 }
 
@@ -106,8 +109,8 @@ impl Query {
         SearchTerms::of(whole).map(|plain| Self { plain, joined })
     }
 
-    /// Returns the query without the words that are hints. Returns `None` if it has no hints, or
-    /// nothing else.
+    /// Returns the query without the words that are hints; `None` if it has no hints, or nothing
+    /// else.
     fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
         let rest: Vec<&str> = self
             .plain
@@ -129,7 +132,7 @@ impl Query {
         &self.plain.whole
     }
 
-    /// Returns how a folded name matches.
+    /// Returns how a folded name matches; `None` if it does not.
     fn fit(&self, name: &str) -> Option<Fit> {
         let plain = self.plain.fit(name);
         if !name.contains(is_hyphen) && !self.plain.whole.contains(is_hyphen) {
@@ -184,14 +187,14 @@ impl SearchTerms {
             return Some(Fit::Words);
         }
         words_like(name, letters)
-            .any(|rest| runs_into(rest, letters))
+            .any(|rest| begins_with_letters(rest, letters))
             .then_some(Fit::RunTogether)
     }
 }
 
 /// Returns whether a character is a hyphen or a dash inside a word.
-const fn is_hyphen(letter: char) -> bool {
-    matches!(letter, '-' | '\u{ad}' | '\u{2010}'..='\u{2013}')
+const fn is_hyphen(character: char) -> bool {
+    matches!(character, '-' | '\u{ad}' | '\u{2010}'..='\u{2013}')
 }
 
 fn without_hyphens(text: &str) -> Cow<'_, str> {
@@ -202,30 +205,32 @@ fn without_hyphens(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the rest of a name from each word that begins with the first letter of `wanted`. A word
-/// begins after any character that is no letter and no digit. The letter is compared first, because
-/// testing the character before it needs a Unicode table.
-fn words_like<'n>(name: &'n str, wanted: &str) -> impl Iterator<Item = &'n str> {
-    let places = wanted
+/// Returns the rest of a name from each word that begins with the first letter of `text`. A word
+/// begins after any character that is neither a letter nor a digit. The letter is compared first,
+/// because the test of the character before it needs a Unicode table and is slower.
+fn words_like<'n>(name: &'n str, text: &str) -> impl Iterator<Item = &'n str> {
+    let offsets = text
         .chars()
         .next()
         .into_iter()
         .flat_map(|first| name.match_indices(first));
-    let begins_word = |at: usize| !name[..at].ends_with(char::is_alphanumeric);
-    places
-        .filter(move |(at, _)| begins_word(*at))
-        .map(|(at, _)| &name[at..])
+    let begins_word = |offset: usize| !name[..offset].ends_with(char::is_alphanumeric);
+    offsets
+        .filter(move |(offset, _)| begins_word(*offset))
+        .map(|(offset, _)| &name[offset..])
 }
 
-fn runs_into(rest: &str, letters: &str) -> bool {
-    let mut there = rest.chars().filter(|letter| letter.is_alphanumeric());
-    letters.chars().all(|letter| there.next() == Some(letter))
+fn begins_with_letters(rest: &str, letters: &str) -> bool {
+    let mut name_letters = rest.chars().filter(|letter| letter.is_alphanumeric());
+    letters
+        .chars()
+        .all(|letter| name_letters.next() == Some(letter))
 }
 
-/// A result. The fields are in the order of sorting.
+/// A result. The derived order compares the fields from the first to the last.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
-    /// Whether the query hints at another type.
+    /// Whether the name matches only without the query's hints at other types.
     pub is_aside: bool,
     /// How the name matches.
     pub fit: Fit,
@@ -237,7 +242,7 @@ pub struct Hit {
     pub id: Uuid,
 }
 
-/// Collects the best results, up to a limit.
+/// A collection of the best results, up to a limit.
 #[derive(Debug)]
 pub struct Best {
     query: Query,
@@ -253,17 +258,21 @@ pub struct Best {
 }
 
 impl Best {
-    /// Makes an empty collection.
+    /// Creates an empty collection.
     #[must_use]
     pub fn new(query: Query, limit: usize) -> Self {
-        let of = |sort: &FoundType| {
+        let of = |found_type: &FoundType| {
             query
-                .without(|word| sort.is_called(word))
-                .map(|rest| (*sort, rest))
+                .without(|word| found_type.is_called(word))
+                .map(|rest| (*found_type, rest))
         };
         Self {
             hinted: FoundType::VARIANTS.iter().filter_map(of).collect(),
-            rest: query.without(|word| FoundType::VARIANTS.iter().any(|sort| sort.is_called(word))),
+            rest: query.without(|word| {
+                FoundType::VARIANTS
+                    .iter()
+                    .any(|found_type| found_type.is_called(word))
+            }),
             query,
             limit,
             hits: BinaryHeap::with_capacity(limit.saturating_add(1)),
@@ -276,7 +285,7 @@ impl Best {
     pub fn wanted(&self, found_type: FoundType) -> &Query {
         self.hinted
             .iter()
-            .find(|(sort, _)| *sort == found_type)
+            .find(|(hinted_type, _)| *hinted_type == found_type)
             .map_or(&self.query, |(_, rest)| rest)
     }
 
@@ -286,27 +295,27 @@ impl Best {
         let hinted = self
             .hinted
             .iter()
-            .find(|(sort, _)| *sort == found_type)
+            .find(|(hinted_type, _)| *hinted_type == found_type)
             .map(|(_, rest)| rest);
-        let wanted = [Some(&self.query), hinted].into_iter().flatten();
-        let fit = wanted
+        let queries = [Some(&self.query), hinted].into_iter().flatten();
+        let fit = queries
             .filter_map(|query| query.fit(&self.folded))
             .min()
             .map(|fit| (false, fit));
         fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
-    /// Offers a result by its name and another name. The better fit counts, and the order uses the
-    /// name. `may_see` is called only for a result that is among the best.
+    /// Offers a result by its name and another name. The better fit of the two counts, but the
+    /// order uses the name. `may_see` is called only for a result that is among the best.
     pub fn offer(
         &mut self,
         found_type: FoundType,
         id: Uuid,
         name: &str,
-        also: Option<&str>,
+        other_name: Option<&str>,
         may_see: impl FnOnce() -> bool,
     ) {
-        let fits = [Some(name), also]
+        let fits = [Some(name), other_name]
             .into_iter()
             .flatten()
             .filter_map(|text| self.fit(found_type, text));
@@ -342,7 +351,7 @@ impl Best {
         }
     }
 
-    /// Adds a result that the query names by a reference. It fits exactly.
+    /// Adds a result whose reference is the query. It counts as an exact fit.
     pub fn add_referred(&mut self, found_type: FoundType, id: Uuid, name: &str) {
         self.hits.push(Hit {
             is_aside: false,
@@ -497,7 +506,7 @@ mod tests {
         );
     }
 
-    /// Computes a fit by the literal rules, with the hyphens and without.
+    /// Computes a fit in a simple way, with and without hyphens.
     fn literal_fit(query: &str, name: &str) -> Option<Fit> {
         let (query, name) = (fold(query), fold(name));
         let without = |text: &str| text.replace(is_hyphen, "");
@@ -510,7 +519,7 @@ mod tests {
         .min()
     }
 
-    /// Computes the six fits literally, on lists of letters.
+    /// Computes the six fits in a simple way, on lists of characters.
     fn literal_plain(query: &str, name: &str) -> Option<Fit> {
         let (query, name): (Vec<char>, Vec<char>) =
             (query.chars().collect(), name.chars().collect());
@@ -593,10 +602,10 @@ mod tests {
         ) {
             let mut best = Best::new(Query::new(&query).unwrap(), limit);
             let mut all = Vec::new();
-            for (found_type, name, also, id, is_visible) in offered {
+            for (found_type, name, other_name, id, is_visible) in offered {
                 let id = Uuid::from_u128(id);
-                best.offer(found_type, id, &name, also.as_deref(), || is_visible);
-                let fits = [literal_fit(&query, &name), also.and_then(|also| literal_fit(&query, &also))];
+                best.offer(found_type, id, &name, other_name.as_deref(), || is_visible);
+                let fits = [literal_fit(&query, &name), other_name.and_then(|other_name| literal_fit(&query, &other_name))];
                 if let (Some(fit), true) = (fits.into_iter().flatten().min(), is_visible) {
                     all.push(Hit { is_aside: false, fit, length: name.chars().count(), found_type, name, id });
                 }
