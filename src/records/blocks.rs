@@ -1,9 +1,10 @@
-//! Counts of records of a kind, kept in blocks along their order (by creation, then id).
+//! Counts of records of a kind, so that a list finds a page and a total without a walk over all
+//! earlier records.
 //!
-//! Lists take a limit and an offset and return a total. Without blocks, both need a walk over all
-//! earlier records. With blocks, a list adds up one count per several thousand records and then
-//! walks within one block. A block holds the records from its own position up to that of the next
-//! block. The first block begins before all records.
+//! The records of a kind are ordered by creation, then by id. This order is divided into blocks, and
+//! the table `record_block` stores the number of records in each block. A list adds up one count per
+//! several thousand records and then walks within one block. A block holds the records from its own
+//! position up to that of the next block. The first block begins before all records.
 //!
 //! Code that inserts or removes records holds the organization's lock and calls [`note`] in the
 //! same transaction. Most records arrive at the end of the order. When the last block is full, the
@@ -19,7 +20,7 @@ use uuid::Uuid;
 
 use super::RecordKind;
 
-/// Number of records from which a block is full.
+/// Number of records at which a block is full.
 const FULL: i64 = 4_000;
 
 store::statements! {
@@ -45,6 +46,7 @@ pub(crate) type Position = (Timestamp, Uuid);
 /// A position before every record.
 const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
+/// A block of records: its first position and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
     from: Position,
@@ -146,8 +148,8 @@ pub(crate) fn note(
     context.execute_many(&PUT_BLOCK, rows).map(drop)
 }
 
-/// Updates the counts for removed and added records, given in order. `last` is the position of the
-/// last record before the change.
+/// Updates the counts for removed and added records. `added` is sorted. `last` is the position of
+/// the last record before the change.
 fn change(
     blocks: &mut Vec<Block>,
     mut last: Option<Position>,
@@ -157,24 +159,25 @@ fn change(
     if blocks.is_empty() {
         blocks.push(Block::new(FIRST));
     }
-    for (places, by) in [(removed, -1), (added, 1)] {
-        for place in places {
-            let following = blocks.partition_point(|block| block.from <= *place);
+    for (positions, by) in [(removed, -1), (added, 1)] {
+        for position in positions {
+            let following = blocks.partition_point(|block| block.from <= *position);
             let is_at_the_end =
-                by > 0 && following == blocks.len() && last.is_none_or(|last| last < *place);
+                by > 0 && following == blocks.len() && last.is_none_or(|last| last < *position);
             if is_at_the_end {
-                last = Some(*place);
+                last = Some(*position);
                 if blocks.last().is_some_and(|block| block.records >= FULL) {
-                    blocks.push(Block::new(*place));
+                    blocks.push(Block::new(*position));
                 }
             }
-            let holding = if is_at_the_end {
+            let block_end = if is_at_the_end {
                 blocks.len()
             } else {
                 following
             };
-            // The first block that was read begins at or before the smallest position.
-            let block = &mut blocks[holding.saturating_sub(1)];
+            // `BLOCKS_FROM` begins with the block of the smallest position, so `block_end` is at
+            // least 1.
+            let block = &mut blocks[block_end.saturating_sub(1)];
             block.records += by;
             block.is_changed = true;
         }
@@ -189,15 +192,15 @@ mod tests {
 
     use super::*;
 
-    fn place(number: i64) -> Position {
+    fn position(number: i64) -> Position {
         (
             Timestamp::from_second(number / 3).unwrap(),
             Uuid::from_u128(u128::try_from(number).unwrap()),
         )
     }
 
-    /// Returns the record that a list finds at an offset with the blocks.
-    fn found(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
+    /// Returns the record at an offset, as a list finds it by the blocks.
+    fn record_at(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());
         records
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn a_new_block_starts_after_a_full_block() {
         let mut blocks = Vec::new();
-        let all: Vec<_> = (0..10_000).map(place).collect();
+        let all: Vec<_> = (0..10_000).map(position).collect();
         change(&mut blocks, None, &all, &[]);
         assert_eq!(
             blocks.iter().map(|block| block.records).collect::<Vec<_>>(),
@@ -218,7 +221,7 @@ mod tests {
         assert_eq!(
             start_among(&blocks, 9_999),
             PageStart {
-                from: place(8_000),
+                from: position(8_000),
                 skipped: 1_999,
                 total: 10_000
             }
@@ -234,8 +237,8 @@ mod tests {
         // A record between two others is counted at its position.
         change(
             &mut blocks,
-            Some(place(20_000)),
-            &[place(1), place(15_000)],
+            Some(position(20_000)),
+            &[position(1), position(15_000)],
             &[],
         );
         assert_eq!(
@@ -250,17 +253,17 @@ mod tests {
             let (mut blocks, mut records) = (Vec::new(), BTreeSet::new());
             for (numbers, gone) in rounds {
                 let removed: Vec<_> = records.iter().rev().step_by(7).take(gone).copied().collect();
-                for place in &removed {
-                    records.remove(place);
+                for position in &removed {
+                    records.remove(position);
                 }
-                let added: Vec<_> = numbers.into_iter().map(place).filter(|place| !records.contains(place)).collect();
+                let added: Vec<_> = numbers.into_iter().map(position).filter(|position| !records.contains(position)).collect();
                 let last = records.last().copied();
                 change(&mut blocks, last, &added, &removed);
                 records.extend(added);
             }
             for offset in (0..records.len() + 2).step_by(97).chain([records.len().saturating_sub(1), records.len()]) {
-                let wanted = records.iter().nth(offset).copied();
-                prop_assert_eq!(found(&blocks, &records, i64::try_from(offset).unwrap()), wanted);
+                let expected = records.iter().nth(offset).copied();
+                prop_assert_eq!(record_at(&blocks, &records, i64::try_from(offset).unwrap()), expected);
             }
         }
     }

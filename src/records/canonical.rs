@@ -10,17 +10,18 @@ use super::RecordKind;
 /// Fields that only the service sets. Reads add them to the data.
 const SET_BY_THE_SERVICE: [&str; 3] = ["id", "createdAt", "updatedAt"];
 
-/// Fields with ids that the service reads in kinds whose fields the platform defines.
+/// Fields that hold ids in kinds whose fields the platform defines.
 const FREE_IDS: [&str; 3] = ["propertyId", "propertyIds", "reservationId"];
 
 /// The field of a property whose keys are ids of custom fields.
 const CUSTOM_FIELDS: &str = "customFields";
 
-/// A part of the data that is not stored as it was sent: its field, and the change.
+/// A field that the service stores in another form than the client sent, and a description of the
+/// change.
 pub(crate) type CanonicalChange = (&'static str, &'static str);
 
-/// Brings the data of a valid record into the form in which it is stored. Ids are in lower case,
-/// currencies in capitals. The fields that only the service sets are left out, with a note each.
+/// Changes the data of a valid record to its stored form: ids in lower case, currencies in capitals,
+/// without the fields that only the service sets. Returns a note for each field that it removes.
 pub(crate) fn canonical(kind: RecordKind, data: &mut Object) -> Vec<CanonicalChange> {
     let of_schema = kind.ids().iter().map(String::as_str);
     for field in of_schema.chain(FREE_IDS) {
@@ -61,7 +62,8 @@ fn lower_id(value: &mut Value) {
     }
 }
 
-/// Writes the keys that are ids in lower case. A key that already is in lower case keeps its value.
+/// Changes keys that are ids to lower case. If the same id is also there in lower case, that entry
+/// keeps its value.
 fn lower_keys(values: &mut Object) {
     let capitals: Vec<String> = values
         .keys()

@@ -1,4 +1,4 @@
-//! The fields that a new record has where a form or a table leaves them out (rules:
+//! Default values for required fields of a new record that a form or a CSV file omits (rules:
 //! records#records-by-hand).
 
 use engine::access::Settings;
@@ -43,7 +43,7 @@ pub(crate) fn defaults(kind: RecordKind, settings: &Settings, now: Timestamp) ->
     let Value::Object(mut defaults) = defaults else {
         return Object::new();
     };
-    // A reservation may have no flat. Any other field without a value has to be filled in.
+    // A reservation may have no flat. Any other field without a default must come from the user.
     defaults.retain(|field, value| !value.is_null() || field == "propertyId");
     defaults
 }

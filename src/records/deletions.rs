@@ -1,5 +1,6 @@
-//! Callbacks of higher modules for deleted records and for records with changed links. They run in
-//! the transaction that deletes or changes the records, in the order of the modules.
+//! Callbacks of higher modules for deleted records and for records with changed links. The callbacks
+//! run in the transaction that deletes or changes the records, in the order of the modules in
+//! `src/app.rs`.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -10,21 +11,22 @@ use super::RecordKind;
 /// Deletes the data that depends on deleted records of a kind.
 pub(crate) struct OnDeleted(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
-/// The id of a thing, and the kind and id of a deleted record that it links.
+/// A link to a deleted record: the id of the link's source, and the kind and id of the record.
 pub(crate) type DeletedLink = (Uuid, RecordKind, Uuid);
 
-/// Things that link records and must drop links to deleted records.
+/// A type of configuration, such as steps, that links to records. The service removes its links when
+/// the records are deleted.
 pub(crate) struct LinkingThings {
-    /// The kind under which their links are stored.
+    /// The value of `record_link.from_kind` for links from this type.
     pub filed_as: &'static str,
-    /// Removes the links to deleted records from the things; each entry names a thing and a record.
+    /// Removes these links from the documents of the sources.
     pub forget: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,
 }
 
-/// Updates derived data after the links of records of a kind may have changed. The records are
-/// already written.
+/// Updates derived data after a write that may have changed the links of records of a kind. The
+/// callback runs after the records are written.
 pub(crate) struct OnRelinked(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
-/// Follows records of a kind that were there before and are changed. Their new data is written
-/// already.
+/// Updates derived data after existing records of a kind were changed. The callback runs after the
+/// records are written.
 pub(crate) struct OnChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);

@@ -1,8 +1,8 @@
 //! The domains of organizations: the hosts of their custom URLs. A host belongs to one
 //! organization.
 //!
-//! The table `domain` has a row for each host. It follows the custom URLs in the transaction that
-//! writes them.
+//! The table `domain` has a row for each host. The transaction that writes custom URLs also updates
+//! this table ([`follow`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,11 +18,12 @@ use super::kinds::CustomUrl;
 use super::stored::{all_records, typed};
 
 /// Maximum number of hosts of an organization.
-const MOST: usize = 1_000;
-/// Maximum length of a host, and of each of its labels (RFC 1035, 2.3.4).
-const LONGEST: usize = 253;
-const LONGEST_LABEL: usize = 63;
-/// The name by which each machine calls itself.
+const MAX_HOSTS: usize = 1_000;
+/// Maximum length of a host (RFC 1035, 2.3.4).
+const MAX_HOST_LENGTH: usize = 253;
+/// Maximum length of each label of a host (RFC 1035, 2.3.4).
+const MAX_LABEL_LENGTH: usize = 63;
+/// The host name of the local machine. No organization can claim it.
 const LOCAL: &str = "localhost";
 
 store::statements! {
@@ -30,12 +31,13 @@ store::statements! {
     TAKEN = "select host from domain where host = ?2 and owner_id <> ?1";
     /// The hosts of an organization.
     OWN = "select host, is_guest_portal from domain where owner_id = ?1 order by host";
-    /// Claims a host, or changes a host of one's own. Changes no row if it is another's.
+    /// Claims a host, or updates a host that the organization owns. Changes no row if another
+    /// organization owns the host.
     CLAIM = "insert into domain (owner_id, host, is_guest_portal) values (?1, ?2, ?3)
         on conflict (host) do update set is_guest_portal = excluded.is_guest_portal where domain.owner_id = excluded.owner_id";
-    /// Gives up hosts.
+    /// Releases hosts.
     RELEASE = "delete from domain where owner_id = ?1 and host = any(?2)";
-    /// Gives up all hosts of an organization.
+    /// Releases all hosts of an organization.
     RELEASE_ALL = "delete from domain where owner_id = ?1";
     /// The owner of a host.
     OWNER = "select owner_id, is_guest_portal from domain where host = ?1";
@@ -44,27 +46,27 @@ store::statements! {
 /// A domain that a request or a certificate is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Domain {
-    /// The organization that owns it.
+    /// The organization that owns the host.
     pub owner: Uuid,
-    /// Whether guest portals are served there.
+    /// Whether the service serves guest portals on the host.
     pub is_guest_portal: bool,
 }
 
 /// Why a host cannot be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HostRefusal {
-    /// It is no host name.
+    /// The text is not a valid host name.
     Invalid,
-    /// It is the host of the public URL.
+    /// The host is that of the service's public URL.
     OwnHost,
-    /// It belongs to another organization.
+    /// Another organization owns the host.
     Taken,
     /// The organization has the maximum number of hosts.
     TooMany,
 }
 
 impl HostRefusal {
-    /// Returns the message of the issue.
+    /// Returns the message for the client.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Invalid => "must be a host name such as stay.example.com, in letters, digits, \
@@ -72,36 +74,36 @@ impl HostRefusal {
                 .into(),
             Self::OwnHost => "is the host of the service itself".into(),
             Self::Taken => "belongs to another organization".into(),
-            Self::TooMany => format!("is one more host than the {MOST} of an organization"),
+            Self::TooMany => format!("is one more host than the {MAX_HOSTS} of an organization"),
         }
     }
 }
 
-/// Returns a host as hosts are compared: in lower case and ASCII form, without a dot at its end.
-/// Returns `None` for a text that is no host name.
+/// Normalizes a host name for comparison: lower case, ASCII form, no trailing dot. Returns `None`
+/// for a text that is not a host name.
 pub(crate) fn host_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     if text.contains('%') {
-        // The parser would decode it.
+        // `Host::parse` would decode percent-encoded characters.
         return None;
     }
     let Ok(Host::Domain(host)) = Host::parse(text) else {
         return None;
     };
     let is_label = |label: &str| {
-        (1..=LONGEST_LABEL).contains(&label.len())
+        (1..=MAX_LABEL_LENGTH).contains(&label.len())
             && !label.starts_with('-')
             && !label.ends_with('-')
             && label
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    // A name of this machine must go on leading to the whole service.
-    let is_host = host.len() <= LONGEST && host != LOCAL && host.split('.').all(is_label);
+    // `localhost` must always serve the whole service, so no organization can claim it.
+    let is_host = host.len() <= MAX_HOST_LENGTH && host != LOCAL && host.split('.').all(is_label);
     is_host.then_some(host)
 }
 
-/// Returns the host of a custom URL that an organization may claim.
+/// Normalizes the host of a custom URL and checks that the organization may claim it.
 pub(crate) fn claimable(
     context: &mut Context<'_, '_>,
     text: &str,
@@ -125,31 +127,31 @@ fn own_host(context: &Context<'_, '_>) -> Option<String> {
     url.host_str().map(str::to_ascii_lowercase)
 }
 
-/// Claims and releases hosts after custom URLs were written or deleted. Returns the first host that
-/// another organization has claimed in the meantime, or that is too many.
+/// Claims and releases hosts after custom URLs were written or deleted. Returns an error with the
+/// first host that another organization has claimed in the meantime, or that exceeds the limit.
 pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String, HostRefusal)>> {
-    let mut wanted = BTreeMap::<String, bool>::new();
+    let mut host_flags = BTreeMap::<String, bool>::new();
     for (_, url) in all_records::<CustomUrl>(context, RecordKind::CustomUrl)? {
         if let Some(host) = url.host.as_deref().and_then(host_name) {
-            *wanted.entry(host).or_default() |= url.is_guest_portal == Some(true);
+            *host_flags.entry(host).or_default() |= url.is_guest_portal == Some(true);
         }
     }
-    if let Some((host, _)) = wanted.iter().nth(MOST) {
+    if let Some((host, _)) = host_flags.iter().nth(MAX_HOSTS) {
         return Ok(Err((host.clone(), HostRefusal::TooMany)));
     }
-    let mut gone = Vec::new();
+    let mut released = Vec::new();
     for row in context.rows(&OWN, [])? {
         let (host, is_guest_portal): (String, bool) = (row.get(0)?, row.get(1)?);
-        match wanted.get(&host).copied() {
-            None => gone.push(host),
-            Some(wants) if wants == is_guest_portal => drop(wanted.remove(&host)),
+        match host_flags.get(&host).copied() {
+            None => released.push(host),
+            Some(flag) if flag == is_guest_portal => drop(host_flags.remove(&host)),
             Some(_) => {}
         }
     }
-    if !gone.is_empty() {
-        context.execute_deferred(&RELEASE, values![gone])?;
+    if !released.is_empty() {
+        context.execute_deferred(&RELEASE, values![released])?;
     }
-    for (host, is_guest_portal) in wanted {
+    for (host, is_guest_portal) in host_flags {
         if context.execute(&CLAIM, values![&host, is_guest_portal])? == 0 {
             return Ok(Err((host, HostRefusal::Taken)));
         }
@@ -157,12 +159,12 @@ pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String
     Ok(Ok(()))
 }
 
-/// The hosts of an organization's custom URLs while records are applied. A text that is no host
-/// name counts as none.
+/// Counts the hosts of an organization's custom URLs while a batch of records is applied in memory.
+/// A custom URL whose text is not a host name has no host.
 #[derive(Debug, Default)]
 pub(crate) struct HostTally {
-    /// The host of each custom URL.
-    of: HashMap<Uuid, String>,
+    /// The host of each custom URL, by the custom URL's id.
+    host_of: HashMap<Uuid, String>,
     /// The number of custom URLs with each host.
     uses: HashMap<String, usize>,
 }
@@ -177,10 +179,10 @@ impl HostTally {
         Ok(tally)
     }
 
-    /// Notes the host that a custom URL has from now on; `None` if it has none. Returns whether the
-    /// host is new to the organization.
+    /// Sets the host of a custom URL; `None` removes it. Returns whether the host is new to the
+    /// organization.
     pub(crate) fn note(&mut self, id: Uuid, host: Option<&str>) -> bool {
-        if let Some(former) = self.of.remove(&id)
+        if let Some(former) = self.host_of.remove(&id)
             && let Some(uses) = self.uses.get_mut(&former)
         {
             *uses -= 1;
@@ -194,28 +196,29 @@ impl HostTally {
         let uses = self.uses.entry(host.clone()).or_default();
         *uses += 1;
         let is_new = *uses == 1;
-        self.of.insert(id, host);
+        self.host_of.insert(id, host);
         is_new
     }
 
-    /// Returns why a custom URL cannot have this host beside those of the others, if so.
+    /// Returns an error if the organization would have too many hosts with this host for the custom
+    /// URL.
     pub(crate) fn refusal(&self, id: Uuid, host: &str) -> Option<HostRefusal> {
         if self.uses.contains_key(host) {
             return None;
         }
-        let former = self.of.get(&id);
+        let former = self.host_of.get(&id);
         let is_given_up = former.is_some_and(|former| self.uses.get(former) == Some(&1));
         let count = self.uses.len() + 1 - usize::from(is_given_up);
-        (count > MOST).then_some(HostRefusal::TooMany)
+        (count > MAX_HOSTS).then_some(HostRefusal::TooMany)
     }
 
-    /// Returns the refusal of all hosts together, if there are too many.
+    /// Returns an error if the organization has too many hosts.
     pub(crate) fn excess(&self) -> Option<HostRefusal> {
-        (self.uses.len() > MOST).then_some(HostRefusal::TooMany)
+        (self.uses.len() > MAX_HOSTS).then_some(HostRefusal::TooMany)
     }
 }
 
-/// Gives up all hosts of an organization that is erased.
+/// Releases all hosts of an organization that is erased.
 pub(crate) fn release_all(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
     system.tx.execute(&RELEASE_ALL, &values![organization])?;
     Ok(())
@@ -232,12 +235,12 @@ pub(crate) fn find_domain(tx: &mut Transaction<'_>, host: &str) -> Result<Option
     }))
 }
 
-/// Returns the host of a custom URL that is a guest portal.
+/// Returns the host of a custom URL if it serves guest portals.
 pub(crate) fn portal_host(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
     Ok(typed::<CustomUrl>(context, RecordKind::CustomUrl, id)?.and_then(CustomUrl::portal_host))
 }
 
-/// Returns the hosts of all custom URLs that are guest portals, by custom URL.
+/// Returns the hosts of all custom URLs that serve guest portals, by id of the custom URL.
 pub(crate) fn portal_hosts(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, String>> {
     let urls = all_records::<CustomUrl>(context, RecordKind::CustomUrl)?;
     let hosts = urls
@@ -247,7 +250,7 @@ pub(crate) fn portal_hosts(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid
 }
 
 impl CustomUrl {
-    /// Returns the host, if guest portals are served there.
+    /// Returns the normalized host, if the custom URL serves guest portals.
     fn portal_host(self) -> Option<String> {
         let host = self.host.filter(|_| self.is_guest_portal == Some(true))?;
         host_name(&host)
@@ -309,23 +312,27 @@ mod tests {
     fn a_tally_counts_each_host_once() {
         let mut tally = HostTally::default();
         let ids: Vec<Uuid> = (0..=1_001).map(Uuid::from_u128).collect();
-        for (number, id) in ids.iter().enumerate().take(MOST) {
+        for (number, id) in ids.iter().enumerate().take(MAX_HOSTS) {
             assert!(tally.note(*id, Some(&format!("h{number}.example"))));
         }
-        let (known, new) = (ids[0], ids[MOST]);
+        let (first, new) = (ids[0], ids[MAX_HOSTS]);
         assert_eq!(
             tally.refusal(new, "other.example"),
             Some(HostRefusal::TooMany)
         );
-        assert_eq!(tally.refusal(new, "h1.example"), None, "a host that is had");
-        assert_eq!(tally.refusal(known, "other.example"), None, "a change");
+        assert_eq!(
+            tally.refusal(new, "h1.example"),
+            None,
+            "a host of the organization"
+        );
+        assert_eq!(tally.refusal(first, "other.example"), None, "a change");
         assert!(!tally.note(new, Some("H0.example")));
         assert_eq!(
-            tally.refusal(known, "other.example"),
+            tally.refusal(first, "other.example"),
             Some(HostRefusal::TooMany),
             "another custom URL keeps its host"
         );
-        assert!(tally.note(known, Some("other.example")));
+        assert!(tally.note(first, Some("other.example")));
         assert_eq!(tally.excess(), Some(HostRefusal::TooMany));
         tally.note(new, None);
         assert_eq!(tally.excess(), None);

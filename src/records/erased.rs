@@ -1,4 +1,4 @@
-//! Deletion of this module's rows when their organization is erased.
+//! Statements that delete this module's rows when an organization is erased.
 
 use engine::some_of;
 
@@ -9,5 +9,6 @@ store::statements! {
     BLOCKS = some_of!("record_block", "organization_id, kind, from_created_at, from_id");
     /// The versions of records.
     VERSIONS = some_of!("record_version", "organization_id, kind, record_id");
+    /// The records.
     RECORDS = some_of!("record", "organization_id, kind, id");
 }

@@ -1,7 +1,8 @@
-//! The columns that lists of records are filtered by. They are stored beside the document and
-//! written with it.
+//! Facets: values of a record that lists filter by. Each facet is a column beside the record's
+//! document, computed here on every write.
 //!
-//! Names are folded in the same way as for search, because no database can fold them.
+//! Names are case-folded and stripped of accents here, with the function that search uses, because
+//! the two databases do not fold text in the same way.
 
 use engine::field::case_folded;
 use engine::fold::fold;
@@ -11,10 +12,10 @@ use serde_json::Value;
 
 use super::RecordKind;
 
-/// Maximum number of bytes of an e-mail address that earlier stays are found by.
-const LONGEST_EMAIL: usize = 320;
-/// Maximum number of characters of a folded name; an index entry has a size limit.
-const LONGEST: usize = 100;
+/// Maximum number of bytes of an e-mail address in a facet. A longer address is not indexed.
+const MAX_EMAIL_BYTES: usize = 320;
+/// Maximum number of characters of a folded name or reference; an index entry has a size limit.
+const MAX_KEY_CHARS: usize = 100;
 
 /// The filter columns of a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -106,13 +107,13 @@ pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
     }
 }
 
-/// Returns the folded e-mail address of a guest. Addresses in different cases are the same one.
+/// Returns the case-folded e-mail address of a guest, so that addresses compare without case.
 fn email(guest: &Value) -> Option<String> {
     let email = case_folded(guest.get("email")?.as_str()?.trim());
-    (!email.is_empty() && email.len() <= LONGEST_EMAIL).then_some(email)
+    (!email.is_empty() && email.len() <= MAX_EMAIL_BYTES).then_some(email)
 }
 
-/// Returns a day in the form in which days are compared.
+/// Returns a day as `2026-11-21`, the form in which the database compares days.
 pub(super) fn day(text: &str) -> Option<String> {
     text.parse::<civil::Date>()
         .ok()
@@ -132,45 +133,45 @@ fn full_name(first: &str, last: &str) -> String {
 fn key(name: Option<&str>) -> String {
     run_together(&fold(name.unwrap_or_default()))
         .chars()
-        .take(LONGEST)
+        .take(MAX_KEY_CHARS)
         .collect()
 }
 
-/// Removes the blanks between letters of scripts that are written without blanks.
+/// Removes the blanks between characters of scripts that are written without blanks.
 fn run_together(folded: &str) -> String {
     let mut joined = String::with_capacity(folded.len());
-    let mut letters = folded.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let is_between = letter == ' '
+    let mut chars = folded.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_between = c == ' '
             && joined.chars().next_back().is_some_and(is_unspaced)
-            && letters.peek().copied().is_some_and(is_unspaced);
+            && chars.peek().copied().is_some_and(is_unspaced);
         if !is_between {
-            joined.push(letter);
+            joined.push(c);
         }
     }
     joined
 }
 
-/// Returns whether names with this letter are written with and without blanks: Han, kana, and
-/// hangul, also in parts.
-const fn is_unspaced(letter: char) -> bool {
-    matches!(letter,
+/// Returns whether the character belongs to a script in which names are written with or without
+/// blanks: Han, kana, or hangul (syllables and jamo).
+const fn is_unspaced(c: char) -> bool {
+    matches!(c,
         '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{2fdf}' | '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3134f}')
 }
 
-/// Returns three `like … escape '!'` patterns, which all must hold, for names that contain the
-/// words of a query in any order, with or without commas. More than three words are compared in the
-/// order of the query from the third on. If folding leaves nothing of the query, it is used
-/// unfolded and matches no folded name.
+/// Returns three `like … escape '!'` patterns for the words of a query. A name matches the query if
+/// it matches all three. The first two words may be anywhere in the name; the third and all
+/// following words must be in the order of the query. If folding removes every character, the
+/// patterns have the unfolded query, which matches no folded name.
 pub(crate) fn patterns(query: &str) -> [String; 3] {
     let folded = Some(run_together(&fold(query)))
         .filter(|folded| !folded.is_empty())
         .unwrap_or_else(|| query.to_owned());
     let mut words: Vec<&str> = folded
-        .split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | '、'))
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '、'))
         .filter(|word| !word.is_empty())
         .collect();
     if words.is_empty() {
@@ -195,28 +196,29 @@ fn like(words: &[&str]) -> String {
 }
 
 fn escape(text: &str, pattern: &mut String) {
-    for letter in text.chars() {
-        if matches!(letter, '%' | '_' | '!') {
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '!') {
             pattern.push('!');
         }
-        pattern.push(letter);
+        pattern.push(c);
     }
 }
 
-/// Builds the key by which a record is found by reference: each reference between two blanks, so
-/// that a pattern can ask for its beginning. `None` without references.
+/// Builds the lookup key of a record: its references, each between two blanks, so that a pattern can
+/// match the beginning of a reference. Returns `None` without references.
 fn lookup_key(references: impl Iterator<Item = String>) -> Option<String> {
     let mut key = String::from(" ");
     for reference in references {
         if !reference.is_empty() {
-            key.extend(reference.chars().take(LONGEST));
+            key.extend(reference.chars().take(MAX_KEY_CHARS));
             key.push(' ');
         }
     }
     (key.len() > 1).then_some(key)
 }
 
-/// Returns a code in the form in which codes are compared; `None` for a value that is no code.
+/// Returns the code in a field, folded and without punctuation. Returns `None` if the value is
+/// neither a text nor a number.
 fn code(data: &Object, field: &str) -> Option<String> {
     match data.get(field)? {
         Value::String(text) => Some(letters_and_digits(text)),
@@ -236,14 +238,14 @@ fn digits(text: &str) -> String {
     digits.trim_start_matches('0').to_owned()
 }
 
-/// The fewest characters of a query that is a reference, and of one without a digit.
-const SHORTEST_REFERENCE: usize = 4;
-/// The fewest digits of a query that is a part of a phone number.
-const SHORTEST_PHONE: usize = 5;
+/// Minimum number of characters of a query that can be a code.
+const MIN_REFERENCE_CHARS: usize = 4;
+/// Minimum number of digits of a query that can be a part of a phone number.
+const MIN_PHONE_DIGITS: usize = 5;
 
-/// Returns the `like … escape '!'` pattern of lookup keys for a query that may be a reference: the
-/// beginning of an e-mail address or of a code, a whole code without digits, or a part of a phone
-/// number. `None` for a query that can only be a name.
+/// Returns the `like … escape '!'` pattern that finds lookup keys by a query. The query can be the
+/// beginning of an e-mail address, the beginning of a code with digits, a whole code without
+/// digits, or a part of a phone number. Returns `None` for a query that can only be a name.
 pub(super) fn reference(query: &str) -> Option<String> {
     let query = query.trim();
     let pattern = |before: &str, text: &str, after: &str| {
@@ -259,10 +261,10 @@ pub(super) fn reference(query: &str) -> Option<String> {
         .all(|c| c.is_numeric() || c.is_whitespace() || "+-()./".contains(c));
     if is_phone {
         let digits = digits(query);
-        return (digits.len() >= SHORTEST_PHONE).then(|| pattern("%", &digits, "%"));
+        return (digits.len() >= MIN_PHONE_DIGITS).then(|| pattern("%", &digits, "%"));
     }
     let code = letters_and_digits(query);
-    if code.chars().count() < SHORTEST_REFERENCE {
+    if code.chars().count() < MIN_REFERENCE_CHARS {
         return None;
     }
     let has_digit = code.bytes().any(|byte| byte.is_ascii_digit());
@@ -285,14 +287,14 @@ mod tests {
             RecordKind::Reservation,
             json!({ "status": "confirmed", "checkIn": "2026-12-11", "guest": { "firstName": "José ", "lastName": "GARCÍA", "email": " José@Example.com" } }),
         );
-        let wanted = Facets {
+        let expected = Facets {
             status: Some("confirmed".into()),
             check_in: Some("2026-12-11".into()),
             name_key: Some("jose garcia jose".into()),
             guest_email: Some("josé@example.com".into()),
             lookup_key: Some(" josé@example.com ".into()),
         };
-        assert_eq!(stay, wanted);
+        assert_eq!(stay, expected);
         for (guest, key) in [
             (json!({}), ""),
             (json!({ "lastName": "Li" }), "li"),
@@ -335,14 +337,14 @@ mod tests {
         assert_eq!(patterns(", ,")[0], "%, ,%");
     }
 
-    /// Returns whether a guest is found by a query, with `like` as both databases have it.
+    /// Returns whether a query matches a guest's name, by the `like` of both databases.
     fn finds(query: &str, first: &str, last: &str) -> bool {
         let key = full_name(&key(Some(first)), &key(Some(last)));
         patterns(query).iter().all(|pattern| {
             let mut rest = key.as_str();
             pattern.split('%').all(|part| match rest.find(part) {
-                Some(at) => {
-                    rest = &rest[at + part.len()..];
+                Some(offset) => {
+                    rest = &rest[offset + part.len()..];
                     true
                 }
                 None => false,

@@ -1,7 +1,8 @@
-//! Photos of reviews at `/files/…`: a signed address redirects to the place of the photo's bytes.
+//! The route `/files/…` for photos of reviews: a signed address redirects to the URL of the photo's
+//! bytes. `photos.rs` signs and verifies the addresses.
 //!
-//! The signature is the credential. Every wrong address (tampered with, expired, of a deleted
-//! photo) gets the same 404, so that attempts reveal nothing.
+//! The signature is the credential. Every invalid address (tampered with, expired, of a deleted
+//! photo) gets the same 404, so that a caller cannot find out which photos exist.
 
 use std::sync::Arc;
 
@@ -46,31 +47,34 @@ async fn photo(
     let address = path
         .ok()
         .and_then(|Path(path)| address(&path, request.uri().query().unwrap_or_default()));
-    let mut response = match follow(&service, address).await {
+    let mut response = match redirect_target(&service, address).await {
         Ok(location) => (StatusCode::FOUND, [(LOCATION, location)]).into_response(),
         Err(error) => refuse_as(OPERATION, &error, id),
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // The file server does not learn the signed address.
+    // The file server must not see the signed address in `Referer`.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response.extensions_mut().insert(ServedOperation(OPERATION));
     response
 }
 
 /// Returns the redirect target of an address, or 404.
-async fn follow(service: &Arc<Service>, address: Option<PhotoAddress>) -> Result<HeaderValue> {
-    let nowhere = || Error::not_found("File");
-    let address = address.ok_or_else(nowhere)?;
-    let shared = service
+async fn redirect_target(
+    service: &Arc<Service>,
+    address: Option<PhotoAddress>,
+) -> Result<HeaderValue> {
+    let not_found = || Error::not_found("File");
+    let address = address.ok_or_else(not_found)?;
+    let signer = service
         .app_state
         .extension::<PhotoSigner>()
         .cloned()
-        .ok_or_else(nowhere)?;
+        .ok_or_else(not_found)?;
     let now = service.clock.now();
     let key = service
         .store
-        .read(move |tx| shared.find(tx, &address, now))
+        .read(move |tx| signer.find(tx, &address, now))
         .await?;
     let location = key.and_then(|key| {
         location(
@@ -83,7 +87,7 @@ async fn follow(service: &Arc<Service>, address: Option<PhotoAddress>) -> Result
     });
     location
         .and_then(|url| HeaderValue::from_str(url.as_str()).ok())
-        .ok_or_else(nowhere)
+        .ok_or_else(not_found)
 }
 
 /// Parses an address; returns `None` if this server cannot have created it.
@@ -92,9 +96,9 @@ fn address(
     query: &str,
 ) -> Option<PhotoAddress> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
-    let parameter = |wanted: &str| {
+    let parameter = |parameter_name: &str| {
         form_urlencoded::parse(query.as_bytes())
-            .find(|(name, _)| name == wanted)
+            .find(|(name, _)| name == parameter_name)
             .map(|(_, value)| value)
     };
     Some(PhotoAddress {
@@ -116,11 +120,11 @@ fn location(key: &str, base: Option<&str>) -> Option<Url> {
     }
     let mut url = Url::parse(base?).ok()?;
     let segments = key.split('/').filter(|segment| !segment.is_empty());
-    // No segment of a key may lead out of the base path. Control characters are refused too: URLs
-    // drop some of them, and the rest of a segment may then have another meaning.
-    let leads_elsewhere =
+    // No segment of a key may lead out of the base path. Control characters are refused too: a URL
+    // parser drops some of them, so that `.\t.` would become `..`.
+    let is_unsafe =
         |segment: &str| matches!(segment, "." | "..") || segment.contains(char::is_control);
-    if segments.clone().next().is_none() || segments.clone().any(leads_elsewhere) {
+    if segments.clone().next().is_none() || segments.clone().any(is_unsafe) {
         return None;
     }
     url.path_segments_mut().ok()?.extend(segments);
@@ -135,7 +139,7 @@ mod tests {
 
     const BASE: &str = "https://files.example/photos";
 
-    fn leads_to(key: &str, base: Option<&str>) -> Option<String> {
+    fn location_text(key: &str, base: Option<&str>) -> Option<String> {
         location(key, base).map(String::from)
     }
 
@@ -150,7 +154,7 @@ mod tests {
                 ),
                 ("https://bücher.example/", "https://xn--bcher-kva.example/"),
             ] {
-                assert_eq!(leads_to(key, base).as_deref(), Some(url), "{key}");
+                assert_eq!(location_text(key, base).as_deref(), Some(url), "{key}");
             }
         }
     }
@@ -169,16 +173,16 @@ mod tests {
             ("ä.jpg", "/%C3%A4.jpg"),
         ] {
             assert_eq!(
-                leads_to(key, Some(BASE)),
+                location_text(key, Some(BASE)),
                 Some(format!("{BASE}{path}")),
                 "{key}"
             );
             assert_eq!(
-                leads_to(key, Some("https://files.example")),
+                location_text(key, Some("https://files.example")),
                 Some(format!("https://files.example{path}")),
                 "{key}"
             );
-            assert_eq!(leads_to(key, None), None, "{key}");
+            assert_eq!(location_text(key, None), None, "{key}");
         }
         for key in [
             "",
@@ -192,7 +196,7 @@ mod tests {
             ".\t./a.jpg",
             "a\n.jpg",
         ] {
-            assert_eq!(leads_to(key, Some(BASE)), None, "{key:?}");
+            assert_eq!(location_text(key, Some(BASE)), None, "{key:?}");
         }
     }
 
@@ -202,18 +206,18 @@ mod tests {
         let path = |organization: &str, review: &str, position: &str| {
             (organization.into(), review.into(), position.into())
         };
-        let found = address(&path(id, id, "3"), "signature=s-_&expires=1795253400").unwrap();
+        let parsed = address(&path(id, id, "3"), "signature=s-_&expires=1795253400").unwrap();
         assert_eq!(
             (
-                found.organization.to_string().as_str(),
-                found.position,
-                found.expires
+                parsed.organization.to_string().as_str(),
+                parsed.position,
+                parsed.expires
             ),
             (id, 3, 1_795_253_400)
         );
         assert_eq!(
-            (found.review, found.signature.as_str()),
-            (found.organization, "s-_")
+            (parsed.review, parsed.signature.as_str()),
+            (parsed.organization, "s-_")
         );
         for (path, query) in [
             (path("x", id, "3"), "signature=s&expires=1"),

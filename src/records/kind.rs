@@ -1,8 +1,8 @@
-//! The kinds of records that the platform synchronizes: the fields of each, and the records that
-//! they refer to.
+//! The kinds of records that the platform synchronizes, and the properties of each kind: schema,
+//! references to other records, read permission, size limit.
 //!
-//! The fields of a kind are declared in [`kinds`](super::kinds). Everything derived from a
-//! declaration is computed once.
+//! [`kinds`](super::kinds) declares the fields of each kind. To add a kind, add a variant here and a
+//! line in [`RecordKind::declaration`]; the compiler names the other places.
 
 use std::sync::LazyLock;
 
@@ -70,10 +70,11 @@ pub enum RecordKind {
 /// The records of a kind that a caller with access to some properties can access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LimitedAccess {
-    /// Those on these properties, and those without a property.
+    /// Records of these properties, and records without a property.
     OnProperties,
-    /// Those that these properties name.
+    /// Records that these properties link to, such as their groups and tags.
     AroundProperties,
+    /// No records.
     None,
 }
 
@@ -95,24 +96,29 @@ pub(crate) enum Dependents {
 
 /// A field of a record that holds the id of another record.
 pub(crate) struct Reference {
+    /// The name of the field.
     pub(crate) field: String,
+    /// The kind of the other record.
     pub(crate) to: RecordKind,
 }
 
-/// Makes the JSON Schema of the data of a record.
+/// Returns the JSON Schema of a record's data.
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// The declared properties of a kind.
+/// The properties of a kind, as [`RecordKind::declaration`] declares them.
 #[derive(Clone, Copy)]
 struct Declaration {
-    /// The JSON Schema of the record's data, as declared.
+    /// The JSON Schema of the record's data.
     schema: SchemaOf,
-    /// The JSON Schema of the fields that people fill in.
+    /// The JSON Schema of the fields in forms and CSV files.
     by_hand: SchemaOf,
     /// The permission that reading a record needs.
     read_permission: Permission,
+    /// Whether records of the kind change with each stay, unlike the organization's setup.
     is_stream: bool,
+    /// Whether the schema names only the required fields and the platform defines the others.
     is_free: bool,
+    /// Maximum size of a record's data as JSON, in bytes.
     data_limit: usize,
 }
 
@@ -128,8 +134,8 @@ impl Declaration {
         }
     }
 
-    /// Sets the fields that people fill in: those of the kind, with the fields that rules read
-    /// although only the platform defines them.
+    /// Sets the fields in forms and CSV files. They include fields that the platform defines and
+    /// that rules read.
     const fn by_hand<T: Declared>(self) -> Self {
         Self {
             by_hand: T::schema,
@@ -137,7 +143,7 @@ impl Declaration {
         }
     }
 
-    /// Marks a kind whose records come and go with the guests.
+    /// Marks a kind whose records change with each stay, unlike the organization's setup.
     const fn stream(self) -> Self {
         Self {
             is_stream: true,
@@ -145,7 +151,7 @@ impl Declaration {
         }
     }
 
-    /// Marks a kind of which the platform defines all fields but the required ones.
+    /// Marks a kind whose schema names only the required fields; the platform defines the others.
     const fn free(self) -> Self {
         Self {
             is_free: true,
@@ -153,7 +159,7 @@ impl Declaration {
         }
     }
 
-    /// Raises the size limit for a kind with long texts, whose records are in no list.
+    /// Raises the size limit for a kind with long texts. No list may return records of such a kind.
     const fn long(self) -> Self {
         Self {
             data_limit: 256 << 10,
@@ -208,8 +214,8 @@ impl RecordKind {
         }
     }
 
-    /// Returns the records of this kind that a caller with access to some properties can access by
-    /// its reads of records of any kind.
+    /// Returns which records of this kind `listRecords` and `getRecord` return to a caller that can
+    /// access only some properties.
     pub(super) const fn limited_access(self) -> LimitedAccess {
         match self {
             Self::PropertyGroup | Self::Tag => LimitedAccess::AroundProperties,
@@ -279,7 +285,7 @@ impl RecordKind {
         &SHAPES[self as usize]
     }
 
-    /// Returns the JSON Schema of the fields that people fill in, in forms and in tables.
+    /// Returns the JSON Schema of the fields in forms and CSV files.
     pub(crate) fn form_schema(self) -> Value {
         let KindShape {
             required, fields, ..
@@ -287,7 +293,7 @@ impl RecordKind {
         json!({ "type": "object", "required": required, "properties": fields })
     }
 
-    /// Returns the references among the fields that people fill in.
+    /// Returns the references among the fields in forms and CSV files.
     pub(crate) fn form_references(self) -> &'static [Reference] {
         &self.shape_by_hand().references
     }
@@ -300,7 +306,7 @@ impl RecordKind {
         &SHAPES[self as usize]
     }
 
-    /// Whether records of this kind come and go with the guests. Otherwise they are part of the
+    /// Whether records of this kind change with each stay. Other records are part of the
     /// organization's setup.
     #[must_use]
     pub const fn is_stream(self) -> bool {
@@ -318,8 +324,8 @@ impl RecordKind {
             .unwrap_or_default()
     }
 
-    /// Returns the fields that name other records. Sync refuses ids of unknown records. Deletion of
-    /// the other record empties the field.
+    /// Returns the fields that hold ids of other records. Sync refuses ids of unknown records. When
+    /// the other record is deleted, the service empties the field.
     pub(crate) fn references(self) -> &'static [Reference] {
         &self.shape().references
     }
@@ -329,7 +335,8 @@ impl RecordKind {
         &self.shape().withheld
     }
 
-    /// Whether the platform defines all fields of this kind but the required ones.
+    /// Whether the schema of this kind names only the required fields; the platform defines the
+    /// others.
     pub(crate) const fn is_free(self) -> bool {
         self.declaration().is_free
     }
@@ -339,9 +346,9 @@ impl RecordKind {
         &self.shape().ids
     }
 
-    /// Whether records of this kind may have a field of this name. Any other name may be a
-    /// misspelling by the platform. For some kinds the platform defines all fields but the name, so
-    /// every name is known.
+    /// Whether records of this kind may have a field of this name. Sync warns of any other name,
+    /// because the platform may have misspelled it. A kind whose fields the platform defines accepts
+    /// every name.
     pub(crate) fn knows(self, field: &str) -> bool {
         self.declaration().is_free || self.defines(field)
     }
@@ -351,14 +358,14 @@ impl RecordKind {
         self.shape().fields.contains_key(field)
     }
 
-    /// Returns the maximum size of a record's data as JSON, in bytes. It keeps pages of records
-    /// small. A kind with long texts that is in no list has a higher limit.
+    /// Returns the maximum size of a record's data as JSON, in bytes. The limit keeps pages of
+    /// records small. A kind with long texts has a higher limit, and no list returns its records.
     pub(crate) const fn data_limit(self) -> usize {
         self.declaration().data_limit
     }
 
-    /// Returns the JSON Schema of `data`. Fields that it does not name belong to the platform and
-    /// are kept.
+    /// Returns the JSON Schema of a record's data. The service also stores fields that the schema
+    /// does not name.
     #[must_use]
     pub fn schema(self) -> Value {
         let KindShape {
@@ -422,7 +429,7 @@ impl RecordKind {
     }
 }
 
-/// The properties derived from the schema of a kind.
+/// Properties of a kind that are derived from its schema.
 struct KindShape {
     /// The names of the required fields.
     required: Vec<String>,
@@ -432,7 +439,9 @@ struct KindShape {
     references: Vec<Reference>,
     /// The fields that hold an id, or a list of ids.
     ids: Vec<String>,
+    /// The fields that no read of the public interface and no webhook returns.
     withheld: Vec<String>,
+    /// An example of a read.
     example: Option<Value>,
 }
 
@@ -457,7 +466,7 @@ impl KindShape {
             if schema["format"] == "uuid" || schema["items"]["format"] == "uuid" {
                 ids.push(field.clone());
             }
-            references.extend(named(schema).map(|to| Reference {
+            references.extend(take_reference(schema).map(|to| Reference {
                 field: field.clone(),
                 to,
             }));
@@ -488,13 +497,13 @@ fn text(value: Value) -> Option<String> {
     }
 }
 
-/// Removes the mark from a field that names a record, or a list of them, and returns the record's
-/// kind.
-fn named(schema: &mut Value) -> Option<RecordKind> {
+/// Removes the reference mark from the schema of a field and returns the kind of record that the
+/// field, or each item of the field, refers to.
+fn take_reference(schema: &mut Value) -> Option<RecordKind> {
     let mark = schema.as_object_mut()?.remove(NAMES);
     match mark {
         Some(kind) => serde_json::from_value(kind).ok(),
-        None => named(schema.get_mut("items")?),
+        None => take_reference(schema.get_mut("items")?),
     }
 }
 
@@ -575,21 +584,21 @@ mod tests {
 
     #[test]
     fn references_between_kinds_are_declared_in_their_fields() {
-        let named = |kind: RecordKind| -> Vec<(&str, RecordKind)> {
+        let references = |kind: RecordKind| -> Vec<(&str, RecordKind)> {
             kind.references()
                 .iter()
-                .map(|named| (named.field.as_str(), named.to))
+                .map(|references| (references.field.as_str(), references.to))
                 .collect()
         };
         assert_eq!(
-            named(RecordKind::Property),
+            references(RecordKind::Property),
             [
                 ("propertyGroupId", RecordKind::PropertyGroup),
                 ("tagIds", RecordKind::Tag)
             ]
         );
         assert_eq!(
-            named(RecordKind::Task),
+            references(RecordKind::Task),
             [
                 ("propertyId", RecordKind::Property),
                 ("departmentId", RecordKind::Department),
@@ -597,17 +606,17 @@ mod tests {
             ]
         );
         assert_eq!(
-            named(RecordKind::Review),
+            references(RecordKind::Review),
             [
                 ("propertyId", RecordKind::Property),
                 ("reservationId", RecordKind::Reservation)
             ]
         );
         assert_eq!(
-            named(RecordKind::WorkflowStepRun),
+            references(RecordKind::WorkflowStepRun),
             [("workflowId", RecordKind::Workflow)]
         );
-        assert_eq!(named(RecordKind::Shift), []);
+        assert_eq!(references(RecordKind::Shift), []);
         assert_eq!(
             (
                 RecordKind::Property.withheld(),

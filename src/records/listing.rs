@@ -1,8 +1,9 @@
 //! Lists of records, ordered by creation: the ids on a page, and the total.
 //!
-//! Ids and totals are read from an index alone; the records of the page are then read by id. An
+//! A list reads ids and the total from an index alone, and then the records of the page by id. An
 //! unfiltered list of a kind costs the same at every offset ([`super::blocks`]). A filtered list
-//! walks the index of its most selective filter: property, else check-in, else status, else none.
+//! walks the index of its most selective filter: property, else check-in day, else status. Each
+//! pair of statements below is for one of these indexes.
 
 use std::collections::HashMap;
 
@@ -20,8 +21,8 @@ use super::facets::reference;
 use super::stored::{self, Record};
 use super::{RecordKind, visibility};
 
-/// The condition that all filtered lists share. `name_key` and `status` are compared only if the
-/// request filters by them.
+/// The beginning of every filtered statement: `?3` to `?8` filter by status and name. `?3` and `?5`
+/// are true if the request does not filter by status or name.
 macro_rules! select {
     ($what:literal, $($rest:literal),*) => {
         concat!(
@@ -32,7 +33,7 @@ macro_rules! select {
     };
 }
 
-/// Selects records of some properties and, if wanted, records of no property.
+/// Selects records of some properties (`?12`) and, if `?13` is true, records without a property.
 macro_rules! on {
     ($what:literal) => {
         concat!(
@@ -63,8 +64,8 @@ store::statements! {
     PAGE_STANDING = select!("id", " and status = ?9 order by created_at, id limit ?10 offset ?11");
     /// Number of records that check in between two days.
     COUNT_COMING = select!("count(*)", " and check_in >= ?9 and check_in <= ?10");
-    /// A page of records that check in between two days. The records are found first and sorted
-    /// afterwards; otherwise SQLite walks through all records in order.
+    /// A page of records that check in between two days. `materialized` makes SQLite find the records
+    /// by day and sort them afterwards; otherwise SQLite walks through all records in order.
     PAGE_COMING = concat!(
         "with found as materialized (",
         select!("id, created_at", " and check_in >= ?9 and check_in <= ?10"),
@@ -93,21 +94,21 @@ store::statements! {
         and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))
         order by created_at, id limit ?15 offset ?16");
-    /// Number of records that were changed since a time.
+    /// Number of records that changed at or after a time.
     COUNT_SINCE = select!("count(*)", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))");
-    /// A page of records that were changed since a time, by that change.
+    /// A page of records that changed at or after a time, by time of the change.
     PAGE_SINCE = select!("id", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))
         order by updated_at, id limit ?19 offset ?20");
     /// The properties in a group, or with a tag.
     LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property' and to_kind = ?2 and to_id = ?3";
-    /// The records of a kind that are found by a reference.
+    /// The records of a kind whose lookup key matches a pattern.
     REFERRED = "select id from record where organization_id = ?1 and kind = ?2 and lookup_key like ?3 escape '!' order by id limit ?4";
 }
 
 /// Maximum number of records that a reference finds.
-const MOST_REFERRED: i64 = 200;
+const MAX_REFERENCE_HITS: i64 = 200;
 
 /// The filters of a list of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,7 +125,7 @@ pub(super) struct Filter {
     pub from: Option<String>,
     /// The last day of check-in.
     pub to: Option<String>,
-    /// The time since which the records were changed. The list is then ordered by change.
+    /// Only records that changed at or after this time. The list is then ordered by time of change.
     pub since: Option<Timestamp>,
 }
 
@@ -137,20 +138,22 @@ pub(super) struct PropertyFilter {
     pub group: Option<Uuid>,
     /// The tag of the properties.
     pub tag: Option<Uuid>,
-    /// The time since which the properties were changed. The list is then ordered by change.
+    /// Only properties that changed at or after this time. The list is then ordered by time of
+    /// change.
     pub since: Option<Timestamp>,
 }
 
-/// Returns three patterns as parameters.
-fn words_of(patterns: Option<&[String; 3]>) -> [&str; 3] {
+/// Returns the three name patterns as parameters; empty texts without a filter.
+fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
 
 /// Bounds that sort before and after every day.
 const DAYS: (&str, &str) = ("", "~");
 
-/// Returns the parameters of the days of check-in: whether every day is right, else the bounds.
-fn days_of(filter: &Filter) -> [Value; 3] {
+/// Returns the parameters of the check-in filter: whether there is no filter, and the first and last
+/// day.
+fn day_parameters(filter: &Filter) -> [Value; 3] {
     values![
         filter.from.is_none() && filter.to.is_none(),
         filter.from.as_deref().unwrap_or(DAYS.0),
@@ -158,8 +161,8 @@ fn days_of(filter: &Filter) -> [Value; 3] {
     ]
 }
 
-/// A list: the statement that counts its records, the one that returns a page of their ids, and the
-/// parameters that both take. The second one takes limit and offset after them.
+/// The statements of a list and their parameters. `count` counts the records, and `page` returns a
+/// page of their ids. `page` takes limit and offset as two more parameters.
 struct ListQuery {
     count: &'static Statement,
     page: &'static Statement,
@@ -180,7 +183,7 @@ impl ListQuery {
         let mut params = vec![Value::from(kind.as_ref())];
         params.extend(status);
         params.push(name.is_none().into());
-        params.extend(words_of(name).map(Value::from));
+        params.extend(pattern_parameters(name).map(Value::from));
         params.extend(others);
         Self {
             count,
@@ -197,14 +200,14 @@ impl ListQuery {
             filter.property,
         );
         let asks_for_days = filter.from.is_some() || filter.to.is_some();
-        let [any_day, first, last] = days_of(filter);
+        let [any_day, first, last] = day_parameters(filter);
         if let Some(ids) = &filter.among {
-            let [all, reached] = property_scope.parameters();
+            let [all, scope_ids] = property_scope.parameters();
             let (any_property, property) = (property.is_none(), property.unwrap_or_default());
             let others = values![
                 ids.clone(),
                 all,
-                reached,
+                scope_ids,
                 any_property,
                 property,
                 any_day,
@@ -255,7 +258,7 @@ impl ListQuery {
         params.extend(values![page.limit, page.offset]);
         let rows = context.rows_by(statement, params)?;
         Ok(Listing {
-            items: in_order(context, kind, &rows)?,
+            items: records_in_order(context, kind, &rows)?,
             total,
         })
     }
@@ -285,22 +288,22 @@ pub(super) fn list(
 /// Returns a page of all records of a kind, by creation.
 fn whole(context: &mut Context<'_, '_>, kind: RecordKind, page: Page) -> Result<Listing<Record>> {
     let PageStart {
-        from: place,
+        from,
         skipped,
         total,
     } = blocks::start(context, kind, page.offset)?;
     let items = if page.offset >= total {
         Vec::new()
     } else {
-        let params = values![kind.as_ref(), place.0, place.1, page.limit, skipped];
+        let params = values![kind.as_ref(), from.0, from.1, page.limit, skipped];
         let rows = context.rows(&FOLLOWING, params)?;
-        in_order(context, kind, &rows)?
+        records_in_order(context, kind, &rows)?
     };
     Ok(Listing { items, total })
 }
 
-/// Returns a page of the records that the caller can access and that were changed since a time, by
-/// the time of their last change, then by id.
+/// Returns a page of the records that the caller can access and that changed at or after a time,
+/// ordered by time of the last change, then by id.
 fn changed(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -315,8 +318,8 @@ fn changed(
             None => visible.into_iter().collect(),
         });
     }
-    let [all, reached] = context.property_scope().parameters();
-    let [any_day, first, last] = days_of(filter);
+    let [all, scope_ids] = context.property_scope().parameters();
+    let [any_day, first, last] = day_parameters(filter);
     let (any_property, property) = (
         filter.property.is_none(),
         filter.property.unwrap_or_default(),
@@ -325,7 +328,7 @@ fn changed(
     let others = values![
         since,
         all,
-        reached,
+        scope_ids,
         any_property,
         property,
         any_day,
@@ -338,8 +341,8 @@ fn changed(
     ListQuery::new((&COUNT_SINCE, &PAGE_SINCE), kind, status, name, others).run(context, kind, page)
 }
 
-/// Returns the ids of the records that a query finds by id or by reference; `None` where it finds
-/// none, so that it is a name.
+/// Returns the ids of the records whose id or reference matches a query. Returns `None` if there are
+/// none; the caller then searches by name.
 pub(crate) fn referred(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -355,7 +358,10 @@ pub(crate) fn referred(
     let Some(pattern) = reference(query) else {
         return Ok(None);
     };
-    let rows = context.rows(&REFERRED, values![kind.as_ref(), pattern, MOST_REFERRED])?;
+    let rows = context.rows(
+        &REFERRED,
+        values![kind.as_ref(), pattern, MAX_REFERENCE_HITS],
+    )?;
     let ids = rows
         .iter()
         .map(|row| Ok(row.get(0)?))
@@ -363,7 +369,7 @@ pub(crate) fn referred(
     Ok(Some(ids).filter(|ids| !ids.is_empty()))
 }
 
-/// Returns the ids of a list that are among others; the others where there is no list.
+/// Returns the ids that are in both lists. Without a first list, returns `others`.
 pub(super) fn narrowed(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
     match ids {
         Some(ids) => ids.into_iter().filter(|id| others.contains(id)).collect(),
@@ -377,7 +383,7 @@ fn linked(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<V
     rows.iter().map(|row| Ok(row.get(0)?)).collect()
 }
 
-/// Returns a page of the properties that were changed since a time, by that change.
+/// Returns a page of the properties that changed at or after a time, by time of the change.
 fn changed_properties(
     context: &mut Context<'_, '_>,
     filter: &PropertyFilter,
@@ -403,15 +409,15 @@ fn changed_properties(
     list(context, RecordKind::Property, &filter, page)
 }
 
-/// Returns a page of the properties that the caller can access, by creation. If ids are named, only
-/// those are listed.
+/// Returns a page of the properties that the caller can access, by creation. With `only`, the list
+/// contains only properties with these ids.
 pub(super) fn properties(
     context: &mut Context<'_, '_>,
     filter: &PropertyFilter,
-    named: Option<Vec<Uuid>>,
+    only: Option<Vec<Uuid>>,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let among: Option<Vec<Uuid>> = named.map(|ids| {
+    let among: Option<Vec<Uuid>> = only.map(|ids| {
         ids.into_iter()
             .filter(|id| context.property_scope().covers(*id))
             .collect()
@@ -442,19 +448,23 @@ pub(super) fn properties(
     ListQuery::new(statements, kind, None, name.as_ref(), others).run(context, kind, page)
 }
 
-/// Returns the records of these ids, in this order.
-fn in_order(context: &mut Context<'_, '_>, kind: RecordKind, rows: &[Row]) -> Result<Vec<Record>> {
+/// Reads the records whose ids the rows hold, in the order of the rows.
+fn records_in_order(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    rows: &[Row],
+) -> Result<Vec<Record>> {
     let ids = rows
         .iter()
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<Vec<Uuid>>>()?;
-    let mut found = HashMap::with_capacity(ids.len());
+    let mut records_by_id = HashMap::with_capacity(ids.len());
     for row in stored::find_rows(context, kind, ids.clone())? {
-        found.insert(row.get::<Uuid>(0)?, Record::from_row(context, kind, &row)?);
+        records_by_id.insert(row.get::<Uuid>(0)?, Record::from_row(context, kind, &row)?);
     }
     ids.iter()
         .map(|id| {
-            found
+            records_by_id
                 .remove(id)
                 .ok_or_else(|| Error::internal("an index names a record that does not exist"))
         })

@@ -1,8 +1,11 @@
-//! Records that the platform synchronizes: properties, reservations, tasks and other kinds, with
-//! their reads.
+//! Records that the platform synchronizes: properties, reservations, tasks and other kinds, and the
+//! operations that read them.
 //!
-//! Higher modules register what happens to their data when a record is deleted ([`OnDeleted`],
-//! [`LinkingThings`]).
+//! Start with `kind.rs`, which lists the kinds, and `kinds/`, which declares their fields.
+//! `stored.rs` reads and writes records, `listing.rs` pages through them. `src/platform/batch.rs`
+//! calls `stored.rs` when the platform synchronizes.
+//!
+//! Higher modules register callbacks for deleted records ([`OnDeleted`], [`LinkingThings`]).
 
 pub(crate) mod blocks;
 mod canonical;

@@ -1,4 +1,5 @@
-//! Lists of records by name, as people order names: Flat 2 before Flat 11.
+//! Lists of records of any kind in natural order of their names: Flat 2 before Flat 11. The console
+//! shows records in this order.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -19,8 +20,8 @@ store::statements! {
 }
 
 /// Returns a page of the records of a kind that the caller can access, by name. `part` is a part of
-/// the name. With `since` only those that were changed at this time or later are listed, by that
-/// change.
+/// the name. With `since`, the list contains only records that changed at or after this time,
+/// ordered by time of the change.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -37,45 +38,45 @@ pub(super) fn list(
             total: 0,
         });
     }
-    let around = visibility::visible(context, kind)?;
+    let visible_ids = visibility::visible(context, kind)?;
     let part = part.map(fold);
-    let mut named: Vec<(String, Timestamp, Uuid)> = Vec::new();
+    let mut matches: Vec<(String, Timestamp, Uuid)> = Vec::new();
     for row in context.rows(&NAMES, values![kind.as_ref()])? {
         let (id, property, name): (Uuid, Option<Uuid>, Option<String>) =
             (row.get(0)?, row.get(1)?, row.get(2)?);
         let changed: Timestamp = row.get(3)?;
         let name = name.unwrap_or_default();
-        let is_wanted = part
+        let matches_name = part
             .as_ref()
             .is_none_or(|part| fold(&name).contains(part.as_str()));
-        let is_reached = match &around {
-            Some(around) => around.contains(&id),
+        let is_accessible = match &visible_ids {
+            Some(visible_ids) => visible_ids.contains(&id),
             None => property_scope.covers_record(property),
         };
         let is_new = since.is_none_or(|since| changed >= since);
-        if is_wanted && is_reached && is_new {
-            named.push((name, changed, id));
+        if matches_name && is_accessible && is_new {
+            matches.push((name, changed, id));
         }
     }
     if since.is_some() {
-        named.sort_by_key(|(_, changed, id)| (*changed, *id));
+        matches.sort_by_key(|(_, changed, id)| (*changed, *id));
     } else {
-        // Of equal names, the order of creation stays.
-        named.sort_by(|(one, ..), (other, ..)| natural(one, other));
+        // The sort is stable: records with equal names stay in order of creation.
+        matches.sort_by(|(one, ..), (other, ..)| natural(one, other));
     }
-    let total = i64::try_from(named.len()).unwrap_or(i64::MAX);
-    let (first, most) = (
+    let total = i64::try_from(matches.len()).unwrap_or(i64::MAX);
+    let (first, limit) = (
         usize::try_from(page.offset).unwrap_or(usize::MAX),
         usize::try_from(page.limit).unwrap_or(usize::MAX),
     );
-    let ids: Vec<Uuid> = named
+    let ids: Vec<Uuid> = matches
         .into_iter()
         .skip(first)
-        .take(most)
+        .take(limit)
         .map(|(.., id)| id)
         .collect();
-    let mut found = stored::find_records(context, kind, ids.clone())?;
-    let items = ids.iter().filter_map(|id| found.remove(id));
+    let mut records = stored::find_records(context, kind, ids.clone())?;
+    let items = ids.iter().filter_map(|id| records.remove(id));
     Ok(Listing {
         items: items.collect::<Result<_>>()?,
         total,
@@ -87,7 +88,8 @@ pub(super) fn one(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> 
     let is_hidden = match kind.limited_access() {
         LimitedAccess::None => context.property_scope().is_limited(),
         LimitedAccess::OnProperties | LimitedAccess::AroundProperties => {
-            visibility::visible(context, kind)?.is_some_and(|around| !around.contains(&id))
+            visibility::visible(context, kind)?
+                .is_some_and(|visible_ids| !visible_ids.contains(&id))
         }
     };
     if is_hidden {

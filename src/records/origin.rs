@@ -1,4 +1,4 @@
-//! The origin of a record: who wrote it, and who may change it (rules: records#origin).
+//! The origin of a record, which decides who may change the record (rules: records#origin).
 
 use engine::error::{Error, Result};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ engine::stored_enum! {
         /// The platform, over its interface.
         #[default]
         Platform,
-        /// A person or a program of the organization: `putRecords`, the console, a CSV file. Also
-        /// the service itself, for records such as the task of a guest's report.
+        /// A person or program of the organization, through `putRecords`, the console or a CSV file;
+        /// or the service itself, for example a task for an issue that a guest reported.
         Manual,
         /// A calendar feed.
         Calendar,
@@ -24,14 +24,14 @@ engine::stored_enum! {
 }
 
 impl RecordOrigin {
-    /// Returns the origin of a record after a write, or `None` where the writer may not change it.
-    /// The platform may take over any record. Nobody else changes a record of the platform.
+    /// Returns the origin of a record after a write, or `None` if the writer may not change the
+    /// record. The platform may take over any record. Only the platform changes its own records.
     #[must_use]
     pub fn after(before: Option<Self>, writer: Self) -> Option<Self> {
         match (before, writer) {
             (_, Self::Platform) => Some(Self::Platform),
             (Some(Self::Platform), _) => None,
-            (Some(kept), _) => Some(kept),
+            (Some(origin), _) => Some(origin),
             (None, writer) => Some(writer),
         }
     }
@@ -43,7 +43,7 @@ impl RecordOrigin {
         name.parse().map_err(Error::internal)
     }
 
-    /// Returns the JSON Schema of the field that reads have.
+    /// Returns the JSON Schema of the field `origin` in reads.
     pub(crate) fn view_schema() -> Value {
         json!({
             "type": "string",

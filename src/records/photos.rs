@@ -1,9 +1,9 @@
-//! Photos of reviews. The platform stores them; readers of a review get signed, short-lived
-//! addresses of this server.
+//! Signed addresses of review photos. The platform stores the photos; readers of a review get
+//! short-lived addresses of this server, which `files.rs` redirects to the platform.
 //!
-//! An address names the organization, the review and the photo's position in it. Its signature also
-//! covers the photo's key and the time of expiry. An address therefore never opens another photo
-//! that has moved to that position. The address does not contain the key.
+//! An address names the organization, the review and the position of the photo in the review. Its
+//! signature also covers the time of expiry and the photo's key, which is not part of the address.
+//! If another photo moves to the position, the address opens neither photo.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use super::RecordKind;
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// The name under which the secret is stored.
 const SECRET_NAME: &str = "photo_addresses";
-/// Length of the secret in bytes; the same as that of its signatures.
+/// Length of the secret in bytes: the output length of SHA-256.
 const SECRET_LENGTH: usize = 32;
 
 store::statements! {
@@ -45,8 +45,8 @@ store::statements! {
 #[derive(Debug, Clone)]
 pub struct FilesUrl(pub String);
 
-/// Signs and verifies addresses of photos. All nodes on a database share its secret, so each node
-/// accepts addresses of any other.
+/// Signs and verifies addresses of photos. The secret is stored in the database, so every node
+/// accepts addresses of every other node.
 #[derive(Clone)]
 pub struct PhotoSigner(Hmac<Sha256>);
 
@@ -63,7 +63,7 @@ struct SignedPhoto<'k> {
     organization: Uuid,
     review: Uuid,
     key: &'k str,
-    /// Time from which the address is refused, in Unix seconds.
+    /// Time of expiry, in Unix seconds. The server refuses the address from this second on.
     expires: i64,
 }
 
@@ -92,11 +92,11 @@ struct ReviewPhotos {
 impl PhotoSigner {
     /// Opens the signer with the database's secret. The first node creates the secret.
     pub async fn open(store: &Store, ids: &Ids) -> Result<Self> {
-        let secret = if let Some(kept) = store.read(secret).await? {
-            kept
+        let secret = if let Some(secret) = store.read(secret).await? {
+            secret
         } else {
-            let fresh = ids.secret::<SECRET_LENGTH>().to_vec();
-            store.write(move |tx| keep(tx, fresh)).await?
+            let new_secret = ids.secret::<SECRET_LENGTH>().to_vec();
+            store.write(move |tx| store_secret(tx, new_secret)).await?
         };
         Self::with(&secret)
     }
@@ -107,10 +107,11 @@ impl PhotoSigner {
             .map_err(Error::internal)
     }
 
-    /// Returns a signer for addresses with another purpose, with a secret derived from this one.
+    /// Returns a signer for addresses with another purpose. Its secret is derived from the secret of
+    /// this signer.
     pub(crate) fn signer(&self, purpose: &'static str) -> Result<Signer> {
-        // This message is shorter than that of any photo, so no photo's signature reveals the
-        // derived secret.
+        // The derived secret is the MAC of the purpose. The message of a photo is always longer than
+        // a purpose, so no signature of a photo equals a derived secret.
         let secret = self.0.clone().chain_update(purpose).finalize().into_bytes();
         Hmac::new_from_slice(&secret)
             .map(Signer)
@@ -212,11 +213,11 @@ fn secret(tx: &mut Transaction<'_>) -> Result<Option<Vec<u8>>> {
         .transpose()?)
 }
 
-/// Stores a secret, or returns the one that was stored first.
-fn keep(tx: &mut Transaction<'_>, fresh: Vec<u8>) -> Result<Vec<u8>> {
+/// Stores a secret unless another node was first. Returns the stored secret.
+fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u8>> {
     tx.execute(
         &INSERT_SECRET,
-        &values![SECRET_NAME, store::Value::Bytes(fresh)],
+        &values![SECRET_NAME, store::Value::Bytes(secret_bytes)],
     )?;
     secret(tx)?.ok_or_else(|| Error::internal("the secret for photo addresses is missing"))
 }
@@ -227,7 +228,7 @@ pub(super) fn addresses(
     review: Uuid,
     keys: Option<&Value>,
 ) -> Result<Vec<Value>> {
-    let photos = context.part::<PhotoSigner>()?;
+    let signer = context.part::<PhotoSigner>()?;
     let organization = context.organization.id;
     let expires = context
         .now()
@@ -235,7 +236,7 @@ pub(super) fn addresses(
         .unwrap_or(Timestamp::MAX)
         .as_second();
     let address = |(position, key): (usize, &Value)| {
-        let signature = photos.sign(SignedPhoto {
+        let signature = signer.sign(SignedPhoto {
             organization,
             review,
             key: key.as_str()?,
@@ -353,10 +354,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_changed_signature_is_refused(position in 0_usize..43, letter in "[A-Za-z0-9_-]") {
+        fn a_changed_signature_is_refused(position in 0_usize..43, character in "[A-Za-z0-9_-]") {
             let signature = photos(1).sign(PHOTO);
             let mut changed = signature.clone();
-            changed.replace_range(position..=position, &letter);
+            changed.replace_range(position..=position, &character);
             prop_assert_eq!(photos(1).is_signed(PHOTO, &changed), changed == signature);
         }
     }

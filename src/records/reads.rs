@@ -1,12 +1,13 @@
-//! The public read operations on records (rules: records#reads; limits#pages).
+//! The public read operations on records (rules: records#reads; limits#pages). The queries are in
+//! `listing.rs`, `named_records.rs` and `stored.rs`.
 
 use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
-use engine::moment::Moment;
 use engine::operation::{
     ById, CacheBasis, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits,
 };
+use engine::moment::Moment;
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -20,15 +21,15 @@ use super::stored::{self, Record};
 use super::{RecordKind, ReservationStatus, named_records};
 
 pub(super) fn operations() -> Vec<Operation> {
-    let mut operations = of_stays();
-    operations.extend(of_staff_and_devices());
-    operations.extend(of_settings());
-    operations.extend(of_any_kind());
+    let mut operations = property_and_stay_reads();
+    operations.extend(staff_and_device_reads());
+    operations.extend(setting_reads());
+    operations.extend(any_kind_reads());
     operations
 }
 
 /// Declares the reads of properties, their groups and tags, and their stays.
-fn of_stays() -> Vec<Operation> {
+fn property_and_stay_reads() -> Vec<Operation> {
     use Permission::{ViewProperties, ViewReservations};
     vec![
         Operation::public("listProperties", Method::GET, "/properties", Needs::Permission(ViewProperties))
@@ -98,7 +99,7 @@ fn of_stays() -> Vec<Operation> {
 }
 
 /// Declares the reads of staff, tasks and devices.
-fn of_staff_and_devices() -> Vec<Operation> {
+fn staff_and_device_reads() -> Vec<Operation> {
     use Permission::{ViewDevices, ViewTasks};
     vec![
         page(
@@ -184,7 +185,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
 }
 
 /// Declares the reads of records that steps, manuals and brandings refer to.
-fn of_settings() -> Vec<Operation> {
+fn setting_reads() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![
         page(
@@ -249,8 +250,9 @@ fn of_settings() -> Vec<Operation> {
     ]
 }
 
-/// Declares the reads of any kind, for pages that show all kinds in the same way.
-fn of_any_kind() -> Vec<Operation> {
+/// Declares the reads that take the kind as a parameter, for pages that show all kinds in the same
+/// way.
+fn any_kind_reads() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![
         declare("listRecords", "/records/{kind}", ViewProperties)
@@ -266,7 +268,7 @@ fn of_any_kind() -> Vec<Operation> {
                 },
                 |context, input: FindRecords, page| {
                     require(context, input.kind)?;
-                    let since = input.updated_since.map(|moment| moment.0);
+                    let since = input.updated_since.map(|timestamp| timestamp.0);
                     named_records::list(context, input.kind, input.query.as_deref(), since, page)
                 },
             ),
@@ -413,7 +415,7 @@ fn properties(
     input: ListProperties,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let (among, name) = sought(
+    let (among, name) = resolve_query(
         context,
         RecordKind::Property,
         input.query.as_deref(),
@@ -423,7 +425,7 @@ fn properties(
         name,
         group: input.property_group_id,
         tag: input.tag_id,
-        since: input.updated_since.map(|moment| moment.0),
+        since: input.updated_since.map(|timestamp| timestamp.0),
     };
     listing::properties(context, &filter, among, page)
 }
@@ -434,7 +436,7 @@ fn reservations(
     page: Page,
 ) -> Result<Listing<Record>> {
     let day = |text: Option<String>| text.as_deref().and_then(day);
-    let (among, name) = sought(
+    let (among, name) = resolve_query(
         context,
         RecordKind::Reservation,
         input.query.as_deref(),
@@ -447,7 +449,7 @@ fn reservations(
         status: input.status.map(|status| status.as_ref().to_owned()),
         from: day(input.check_in_from),
         to: day(input.check_in_to),
-        since: input.updated_since.map(|moment| moment.0),
+        since: input.updated_since.map(|timestamp| timestamp.0),
     };
     listing::list(context, RecordKind::Reservation, &filter, page)
 }
@@ -459,18 +461,19 @@ fn lock_codes(
 ) -> Result<Listing<Record>> {
     let filter = Filter {
         property: input.property_id,
-        since: input.updated_since.map(|moment| moment.0),
+        since: input.updated_since.map(|timestamp| timestamp.0),
         ..Filter::default()
     };
     listing::list(context, RecordKind::LockCode, &filter, page)
 }
 
-/// Patterns of names.
+/// The filter by name, as [`patterns`] builds it; `None` without a filter.
 type NamePatterns = Option<[String; 3]>;
 
-/// Returns the ids that a list is restricted to, and the patterns of names. A query that finds
-/// records by reference restricts the ids; any other is a name.
-fn sought(
+/// Translates a search query into the ids that a list is restricted to, or into name patterns. If
+/// the query is a reference of some records, the list is restricted to these records. Otherwise the
+/// query is a part of a name.
+fn resolve_query(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     query: Option<&str>,
@@ -480,16 +483,17 @@ fn sought(
         return Ok((ids, None));
     };
     Ok(match listing::referred(context, kind, query)? {
-        Some(found) => (Some(listing::narrowed(ids, found)), None),
+        Some(matching) => (Some(listing::narrowed(ids, matching)), None),
         None => (ids, Some(patterns(query))),
     })
 }
 
-/// Declares a read of records.
+/// Begins the declaration of a GET operation on records.
 fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declaration {
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
 }
 
+/// Completes the declaration of a paginated list of a kind.
 fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> Operation {
     declaration
         .not_for_tools(&["updatedSince"])
@@ -499,7 +503,7 @@ fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> O
             PageLimits { default, max },
             move |context, input: ListRecords, page| {
                 let filter = Filter {
-                    since: input.updated_since.map(|moment| moment.0),
+                    since: input.updated_since.map(|timestamp| timestamp.0),
                     ..Filter::default()
                 };
                 listing::list(context, kind, &filter, page)
@@ -508,6 +512,7 @@ fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> O
         .answering(move || list_of(kind))
 }
 
+/// Completes the declaration of a list of all records of a kind.
 fn all(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
         .cached(basis(kind))
@@ -516,6 +521,7 @@ fn all(declaration: Declaration, kind: RecordKind) -> Operation {
         .answering(move || list_of(kind))
 }
 
+/// Completes the declaration of a read of one record by id.
 fn one(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
         .may_lag()
@@ -523,7 +529,8 @@ fn one(declaration: Declaration, kind: RecordKind) -> Operation {
         .answering(move || schema(kind.view_schema()))
 }
 
-/// Returns the revisions that a list of a kind depends on. A list contains nothing but its records.
+/// Returns the revisions that a cached list of a kind depends on. A list contains only records of
+/// its kind.
 pub(crate) fn basis(kind: RecordKind) -> CacheBasis {
     if kind.is_stream() {
         CacheBasis::Everything
@@ -532,6 +539,7 @@ pub(crate) fn basis(kind: RecordKind) -> CacheBasis {
     }
 }
 
+/// Returns the JSON Schema of a list of records of a kind.
 pub(crate) fn list_of(kind: RecordKind) -> Schema {
     schema(json!({ "type": "array", "items": kind.view_schema() }))
 }

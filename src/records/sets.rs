@@ -1,4 +1,4 @@
-//! Operations on sets of records. Each takes one statement per kind for any number of records.
+//! Queries and updates for sets of records, with one statement per kind for any number of records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use super::RecordKind;
 use super::stored::unlink_all;
 
 store::statements! {
-    /// Those of the ids that are records of a kind.
+    /// The ids in a list that are ids of existing records of a kind.
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// The names of some records of a kind.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Stores links from something to some records of a kind.
+    /// Stores links from one source to some records of a kind.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
         select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
 }
 
-/// Returns the least of these ids that is no record of the kind; none if the organization has them
-/// all.
+/// Returns the smallest of these ids for which the organization has no record of the kind. Returns
+/// `None` if all records exist.
 pub(crate) fn first_missing(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -30,16 +30,16 @@ pub(crate) fn first_missing(
     if ids.is_empty() {
         return Ok(None);
     }
-    let wanted: Vec<Uuid> = ids.iter().copied().collect();
-    let rows = context.rows(&AMONG, values![kind.as_ref(), wanted])?;
+    let id_list: Vec<Uuid> = ids.iter().copied().collect();
+    let rows = context.rows(&AMONG, values![kind.as_ref(), id_list])?;
     if rows.len() == ids.len() {
         return Ok(None);
     }
-    let found = rows
+    let existing = rows
         .iter()
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<BTreeSet<Uuid>>>()?;
-    Ok(ids.difference(&found).next().copied())
+    Ok(ids.difference(&existing).next().copied())
 }
 
 /// Returns the names of the properties, groups or tags with these ids.
@@ -54,8 +54,10 @@ pub(crate) fn record_names(
         .collect()
 }
 
-/// Updates the links from something to records, given the links before and now. A new thing had no
-/// links before. When a linked record is deleted, the source of the link is notified.
+/// Updates the links from a source, such as a step, to records. `before` and `now` are its links
+/// before and after the write; `before` is empty for a new source. When a linked record is deleted,
+/// the service finds the source by its link and removes the link
+/// ([`LinkingThings`](super::LinkingThings)).
 pub(crate) fn note_named(
     context: &mut Context<'_, '_>,
     from_kind: &str,

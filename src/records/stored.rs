@@ -1,5 +1,5 @@
-//! Records as they are stored and read. One table holds every kind, because the platform owns their
-//! shapes.
+//! Storage of records: reading, writing and deleting rows of the table `record`, and the links
+//! between records. One table holds every kind, because the platform defines their fields.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -41,21 +41,22 @@ store::statements! {
         on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at,
         doc = excluded.doc, origin = excluded.origin, status = excluded.status, check_in = excluded.check_in, name_key = excluded.name_key,
         guest_email = excluded.guest_email, lookup_key = excluded.lookup_key";
-    /// Begins a change of records: returns its time, which is not before that of an earlier change.
+    /// Advances the organization's time of the last record change to `?2`, unless it is later already,
+    /// and returns it.
     BEGIN_CHANGE = "update organization set records_at = case when records_at is null or records_at < ?2 then ?2 else records_at end
         where id = ?1 and erased_at is null returning records_at";
-    /// Notes the time of the last change of records.
+    /// Advances the organization's time of the last record change.
     END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2 and erased_at is null";
-    /// Makes the people of the organization the writers of reservations that a calendar feed wrote.
+    /// Changes the origin of reservations from a calendar feed to manual.
     GIVE_TO_PEOPLE = "update record set origin = 'manual', updated_at = ?3
         where organization_id = ?1 and kind = 'reservation' and id = any(?2) and origin = 'calendar'";
     /// Deletes records of a kind.
     DELETE_RECORDS = "delete from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// The sources of links to these records of a kind.
     LINKED_FROM = "select from_kind, from_id, to_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
-    /// Stores a link from something to a record.
+    /// Stores a link from a source to a record.
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
-    /// Deletes the links from these things of a kind.
+    /// Deletes the links from these sources of a kind.
     DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = any(?3)";
     /// Deletes the links to these records of a kind.
     DELETE_LINKS_TO = "delete from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
@@ -72,7 +73,7 @@ pub(crate) struct StoredRecord {
     pub doc: String,
     /// The writer of the record.
     pub origin: RecordOrigin,
-    /// The columns that lists of the kind are filtered by.
+    /// The columns that lists filter by.
     pub facets: Facets,
     /// Time of creation.
     pub created_at: Moment,
@@ -142,8 +143,8 @@ fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
     to_raw_value(value).map_err(Error::internal)
 }
 
-/// Prepares a review for reading. Only callers with the permission to view analytics get the
-/// private part. Photo keys are replaced by addresses.
+/// Prepares a review for reading: adds signed addresses of the photos, and removes the private part
+/// unless the caller has the permission to view analytics.
 fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut StoredFields) -> Result<()> {
     let keys = review
         .get("photoKeys")
@@ -186,13 +187,13 @@ pub fn find_records(
     kind: RecordKind,
     ids: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, Result<Record>>> {
-    let mut found = HashMap::new();
+    let mut records = HashMap::new();
     for row in find_rows(context, kind, ids)? {
         if context.property_scope().covers_record(row.get(1)?) {
-            found.insert(row.get(0)?, Record::from_row(context, kind, &row));
+            records.insert(row.get(0)?, Record::from_row(context, kind, &row));
         }
     }
-    Ok(found)
+    Ok(records)
 }
 
 /// Returns a record that the caller can access, or 404.
@@ -200,7 +201,8 @@ pub fn get_record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> 
     find_record(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))
 }
 
-/// Returns a record of the organization as the type that rules read, without an access check.
+/// Returns a record of the organization, deserialized to the type that rules read. Does not check
+/// the caller's access.
 pub(crate) fn typed<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -212,7 +214,8 @@ pub(crate) fn typed<T: DeserializeOwned>(
         .transpose()?)
 }
 
-/// Returns records of the organization as the type that rules read, without an access check.
+/// Returns records of the organization by id, deserialized to the type that rules read. Does not
+/// check the caller's access.
 pub(crate) fn typed_among<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -270,12 +273,12 @@ pub(crate) fn save_all(
         .map(drop)
 }
 
-/// Returns the time of a change of records. Within an organization it is never before the time of
-/// an earlier change, even if a request waited for the lock, or the clocks of the nodes differ. So
-/// a reader who asks for everything since the last time that it has seen misses nothing.
+/// Returns the `updatedAt` for a change of records. Within an organization this time never goes
+/// back, even if a request waited for the lock or the clocks of the nodes differ. A client that
+/// polls with `updatedSince` and the latest time that it has seen therefore misses no change.
 ///
-/// While the clock is behind the last change, each change is a millisecond after the one before.
-/// Otherwise they all had one time, and a reader with small pages would not come past it.
+/// While the clock is behind the last change, each change gets a time one millisecond after the
+/// previous change. With equal times, a client that reads small pages could not advance past them.
 pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
     let now = context.now();
     let Some(row) = context.row(&BEGIN_CHANGE, values![now])? else {
@@ -290,18 +293,19 @@ pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
     Ok(next)
 }
 
-/// Notes that a record has this time of change, which is after the one of [`begin_change`].
+/// Records the latest `updatedAt` of a change, which is after the time from [`begin_change`].
 pub(crate) fn end_change(context: &mut Context<'_, '_>, at: Timestamp) -> Result<()> {
     context.execute_deferred(&END_CHANGE, values![at])
 }
 
+/// Invalidates cached answers about the configuration if the kind belongs to the configuration.
 fn note_change(context: &mut Context<'_, '_>, kind: RecordKind) {
     if !kind.is_stream() {
         context.touch_configuration();
     }
 }
 
-/// Inserts a record of the service itself that names no other record.
+/// Inserts a record that the service creates and that refers to no other record.
 pub(crate) fn save_record(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -311,16 +315,17 @@ pub(crate) fn save_record(
     add_record(context, kind, id, data, &[])
 }
 
-/// Inserts a record of the service itself. `named` has the records that its data names; they exist.
+/// Inserts a record that the service creates. `references` lists the records that its data refers
+/// to; the caller has checked that they exist.
 pub(crate) fn add_record(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     id: Uuid,
     data: Object,
-    named: &[(RecordKind, Uuid)],
+    references: &[(RecordKind, Uuid)],
 ) -> Result<()> {
     let now = context.now();
-    let property_id = named
+    let property_id = references
         .iter()
         .find(|(kind, _)| *kind == RecordKind::Property)
         .map(|(_, id)| *id);
@@ -344,7 +349,7 @@ pub(crate) fn add_record(
     )?;
     link_all(
         context,
-        named
+        references
             .iter()
             .map(|(to, target)| (kind.into(), id, *to, *target)),
     )
@@ -363,9 +368,9 @@ pub(crate) fn replace_record(
     let (property_id, created_at, updated_at) =
         (row.get(1)?, Moment(row.get(3)?), Moment(row.get(4)?));
     let origin = RecordOrigin::from_row(&row)?;
-    let begun = begin_change(context)?;
-    let updated_at = updated_at.advanced_to(begun);
-    if updated_at.0 > begun {
+    let change_time = begin_change(context)?;
+    let updated_at = updated_at.advanced_to(change_time);
+    if updated_at.0 > change_time {
         end_change(context, updated_at.0)?;
     }
     let doc = serde_json::to_string(&data).map_err(Error::internal)?;
@@ -386,14 +391,15 @@ pub(crate) fn replace_record(
     )
 }
 
-/// The number of records of a change that share a time. It is below the size of a page.
-const SHARING: usize = 10;
+/// Maximum number of records of a change that share an `updatedAt`. It is below the size of a page,
+/// so that a client that polls with `updatedSince` can advance past one time.
+const RECORDS_PER_TIMESTAMP: usize = 10;
 
-/// Notes that no calendar feed writes these reservations any more.
+/// Changes the origin of reservations from a calendar feed to manual, so that people can edit them.
 pub(crate) fn give_to_people(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<()> {
     ids.sort_unstable();
     let mut at = begin_change(context)?;
-    for ids in ids.chunks(SHARING) {
+    for ids in ids.chunks(RECORDS_PER_TIMESTAMP) {
         context.execute_deferred(&GIVE_TO_PEOPLE, values![ids, at])?;
         at = at.checked_add(1_i64.millisecond()).unwrap_or(at);
     }
@@ -421,15 +427,15 @@ pub(crate) fn remove_record(
     let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else {
         return Ok(false);
     };
-    let place: Position = (row.get(3)?, id);
+    let position: Position = (row.get(3)?, id);
     context.execute_deferred(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
     unlink_all(context, kind.as_ref(), vec![id])?;
-    blocks::note(context, kind, Vec::new(), &[place])?;
+    blocks::note(context, kind, Vec::new(), &[position])?;
     Ok(true)
 }
 
-/// Returns what links to a record, as kind and id.
+/// Returns the sources of links to a record, each as kind and id.
 pub(crate) fn linked_from(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -441,8 +447,8 @@ pub(crate) fn linked_from(
         .collect())
 }
 
-/// Returns what links to some records of a kind: the kind and id of the source, and the id of the
-/// linked record.
+/// Returns the links to some records of a kind: kind and id of the source, and id of the linked
+/// record.
 pub(crate) fn linked_from_among(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -454,8 +460,8 @@ pub(crate) fn linked_from_among(
         .collect()
 }
 
-/// Returns every record of a kind in the organization as the type that rules read, without an
-/// access check.
+/// Returns every record of a kind in the organization, deserialized to the type that rules read.
+/// Does not check the caller's access.
 pub(crate) fn all_records<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -466,7 +472,8 @@ pub(crate) fn all_records<T: DeserializeOwned>(
         .collect()
 }
 
-/// Stores links from things to records. When a linked record is deleted, its sources are notified.
+/// Stores links, each as kind and id of the source, and kind and id of the linked record. The
+/// deletion of a linked record reads them to update the sources.
 pub(crate) fn link_all<'k>(
     context: &mut Context<'_, '_>,
     links: impl Iterator<Item = (&'k str, Uuid, RecordKind, Uuid)>,
@@ -477,7 +484,7 @@ pub(crate) fn link_all<'k>(
     context.execute_many(&INSERT_LINK, rows).map(drop)
 }
 
-/// Deletes the links from these things.
+/// Deletes the links from these sources.
 pub(crate) fn unlink_all(
     context: &mut Context<'_, '_>,
     from_kind: &str,
@@ -486,7 +493,7 @@ pub(crate) fn unlink_all(
     context.execute_deferred(&DELETE_LINKS, values![from_kind, from])
 }
 
-/// Whether the organization has the record.
+/// Returns whether the organization has the record. Does not check the caller's access.
 pub(crate) fn exists(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<bool> {
     context.exists(&RECORD, values![kind.as_ref(), id])
 }

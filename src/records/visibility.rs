@@ -1,5 +1,5 @@
-//! Groups and tags that a limited caller can access: those that cover one of the caller's
-//! properties (rules: access#records-of-limited-callers). Also lists of properties by id.
+//! Groups and tags that a limited caller can access: those of the caller's properties (rules:
+//! access#records-of-limited-callers). Also lists of properties by id.
 
 use std::collections::BTreeSet;
 
@@ -63,8 +63,8 @@ pub(super) fn list(
     Ok(Some(Listing { items, total }))
 }
 
-/// Returns a page of those of the ids that are properties, by creation. All of them are read,
-/// because a request can name only a few hundred ids.
+/// Returns a page of the properties with these ids, by creation. Reads all of them, because a
+/// request can contain only a few hundred ids.
 pub(super) fn properties(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],
@@ -80,14 +80,14 @@ pub(super) fn properties(
             0
         ],
     )?;
-    let (first, most) = (
+    let (first, limit) = (
         usize::try_from(page.offset).unwrap_or(usize::MAX),
         usize::try_from(page.limit).unwrap_or(usize::MAX),
     );
     let items = rows
         .iter()
         .skip(first)
-        .take(most)
+        .take(limit)
         .map(|row| Record::from_row(context, kind, row))
         .collect::<Result<_>>()?;
     Ok(Listing {

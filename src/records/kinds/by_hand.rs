@@ -1,5 +1,6 @@
-//! The fields that people fill in for kinds of which the platform defines all fields but the name.
-//! Sync does not check them. Rules read them where they have the expected type.
+//! Fields in forms and CSV files, for kinds whose schema names only the required fields because the
+//! platform defines the others. Sync does not validate these fields. Rules ignore a value of an
+//! unexpected type.
 
 use engine::field::Label;
 use engine::moment::Moment;

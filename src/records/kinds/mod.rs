@@ -1,39 +1,41 @@
-//! The fields of records, with one declaration per kind.
+//! The fields of records, with one `record!` declaration per kind.
 //!
 //! `record!` declares each field once. The doc comment is the field's description in the published
-//! document. The type is the schema that sync checks. If a rule reads the field, the declaration
-//! also names the type it is read as. The types are in [`values`]. Some types also say which record
-//! a field names, or that no read returns it.
+//! document. The type defines the schema against which sync validates the field. If a rule reads
+//! the field, the declaration also has the type that the rule gets (`read as`). The types are in
+//! [`values`]. A type can also mark a field as a reference to another record, or as withheld from
+//! reads.
 
-/// Declares a record, or a part of a record, by its fields. `name: type` is the type that sync
-/// accepts. A field that may be left out or be null is an `Option`. `read as` names the type that
-/// rules read; the struct has only these fields. Other fields are stored, but no rule reads them,
-/// whatever their value.
+/// Declares a record, or an object inside a record, by its fields. In `name: type`, the type is the
+/// one that sync accepts. An `Option` may be left out or null. With `read as`, the generated struct
+/// has the field with the second type, and rules can read it. Fields without `read as` are stored,
+/// but are not in the struct.
 ///
-/// A field that was added later is read `where it fits`: older records may hold any value under its
-/// name. A value that does not fit reads as `None`.
+/// Use `read where it fits as` for a field that was added later, because older records may hold any
+/// value under its name. A value of another type reads as `None`.
 ///
-/// A field has a doc comment, and extensions of its schema as `#[schemars(extend(…))]` below it.
+/// Each field has a doc comment, and below it optional schema extensions in
+/// `#[schemars(extend(…))]`.
 ///
-/// After the fields follows an example of a read, without id and timestamps. A record without an
-/// example is shown with its name alone.
+/// The declaration ends with an example of a read, without id and timestamps. The default example
+/// has only a name.
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
     };
-    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
+    (@sort $record:tt [$($stored:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
         record!(
-            @sort $record [$($held)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,]
+            @sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,]
             [$($read)* $(#[doc = $doc])* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
         );
     };
-    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($held)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] [$($read)* $(#[doc = $doc])* pub $field: $as,] $($rest)*);
+    (@sort $record:tt [$($stored:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
+        record!(@sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] [$($read)* $(#[doc = $doc])* pub $field: $as,] $($rest)*);
     };
-    (@sort $record:tt [$($held:tt)*] $read:tt $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($held)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] $read $($rest)*);
+    (@sort $record:tt [$($stored:tt)*] $read:tt $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty; $($rest:tt)*) => {
+        record!(@sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] $read $($rest)*);
     };
-    (@sort [$(#[$meta:meta])* $name:ident $(example $example:tt)?] [$($held:tt)*] [$($read:tt)*]) => {
+    (@sort [$(#[$meta:meta])* $name:ident $(example $example:tt)?] [$($stored:tt)*] [$($read:tt)*]) => {
         #[derive(Debug, Clone, serde::Deserialize)]
         $(#[$meta])*
         #[serde(rename_all = "camelCase")]
@@ -46,11 +48,11 @@ macro_rules! record {
                 #[derive(schemars::JsonSchema)]
                 #[schemars(rename_all = "camelCase")]
                 $(#[schemars(example = serde_json::json!($example))])?
-                #[expect(dead_code, reason = "its fields are there for their schemas")]
-                struct Held {
-                    $($held)*
+                #[expect(dead_code, reason = "only the schema of this type is used")]
+                struct AllFields {
+                    $($stored)*
                 }
-                <Held as schemars::JsonSchema>::json_schema(generator)
+                <AllFields as schemars::JsonSchema>::json_schema(generator)
             }
         }
     };
@@ -87,7 +89,7 @@ pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 
 /// A type whose fields are declared by `record!`.
 pub(super) trait Declared {
-    /// Returns the JSON Schema of all its fields, with the marks of [`values`].
+    /// Returns the JSON Schema of all fields, with the marks of [`values`].
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 

@@ -113,19 +113,19 @@ pub fn oddity(reservation: &Reservation, zone: &TimeZone) -> Option<Oddity> {
     (booked > reservation.check_in).then_some(Oddity::BookedLate)
 }
 
-/// Brings the language of a reservation's guest into the form that is stored: a tag, or null.
-/// Returns the text that was no tag (rules: records#kinds).
+/// Normalizes the language of a reservation's guest to a BCP 47 tag or null, in place. Returns the
+/// original text if it is not a tag (rules: records#kinds).
 pub(crate) fn settle_language(reservation: &mut Object) -> Option<String> {
     let language = reservation.get_mut("guest")?.get_mut("language")?;
-    let sent = match &*language {
+    let text = match &*language {
         Value::Null => return None,
-        Value::String(sent) => sent.clone(),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let tag = language::lenient(&sent);
-    let is_strange = tag.is_none() && !typed::is_blank(&sent);
+    let tag = language::lenient(&text);
+    let is_invalid = tag.is_none() && !typed::is_blank(&text);
     *language = tag.map_or(Value::Null, Value::String);
-    is_strange.then_some(sent)
+    is_invalid.then_some(text)
 }
 
 /// Status of a reservation.
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_language_of_a_guest_is_kept_as_a_tag_or_as_null() {
-        for (sent, kept, is_strange) in [
+        for (input, expected, is_invalid) in [
             (json!("en_US"), json!("en-US"), false),
             (json!(" es "), json!("es"), false),
             (json!(""), json!(null), false),
@@ -217,9 +217,9 @@ mod tests {
             (json!("PT-br"), json!("pt-BR"), false),
         ] {
             let mut data: Object =
-                serde_json::from_value(json!({ "guest": { "language": sent } })).unwrap();
-            assert_eq!(settle_language(&mut data).is_some(), is_strange, "{sent}");
-            assert_eq!(data["guest"]["language"], kept, "{sent}");
+                serde_json::from_value(json!({ "guest": { "language": input } })).unwrap();
+            assert_eq!(settle_language(&mut data).is_some(), is_invalid, "{input}");
+            assert_eq!(data["guest"]["language"], expected, "{input}");
         }
         assert_eq!(settle_language(&mut Object::new()), None);
     }

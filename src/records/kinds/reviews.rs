@@ -57,8 +57,8 @@ engine::stored_enum! {
     }
 }
 
-/// Returns the schema of `photoUrls`, which reads return in place of `photoKeys`. Photos are read
-/// at addresses of their own; the keys stay with the platform.
+/// Returns the schema of `photoUrls`, which reads return in place of `photoKeys`. Clients download
+/// photos from these signed addresses and never see the keys.
 pub(in crate::records) fn photo_urls() -> Value {
     json!({ "type": "array", "items": { "type": "string", "format": "uri" } })
 }

@@ -1,4 +1,5 @@
-//! Records of the organization's setup of which rules read little.
+//! Small records of the organization's setup: names, prices, payment accounts, domains, images,
+//! instructions. Rules read few of their fields.
 
 use engine::field::Label;
 use uuid::Uuid;

@@ -1,6 +1,8 @@
-//! Types of record fields. They exist for their JSON Schema and hold no data.
+//! Types for the fields in `record!` declarations. Each type only supplies a JSON Schema and is
+//! never instantiated.
 //!
-//! Two marks extend the schema of a field. They are not published.
+//! Two internal schema keywords, [`NAMES`] and [`WITHHELD`], mark references and withheld fields.
+//! `kind.rs` removes them before a schema is published.
 
 use std::marker::PhantomData;
 
@@ -12,9 +14,9 @@ use strum::VariantArray;
 use super::Declared;
 use crate::records::RecordKind;
 
-/// The mark of an id: the kind of record that it names.
+/// The schema keyword of an id of another record. Its value is the kind of that record.
 pub(in crate::records) const NAMES: &str = "x-names";
-/// The mark of a field that no read of the public interface and no webhook returns.
+/// The schema keyword of a field that no read of the public interface and no webhook returns.
 pub(in crate::records) const WITHHELD: &str = "x-withheld";
 
 /// Implements an inline JSON Schema for a type, instead of a named one.
@@ -46,8 +48,8 @@ macro_rules! value {
     };
 }
 
-/// Declares the id of another record. Sync refuses unknown ids and empties the field when that
-/// record is deleted. Rules therefore read an `Option`.
+/// Declares the id of another record. Sync refuses unknown ids. When the other record is deleted,
+/// the service empties the field, so rules read an `Option`.
 macro_rules! reference {
     ($(#[$doc:meta])* $name:ident to $kind:ident) => {
         value!($(#[$doc])* $name, { "type": "string", "format": "uuid", NAMES: RecordKind::$kind });
@@ -178,7 +180,7 @@ impl<T: JsonSchema> JsonSchema for ByName<T> {
     );
 }
 
-/// A part of a record, declared by `record!`.
+/// An object inside a record, declared by `record!`.
 pub(super) struct Part<T>(PhantomData<T>);
 
 impl<T: Declared> JsonSchema for Part<T> {
