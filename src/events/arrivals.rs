@@ -1,5 +1,5 @@
-//! Reviews that arrived at some time. `review.submitted` fires once for each review id, also where
-//! the review is deleted and comes again.
+//! Ids of all reviews that ever arrived, so that `review.submitted` fires only once for each id. The
+//! table keeps the id of a deleted review, because the platform may send the review again.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,13 @@ use engine::values;
 use uuid::Uuid;
 
 store::statements! {
-    /// Those of some reviews that arrived before.
+    /// The ids in a list whose reviews arrived before.
     ARRIVED = "select review_id from review_arrival where organization_id = ?1 and review_id = any(?2)";
-    /// Notes that a review arrived.
+    /// Records that a review arrived.
     NOTE_ARRIVAL = "insert into review_arrival (organization_id, review_id) values (?1, ?2) on conflict do nothing";
 }
 
-/// Returns those of some reviews that arrived before.
+/// Returns the ids in a list whose reviews arrived before.
 pub(crate) fn arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -27,7 +27,7 @@ pub(crate) fn arrived_reviews(
     rows.iter().map(|row| Ok(row.get(0)?)).collect()
 }
 
-/// Notes that reviews arrived.
+/// Records that reviews arrived.
 pub(crate) fn note_arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: impl IntoIterator<Item = Uuid>,

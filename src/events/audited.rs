@@ -1,4 +1,5 @@
-//! Describes the caller's webhook subscriptions for the audit log.
+//! Descriptions of webhook subscriptions for the audit log. An audited operation reads them before
+//! and after its change.
 
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
@@ -19,7 +20,8 @@ store::statements! {
 /// The kind of a subscription in the audit log.
 const KIND: &str = "webhook_subscription";
 
-/// Describes one subscription, or all of the credential that post to a URL.
+/// Describes the subscription with the input's id, or else all subscriptions of the caller's
+/// credential that post to the input's URL.
 pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     if let Some(id) = id(input, "id") {
         let Some(row) = owned::find(context, id)? else {
@@ -28,8 +30,8 @@ pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Res
         let (event, url): (String, String) = (row.get(1)?, row.get(2)?);
         let store::Json(StoredSubscription { filters, secrets }): store::Json<StoredSubscription> =
             row.get(8)?;
-        let shown = json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
-        let thing = Thing::new(KIND, Some(id), Some(url)).showing(&shown)?;
+        let fields = json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
+        let thing = Thing::new(KIND, Some(id), Some(url)).showing(&fields)?;
         return thing
             .withholding(&json!({ "signingSecret": secrets.reveal() }))
             .map(Some);
@@ -51,8 +53,8 @@ pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Res
         .map(Some)
 }
 
-/// Describes the subscription that an input names, by its URL.
+/// Returns the audit log's target for the input's subscription, with its URL as the name.
 pub(super) fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
-    let found = subscriptions(context, input)?.map(|thing| thing.target);
-    Ok(found.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))
+    let target = subscriptions(context, input)?.map(|thing| thing.target);
+    Ok(target.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))
 }

@@ -1,4 +1,5 @@
-//! Derives events and timers from a change of a record. Pure, one function for each kind.
+//! The rules that decide which events a change of a record fires, and whether the change starts or
+//! ends a timer. Each kind of record has a pure function.
 
 use engine::error::{Error, Result};
 use engine::operation::Object;
@@ -19,7 +20,7 @@ pub struct RecordChange<'c> {
     pub before: Option<&'c Object>,
     /// The record after the change.
     pub after: &'c Object,
-    /// The property that the record names now.
+    /// The property of the record after the change.
     pub property: Option<&'c Property>,
 }
 
@@ -35,12 +36,12 @@ pub struct Derived {
 /// The effect of a change on a record's timer. A record has at most one timer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Timer {
-    /// A running timer runs on.
+    /// Leaves the timer as it is.
     #[default]
     Keep,
-    /// The timer starts again.
+    /// Starts or restarts the timer.
     Arm,
-    /// The timer ends.
+    /// Ends the timer.
     Disarm,
 }
 
@@ -52,8 +53,9 @@ impl Derived {
         }
     }
 
-    /// Returns the result for a change that is history. It fires nothing and starts no timer. It
-    /// can still end a timer, because the condition that the timer waited for is over.
+    /// Returns the result for a change that the platform sends as history. Such a change fires no
+    /// event and starts no timer. It can end a timer, because the condition for which the timer
+    /// waited is over.
     #[must_use]
     pub fn of_history(self) -> Self {
         let timer = if self.timer == Timer::Arm {
@@ -76,6 +78,7 @@ enum EventRule {
     Device,
     /// A new record fires an event. Later changes fire nothing.
     New(Event),
+    /// Records of the kind fire no events.
     Nothing,
 }
 
@@ -123,35 +126,35 @@ pub fn derive(kind: RecordKind, change: &RecordChange<'_>, now: Timestamp) -> Re
     Ok(match EventRule::of(kind) {
         EventRule::Reservation => {
             let is_over = |reservation: &Reservation| {
-                check_out(reservation, change.property).is_none_or(|moment| moment < now)
+                check_out(reservation, change.property).is_none_or(|check_out| check_out < now)
             };
             Derived::firing(reservation(
-                read(change.before)?.as_ref(),
-                &read_one(change.after)?,
+                read_optional(change.before)?.as_ref(),
+                &read(change.after)?,
                 is_over,
             ))
         }
         EventRule::Task => Derived::firing(task(
-            read(change.before)?.as_ref(),
-            &read_one(change.after)?,
+            read_optional(change.before)?.as_ref(),
+            &read(change.after)?,
         )),
-        EventRule::Device => device(read(change.before)?.as_ref(), &read_one(change.after)?),
+        EventRule::Device => device(read_optional(change.before)?.as_ref(), &read(change.after)?),
         EventRule::New(event) if change.before.is_none() => Derived::firing(vec![event]),
         EventRule::New(_) | EventRule::Nothing => Derived::default(),
     })
 }
 
-fn read<T: DeserializeOwned>(data: Option<&Object>) -> Result<Option<T>> {
-    data.map(read_one).transpose()
+fn read_optional<T: DeserializeOwned>(data: Option<&Object>) -> Result<Option<T>> {
+    data.map(read).transpose()
 }
 
-fn read_one<T: DeserializeOwned>(data: &Object) -> Result<T> {
+fn read<T: DeserializeOwned>(data: &Object) -> Result<T> {
     serde_json::from_value(Value::Object(data.clone())).map_err(Error::internal)
 }
 
-/// Returns check-out as an instant: the date at the check-out time of the stay or else of the
-/// property, in the property's time zone. Without a time, it is the end of the day. Returns `None`
-/// without a property.
+/// Returns the check-out of a stay as an instant in the property's time zone. The time of day is that
+/// of the stay, else that of the property, else the end of the day. Returns `None` without a
+/// property.
 #[must_use]
 pub fn check_out(reservation: &Reservation, property: Option<&Property>) -> Option<Timestamp> {
     let zone = TimeZone::get(&property?.timezone).ok()?;
@@ -166,11 +169,11 @@ fn reservation(
     is_over: impl Fn(&Reservation) -> bool,
 ) -> Vec<Event> {
     use ReservationStatus::{Cancelled, Confirmed};
-    let is_settled = |reservation: &Reservation| {
+    let is_booked = |reservation: &Reservation| {
         reservation.status == Confirmed && reservation.property_id.is_some()
     };
     let mut events = Vec::new();
-    if is_settled(after) && !before.is_some_and(is_settled) && !is_over(after) {
+    if is_booked(after) && !before.is_some_and(is_booked) && !is_over(after) {
         events.push(Event::ReservationCreated);
     }
     let Some(before) = before else { return events };
@@ -206,7 +209,7 @@ fn task(before: Option<&TaskRecord>, after: &TaskRecord) -> Vec<Event> {
     events
 }
 
-/// The state of a device.
+/// The connection state of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Online,
@@ -223,7 +226,7 @@ fn presence(device: &Device) -> Presence {
     }
 }
 
-/// Returns whether a device is online when its timer expires.
+/// Returns whether a device whose timer has expired is online, so that `device.reconnected` fires.
 #[must_use]
 pub fn is_back(device: &Device) -> bool {
     presence(device) == Presence::Online
@@ -231,7 +234,7 @@ pub fn is_back(device: &Device) -> bool {
 
 fn device(before: Option<&Device>, after: &Device) -> Derived {
     use Presence::{Archived, Offline, Online};
-    // The state before a new record is unknown, so nothing has changed.
+    // The earlier state of a new device is unknown, so a new device fires nothing.
     let Some(before) = before else {
         return Derived::default();
     };
@@ -251,7 +254,7 @@ fn device(before: Option<&Device>, after: &Device) -> Derived {
             fires: Vec::new(),
             timer: Timer::Disarm,
         },
-        // A device that leaves the archive is treated like a new one.
+        // A device that leaves the archive fires nothing, like a new device.
         (Archived, _) | (Online, Online) | (Offline, Offline) => Derived::default(),
     }
 }
@@ -315,7 +318,12 @@ mod tests {
         }))
     }
 
-    fn derived(kind: RecordKind, before: Option<&Object>, after: &Object, now: &str) -> Derived {
+    fn derive_change(
+        kind: RecordKind,
+        before: Option<&Object>,
+        after: &Object,
+        now: &str,
+    ) -> Derived {
         let (flat, is_linked) = (
             flat(),
             after.get("propertyId").is_some_and(Value::is_string),
@@ -329,39 +337,39 @@ mod tests {
     }
 
     /// Returns the events of a change, for a kind without timers.
-    fn fired(
+    fn event_names(
         kind: RecordKind,
         before: Option<Object>,
         after: &Object,
         now: &str,
     ) -> Vec<&'static str> {
-        let derived = derived(kind, before.as_ref(), after, now);
+        let derived = derive_change(kind, before.as_ref(), after, now);
         assert_eq!(derived.timer, Timer::Keep);
         derived.fires.into_iter().map(<&str>::from).collect()
     }
 
-    fn of_stay(before: Option<Object>, after: &Object, now: &str) -> Vec<&'static str> {
-        fired(RecordKind::Reservation, before, after, now)
+    fn stay_events(before: Option<Object>, after: &Object, now: &str) -> Vec<&'static str> {
+        event_names(RecordKind::Reservation, before, after, now)
     }
 
-    fn of_task(before: Option<Object>, after: &Object) -> Vec<&'static str> {
-        fired(RecordKind::Task, before, after, NOW)
+    fn task_events(before: Option<Object>, after: &Object) -> Vec<&'static str> {
+        event_names(RecordKind::Task, before, after, NOW)
     }
 
     #[test]
     fn reservation_created_fires_once_confirmed_with_a_property() {
         let confirmed = stay("confirmed", Some(FLAT), "2026-11-21");
-        assert_eq!(of_stay(None, &confirmed, NOW), ["reservation.created"]);
+        assert_eq!(stay_events(None, &confirmed, NOW), ["reservation.created"]);
         assert_eq!(
-            of_stay(None, &stay("tentative", Some(FLAT), "2026-11-21"), NOW),
+            stay_events(None, &stay("tentative", Some(FLAT), "2026-11-21"), NOW),
             [""; 0]
         );
         assert_eq!(
-            of_stay(None, &stay("confirmed", None, "2026-11-21"), NOW),
+            stay_events(None, &stay("confirmed", None, "2026-11-21"), NOW),
             [""; 0]
         );
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(stay("tentative", Some(FLAT), "2026-11-21")),
                 &confirmed,
                 NOW
@@ -369,7 +377,7 @@ mod tests {
             ["reservation.created"]
         );
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(stay("cancelled", Some(FLAT), "2026-11-21")),
                 &confirmed,
                 NOW
@@ -377,11 +385,11 @@ mod tests {
             ["reservation.created"]
         );
         assert_eq!(
-            of_stay(Some(stay("confirmed", None, "2026-11-21")), &confirmed, NOW),
+            stay_events(Some(stay("confirmed", None, "2026-11-21")), &confirmed, NOW),
             ["reservation.created"]
         );
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(stay("confirmed", Some(ELSEWHERE), "2026-11-21")),
                 &confirmed,
                 NOW
@@ -389,9 +397,9 @@ mod tests {
             [""; 0]
         );
         let removed = stay("confirmed", None, "2026-11-21");
-        assert_eq!(of_stay(Some(confirmed.clone()), &removed, NOW), [""; 0]);
+        assert_eq!(stay_events(Some(confirmed.clone()), &removed, NOW), [""; 0]);
         assert_eq!(
-            of_stay(Some(removed), &confirmed, NOW),
+            stay_events(Some(removed), &confirmed, NOW),
             ["reservation.created"],
             "again, once it is set again"
         );
@@ -399,25 +407,28 @@ mod tests {
 
     #[test]
     fn a_stay_ends_at_check_out_in_the_property_time_zone() {
-        let leaving = stay("confirmed", Some(FLAT), "2026-11-21");
+        let last_day = stay("confirmed", Some(FLAT), "2026-11-21");
         assert_eq!(
-            of_stay(None, &leaving, "2026-11-21T09:59:59Z"),
+            stay_events(None, &last_day, "2026-11-21T09:59:59Z"),
             ["reservation.created"]
         );
         assert_eq!(
-            of_stay(None, &leaving, "2026-11-21T10:00:00Z"),
+            stay_events(None, &last_day, "2026-11-21T10:00:00Z"),
             ["reservation.created"]
         );
-        assert_eq!(of_stay(None, &leaving, "2026-11-21T10:00:01Z"), [""; 0]);
+        assert_eq!(
+            stay_events(None, &last_day, "2026-11-21T10:00:01Z"),
+            [""; 0]
+        );
         let tentative = stay("tentative", Some(FLAT), "2026-11-21");
         assert_eq!(
-            of_stay(Some(tentative), &leaving, "2026-11-22T12:00:00Z"),
+            stay_events(Some(tentative), &last_day, "2026-11-22T12:00:00Z"),
             [""; 0],
             "confirmed too late"
         );
         let longer = stay("confirmed", Some(FLAT), "2026-11-30");
         assert_eq!(
-            of_stay(Some(leaving), &longer, "2026-11-22T12:00:00Z"),
+            stay_events(Some(last_day), &longer, "2026-11-22T12:00:00Z"),
             ["reservation.dates_changed"],
             "no second arrival"
         );
@@ -425,23 +436,23 @@ mod tests {
 
     #[test]
     fn check_out_is_resolved_in_the_property_time_zone() {
-        let at = |zone: &str, time: Option<&str>, date: &str| {
+        let check_out_times = |zone: &str, time: Option<&str>, date: &str| {
             let property = Property {
                 timezone: zone.into(),
                 check_out_time: time.map(str::to_owned),
                 ..flat()
             };
-            let mut leaving = stay("confirmed", Some(FLAT), date);
+            let mut reservation = stay("confirmed", Some(FLAT), date);
             let of = |stay: &Object| {
-                let stay: Reservation = read_one(stay).unwrap();
-                check_out(&stay, Some(&property)).map(|moment| moment.to_string())
+                let stay: Reservation = read(stay).unwrap();
+                check_out(&stay, Some(&property)).map(|timestamp| timestamp.to_string())
             };
             let own = (time == Some("11:00")).then(|| {
-                leaving.insert("checkOutTime".into(), json!("12:00"));
-                of(&leaving)
+                reservation.insert("checkOutTime".into(), json!("12:00"));
+                of(&reservation)
             });
-            leaving.remove("checkOutTime");
-            (of(&leaving), own.flatten())
+            reservation.remove("checkOutTime");
+            (of(&reservation), own.flatten())
         };
         for (zone, time, date, instant) in [
             (
@@ -477,20 +488,23 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                at(zone, time, date).0.as_deref(),
+                check_out_times(zone, time, date).0.as_deref(),
                 Some(instant),
                 "{zone} {time:?} {date}"
             );
         }
         assert_eq!(
-            at("Europe/Madrid", Some("11:00"), "2026-11-21")
+            check_out_times("Europe/Madrid", Some("11:00"), "2026-11-21")
                 .1
                 .as_deref(),
             Some("2026-11-21T11:00:00Z"),
             "the stay's own time"
         );
-        assert_eq!(at("Europe/Nowhere", None, "2026-11-21").0, None);
-        let stay: Reservation = read_one(&stay("confirmed", Some(FLAT), "2026-11-21")).unwrap();
+        assert_eq!(
+            check_out_times("Europe/Nowhere", None, "2026-11-21").0,
+            None
+        );
+        let stay: Reservation = read(&stay("confirmed", Some(FLAT), "2026-11-21")).unwrap();
         assert_eq!(check_out(&stay, None), None);
     }
 
@@ -499,21 +513,21 @@ mod tests {
         let confirmed = || stay("confirmed", Some(FLAT), "2026-11-21");
         let cancelled = || stay("cancelled", Some(FLAT), "2026-11-21");
         assert_eq!(
-            of_stay(Some(confirmed()), &cancelled(), NOW),
+            stay_events(Some(confirmed()), &cancelled(), NOW),
             ["reservation.cancelled"]
         );
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(stay("tentative", None, "2026-11-21")),
                 &cancelled(),
                 NOW
             ),
             ["reservation.cancelled"]
         );
-        assert_eq!(of_stay(Some(cancelled()), &cancelled(), NOW), [""; 0]);
-        assert_eq!(of_stay(None, &cancelled(), NOW), [""; 0]);
+        assert_eq!(stay_events(Some(cancelled()), &cancelled(), NOW), [""; 0]);
+        assert_eq!(stay_events(None, &cancelled(), NOW), [""; 0]);
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(confirmed()),
                 &stay("confirmed", Some(FLAT), "2026-11-22"),
                 NOW
@@ -522,7 +536,7 @@ mod tests {
         );
         let tentative = || stay("tentative", Some(FLAT), "2026-11-20");
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(tentative()),
                 &stay("tentative", Some(FLAT), "2026-11-22"),
                 NOW
@@ -530,12 +544,12 @@ mod tests {
             ["reservation.dates_changed"]
         );
         assert_eq!(
-            of_stay(Some(tentative()), &confirmed(), NOW),
+            stay_events(Some(tentative()), &confirmed(), NOW),
             ["reservation.created", "reservation.dates_changed"],
             "with other dates than before"
         );
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(cancelled()),
                 &stay("tentative", Some(FLAT), "2026-11-22"),
                 NOW
@@ -543,7 +557,7 @@ mod tests {
             ["reservation.dates_changed"]
         );
         assert_eq!(
-            of_stay(
+            stay_events(
                 Some(confirmed()),
                 &stay("cancelled", Some(FLAT), "2026-11-22"),
                 NOW
@@ -554,36 +568,39 @@ mod tests {
 
     #[test]
     fn a_task_fires_events_for_assignment_and_progress() {
-        assert_eq!(of_task(None, &job("in_progress", None)), ["task.created"]);
         assert_eq!(
-            of_task(None, &job("open", Some(FLAT))),
+            task_events(None, &job("in_progress", None)),
+            ["task.created"]
+        );
+        assert_eq!(
+            task_events(None, &job("open", Some(FLAT))),
             ["task.created", "task.assigned"]
         );
         assert_eq!(
-            of_task(Some(job("open", None)), &job("open", Some(FLAT))),
+            task_events(Some(job("open", None)), &job("open", Some(FLAT))),
             ["task.assigned"]
         );
         assert_eq!(
-            of_task(Some(job("open", Some(ELSEWHERE))), &job("open", Some(FLAT))),
+            task_events(Some(job("open", Some(ELSEWHERE))), &job("open", Some(FLAT))),
             ["task.assigned"]
         );
         assert_eq!(
-            of_task(Some(job("open", Some(FLAT))), &job("open", Some(FLAT))),
+            task_events(Some(job("open", Some(FLAT))), &job("open", Some(FLAT))),
             [""; 0]
         );
         assert_eq!(
-            of_task(Some(job("open", Some(FLAT))), &job("open", None)),
+            task_events(Some(job("open", Some(FLAT))), &job("open", None)),
             [""; 0]
         );
         assert_eq!(
-            of_task(Some(job("open", None)), &job("in_progress", Some(FLAT))),
+            task_events(Some(job("open", None)), &job("in_progress", Some(FLAT))),
             ["task.assigned", "task.started"]
         );
     }
 
     #[test]
     fn a_task_event_fires_each_time_its_status_is_entered() {
-        let entered = |status: &str| match status {
+        let event_of_status = |status: &str| match status {
             "in_progress" => vec!["task.started"],
             "completed" => vec!["task.completed"],
             "cancelled" => vec!["task.cancelled"],
@@ -592,14 +609,14 @@ mod tests {
         let statuses = ["open", "in_progress", "completed", "cancelled"];
         for before in statuses {
             for after in statuses {
-                let wanted = if before == after {
+                let expected = if before == after {
                     Vec::new()
                 } else {
-                    entered(after)
+                    event_of_status(after)
                 };
                 assert_eq!(
-                    of_task(Some(job(before, None)), &job(after, None)),
-                    wanted,
+                    task_events(Some(job(before, None)), &job(after, None)),
+                    expected,
                     "{before} {after}"
                 );
             }
@@ -610,7 +627,7 @@ mod tests {
     fn a_new_device_fires_no_event() {
         for presence in [Online, Offline, Archived] {
             assert_eq!(
-                derived(RecordKind::Device, None, &lock(presence), NOW),
+                derive_change(RecordKind::Device, None, &lock(presence), NOW),
                 Derived::default(),
                 "{presence:?}"
             );
@@ -631,9 +648,9 @@ mod tests {
             (Archived, Offline, nothing(), keep),
             (Archived, Archived, nothing(), keep),
         ] {
-            let found = derived(RecordKind::Device, Some(&lock(before)), &lock(after), NOW);
-            assert_eq!(found, Derived { fires, timer }, "{before:?} {after:?}");
-            let history = found.clone().of_history();
+            let derived = derive_change(RecordKind::Device, Some(&lock(before)), &lock(after), NOW);
+            assert_eq!(derived, Derived { fires, timer }, "{before:?} {after:?}");
+            let history = derived.clone().of_history();
             assert_eq!(history.fires, nothing());
             assert_eq!(history.timer == Timer::Disarm, timer == Timer::Disarm);
             assert_ne!(history.timer, Timer::Arm);
@@ -644,17 +661,17 @@ mod tests {
     fn device_reconnected_fires_at_once_if_its_vendor_says_so() {
         let mut after = lock(Online);
         after.insert("reconnectsAtOnce".into(), true.into());
-        let found = derived(RecordKind::Device, Some(&lock(Offline)), &after, NOW);
-        assert_eq!(found, Derived::firing(vec![Event::DeviceReconnected]));
+        let derived = derive_change(RecordKind::Device, Some(&lock(Offline)), &after, NOW);
+        assert_eq!(derived, Derived::firing(vec![Event::DeviceReconnected]));
         for before in [Online, Archived] {
             assert_eq!(
-                derived(RecordKind::Device, Some(&lock(before)), &after, NOW),
+                derive_change(RecordKind::Device, Some(&lock(before)), &after, NOW),
                 Derived::default()
             );
         }
         after.insert("isArchived".into(), true.into());
         assert!(
-            derived(RecordKind::Device, Some(&lock(Offline)), &after, NOW)
+            derive_change(RecordKind::Device, Some(&lock(Offline)), &after, NOW)
                 .fires
                 .is_empty()
         );
@@ -677,8 +694,8 @@ mod tests {
                 object(json!({ "publicText": "Nice" })),
                 object(json!({ "publicText": "Very nice" })),
             );
-            assert_eq!(fired(kind, None, &first, NOW), [event]);
-            assert_eq!(fired(kind, Some(first), &edited, NOW), [""; 0]);
+            assert_eq!(event_names(kind, None, &first, NOW), [event]);
+            assert_eq!(event_names(kind, Some(first), &edited, NOW), [""; 0]);
         }
     }
 
@@ -694,9 +711,14 @@ mod tests {
             .copied()
             .filter(|kind| !matches!(kind, Device | Reservation | Review | Task | WorkflowStepRun))
         {
-            assert_eq!(fired(kind, None, &first, NOW), [""; 0], "{}", kind.as_ref());
             assert_eq!(
-                fired(kind, Some(first.clone()), &edited, NOW),
+                event_names(kind, None, &first, NOW),
+                [""; 0],
+                "{}",
+                kind.as_ref()
+            );
+            assert_eq!(
+                event_names(kind, Some(first.clone()), &edited, NOW),
                 [""; 0],
                 "{}",
                 kind.as_ref()
@@ -705,15 +727,15 @@ mod tests {
     }
 
     proptest! {
-        /// "A new confirmed reservation with a current or upcoming stay arrives or is linked to a
-        /// property; also when an existing reservation becomes confirmed later", and the other rows
-        /// of the same table.
+        /// Compares the events with the table of events in the rules: `reservation.created` fires when
+        /// "a new confirmed reservation with a current or upcoming stay arrives or is linked to a
+        /// property; also when an existing reservation becomes confirmed later".
         #[test]
         fn reservation_events_agree_with_the_event_table(before in of(stays()), after in stays(), day in 1..=30) {
             let now = format!("2026-11-{day:02}T12:00:00Z");
-            let fired = of_stay(before.clone(), &after, &now);
+            let event_names = stay_events(before.clone(), &after, &now);
             let is_confirmed = |stay: &Object| stay["status"] == "confirmed";
-            // Check-out is two hours before the present noon.
+            // On the day of `now`, check-out at 11:00 in Madrid is two hours before noon UTC.
             let is_current_or_upcoming = after["checkOut"].as_str() > Some(&now[..10]);
             let arrives = before.is_none();
             let is_linked = before.as_ref().is_some_and(|before| before["propertyId"].is_null());
@@ -723,21 +745,20 @@ mod tests {
             let is_cancelled = after["status"] == "cancelled" && before.as_ref().is_some_and(|before| before["status"] != "cancelled");
             let is_moved = after["status"] != "cancelled"
                 && before.as_ref().is_some_and(|before| before["checkOut"] != after["checkOut"]);
-            let wanted = [("reservation.created", is_created), ("reservation.cancelled", is_cancelled), ("reservation.dates_changed", is_moved)];
-            prop_assert_eq!(fired, wanted.into_iter().filter(|(_, fires)| *fires).map(|(name, _)| name).collect::<Vec<_>>());
+            let expected = [("reservation.created", is_created), ("reservation.cancelled", is_cancelled), ("reservation.dates_changed", is_moved)];
+            prop_assert_eq!(event_names, expected.into_iter().filter(|(_, fires)| *fires).map(|(name, _)| name).collect::<Vec<_>>());
         }
 
-        /// "A device goes offline", and "a device that went offline has been back online for about
-        /// 10 minutes", over whole sequences of states. Each time offline fires at once. Each
-        /// return fires after the device has stayed online for the delay.
+        /// Compares the events of random sequences of states with a model: `device.offline` fires at
+        /// once, and `device.reconnected` fires after the device has stayed online for the delay.
         #[test]
         fn device_events_agree_with_a_sequence_of_states(life in vec((select(vec![Online, Offline, Archived]), 1_i64..15), 1..15)) {
             let (mut reported, mut since, mut minute, mut before) = (Vec::new(), None, 0_i64, None);
             for (presence, minutes) in &life {
                 let after = lock(*presence);
-                let found = derived(RecordKind::Device, before.as_ref(), &after, NOW);
-                reported.extend(found.fires.iter().map(|event| (minute, <&str>::from(event))));
-                match found.timer {
+                let derived = derive_change(RecordKind::Device, before.as_ref(), &after, NOW);
+                reported.extend(derived.fires.iter().map(|event| (minute, <&str>::from(event))));
+                match derived.timer {
                     Timer::Keep => {}
                     Timer::Arm => since = Some(minute),
                     Timer::Disarm => since = None,
@@ -749,18 +770,18 @@ mod tests {
                 }
                 before = Some(after);
             }
-            let (mut wanted, mut minute) = (Vec::new(), 0_i64);
+            let (mut expected, mut minute) = (Vec::new(), 0_i64);
             for (index, (presence, minutes)) in life.iter().enumerate() {
                 let before = index.checked_sub(1).map(|index| life[index].0);
                 let stays: i64 = life[index..].iter().take_while(|(next, _)| next == presence).map(|(_, minutes)| minutes).sum();
                 match (before, presence) {
-                    (Some(Online), Offline) => wanted.push((minute, "device.offline")),
-                    (Some(Offline), Online) if stays >= DELAY => wanted.push((minute + DELAY, "device.reconnected")),
+                    (Some(Online), Offline) => expected.push((minute, "device.offline")),
+                    (Some(Offline), Online) if stays >= DELAY => expected.push((minute + DELAY, "device.reconnected")),
                     _ => {}
                 }
                 minute += *minutes;
             }
-            prop_assert_eq!(reported, wanted);
+            prop_assert_eq!(reported, expected);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The part of the OpenAPI document about events: the records they are about, and the messages sent
-//! to a subscription's target.
+//! The part of the OpenAPI document about events: the schemas of records, and the messages that the
+//! service sends to a subscription's target.
 
 use engine::app::Named;
 use engine::operation::Surface;
@@ -11,16 +11,16 @@ use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};
 use crate::records::RecordKind;
 
-/// Returns the schema of each kind of record, under a name of its own. For the public interface
-/// they are views, and those of events are always included. For the platform interface they are the
-/// data that the platform sends.
+/// Returns named schemas for the document of an interface. The platform interface gets the schema of
+/// the data that the platform sends, for each kind of record. Other interfaces get the schemas of
+/// records as reads return them. The public interface also gets the schemas of webhook messages.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
-    let reported: Vec<RecordKind> = Event::VARIANTS
+    let event_kinds: Vec<RecordKind> = Event::VARIANTS
         .iter()
         .copied()
         .filter_map(subject)
         .collect();
-    let named = |kind: RecordKind| match surface {
+    let schema_of = |kind: RecordKind| match surface {
         Surface::Platform => Named {
             name: data_name(kind),
             schema: kind.schema(),
@@ -29,36 +29,37 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
         Surface::Public | Surface::Guest => Named {
             name: record_name(kind),
             schema: kind.view_schema(),
-            is_always: surface == Surface::Public && reported.contains(&kind),
+            is_always: surface == Surface::Public && event_kinds.contains(&kind),
         },
     };
-    let records = RecordKind::VARIANTS.iter().copied().map(named);
-    let sent = messages()
+    let records = RecordKind::VARIANTS.iter().copied().map(schema_of);
+    let message_schemas = messages()
         .into_iter()
         .filter(|_| surface == Surface::Public);
-    let sent = sent.map(|(name, _, data)| Named {
+    let message_schemas = message_schemas.map(|(name, _, data)| Named {
         name: message_name(name),
         schema: message(name, &data),
         is_always: true,
     });
-    records.chain(sent).collect()
+    records.chain(message_schemas).collect()
 }
 
 /// Returns the name of the schema of the data that the platform sends for a kind. Several kinds
 /// have only a name and therefore share a schema.
 pub(crate) fn data_name(kind: RecordKind) -> String {
     let schema = kind.schema();
-    let same = RecordKind::VARIANTS
+    let same_schema = RecordKind::VARIANTS
         .iter()
         .filter(|kind| kind.schema() == schema);
-    if same.count() > 1 {
+    if same_schema.count() > 1 {
         "NamedData".to_owned()
     } else {
         format!("{}Data", pascal(kind.as_ref()))
     }
 }
 
-/// Returns the messages: the event's name, its description, and the schema of its data.
+/// Returns the messages of all events and of the ping, each as name, description and schema of the
+/// data.
 fn messages() -> Vec<(&'static str, String, Value)> {
     let of_event = |event: &Event| {
         let data = subject(*event).map_or_else(step_run_schema, |kind| {
@@ -90,7 +91,7 @@ fn record_name(kind: RecordKind) -> String {
     format!("{}Record", pascal(kind.as_ref()))
 }
 
-/// Returns the headers of a message.
+/// Returns the headers of a message as OpenAPI parameters.
 pub(crate) fn parameters() -> Value {
     json!({
         "WebhookId": {
@@ -133,7 +134,8 @@ pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// Returns an operation id: `onReservationCreated` for `reservation.created`.
+/// Returns the operation id of an event's webhook: `onReservationCreated` for
+/// `reservation.created`.
 fn operation_id(name: &str) -> String {
     format!("on{}", pascal(&name.replace('.', "_")))
 }
@@ -152,6 +154,7 @@ fn message(name: &str, data: &Value) -> Value {
     })
 }
 
+/// Returns an event's webhook as an OpenAPI path item.
 fn webhook(name: &str, description: &str, schemas: &Map<String, Value>) -> Value {
     let schema = reference("schemas", &message_name(name));
     let example = example(&schema, schemas, Detail::Everything);

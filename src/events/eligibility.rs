@@ -1,8 +1,8 @@
 //! Checks whether a subscription's credential may still receive its event (rules: webhooks#ends).
 //!
-//! The check runs before each delivery, and once a minute for every active subscription. The second
-//! is needed because some causes touch no subscription: a credential expires, or an organization
-//! begins to require two-factor authentication.
+//! The check runs before each delivery, and once a minute for every active subscription. The check
+//! per minute finds credentials that lose access without a change of their subscriptions: a
+//! credential expires, or an organization begins to require two-factor authentication.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,11 +21,12 @@ use uuid::Uuid;
 use super::Event;
 use super::subscriptions::event_of;
 
-/// Number of subscriptions that one transaction checks, so that the sweep delays no other work.
+/// Maximum number of subscriptions that one transaction checks, so that the sweep does not delay
+/// other work.
 const BATCH: i64 = 500;
 
 store::statements! {
-    /// Active subscriptions after a given place, grouped by credential.
+    /// Active subscriptions after a cursor, grouped by credential.
     ACTIVE = "select organization_id, credential, created_at, id, event from webhook_subscription
         where disabled_at is null and (credential, organization_id, created_at, id) > (?1, ?2, ?3, ?4)
         order by credential, organization_id, created_at, id limit ?5";
@@ -34,9 +35,8 @@ store::statements! {
         where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
 }
 
-/// Returns the caller whose permissions apply to a subscription's event. Returns the reason to
-/// disable the subscription if the credential may not receive the event any more. `caller` is
-/// `None` for a deleted credential.
+/// Checks that a credential may receive an event. `caller` is the result of [`caller_of`]. Returns
+/// the caller, or the reason to disable the subscription.
 pub(super) fn hearing(
     caller: Option<&Identified>,
     event: Event,
@@ -51,8 +51,8 @@ pub(super) fn hearing(
     }
 }
 
-/// Returns the caller that a stored credential stands for now. Returns `None` if the credential was
-/// deleted.
+/// Loads the caller of a stored credential with its current permissions. Returns `None` if the
+/// credential was deleted.
 pub(super) fn caller_of(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -65,17 +65,20 @@ pub(super) fn caller_of(
     access::load(tx, organization, credential, now)
 }
 
-/// Disables the subscriptions whose credential may not receive their event any more.
+/// Disables the subscriptions whose credential may no longer receive the event. Runs once a minute.
 pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
     let mut cursor = Some(Cursor::first());
     while let Some(from) = cursor {
         let now = service.clock.now();
-        let (lapsed, next) = service.store.read(move |tx| look(tx, &from, now)).await?;
+        let (lapsed, next) = service
+            .store
+            .read(move |tx| find_lapsed(tx, &from, now))
+            .await?;
         for (organization, credential) in lapsed {
-            let shared = service.clone();
+            let service_ref = service.clone();
             let disabled = service
                 .store
-                .write(move |tx| disable(tx, &shared, organization, &credential, now))
+                .write(move |tx| disable(tx, &service_ref, organization, &credential, now))
                 .await?;
             for (subscription, reason) in disabled {
                 tell_disabled(organization, subscription, reason);
@@ -86,7 +89,7 @@ pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// The position of a sweep.
+/// The position of the sweep in the order of [`ACTIVE`].
 struct Cursor {
     organization: Uuid,
     credential: String,
@@ -95,7 +98,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// The position before all subscriptions.
+    /// Returns the position before all subscriptions.
     const fn first() -> Self {
         Self {
             organization: Uuid::nil(),
@@ -106,12 +109,12 @@ impl Cursor {
     }
 }
 
-/// Credentials, with their organizations.
+/// Credentials that may no longer receive one of their events, each with its organization.
 type LapsedCredentials = BTreeSet<(Uuid, String)>;
 
-/// Checks a batch of subscriptions. Returns the credentials that may not receive one of their
-/// events, and the next position if there may be more.
-fn look(
+/// Checks a batch of subscriptions after a position. Returns the lapsed credentials, and the
+/// position of the next batch if there may be more.
+fn find_lapsed(
     tx: &mut Transaction<'_>,
     from: &Cursor,
     now: Timestamp,
@@ -131,10 +134,8 @@ fn look(
     for row in &rows {
         let (organization, credential): (Uuid, String) = (row.get(0)?, row.get(1)?);
         let caller = match callers.entry((organization, credential.clone())) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                unknown.insert(caller_of(tx, organization, &credential, now)?)
-            }
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(caller_of(tx, organization, &credential, now)?),
         };
         if hearing(caller.as_ref(), event_of(row, 4)?).is_err() {
             lapsed.insert((organization, credential));
@@ -153,11 +154,11 @@ fn look(
     Ok((lapsed, next))
 }
 
-/// Checks a credential's subscriptions again and disables those that lapsed. Returns the disabled
-/// ones with the reasons.
+/// Checks a credential's subscriptions again, in a write transaction, and disables those that may no
+/// longer receive their event. Returns the disabled subscriptions with the reasons.
 ///
-/// Several subscriptions may change, so the organization is locked, as in every other change of
-/// several subscriptions.
+/// Locks the organization, as every change of several subscriptions does, so that two changes cannot
+/// deadlock.
 fn disable(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -207,24 +208,24 @@ mod tests {
             valid_until: None,
             resource: None,
         };
-        let verdict = |caller: Option<&Identified>, event| hearing(caller, event).err();
+        let disable_reason = |caller: Option<&Identified>, event| hearing(caller, event).err();
         let tasks = caller(Permission::ViewTasks, true);
-        assert_eq!(verdict(Some(&tasks), Event::TaskCreated), None);
+        assert_eq!(disable_reason(Some(&tasks), Event::TaskCreated), None);
         assert_eq!(
-            verdict(Some(&tasks), Event::DeviceOffline),
+            disable_reason(Some(&tasks), Event::DeviceOffline),
             Some(DisabledReason::PermissionLost)
         );
         assert_eq!(
-            verdict(Some(&tasks), Event::WorkflowStep),
+            disable_reason(Some(&tasks), Event::WorkflowStep),
             Some(DisabledReason::PermissionLost)
         );
         let not_enrolled = caller(Permission::ViewTasks, false);
         assert_eq!(
-            verdict(Some(&not_enrolled), Event::TaskCreated),
+            disable_reason(Some(&not_enrolled), Event::TaskCreated),
             Some(DisabledReason::CredentialInvalid)
         );
         assert_eq!(
-            verdict(None, Event::TaskCreated),
+            disable_reason(None, Event::TaskCreated),
             Some(DisabledReason::CredentialInvalid)
         );
     }

@@ -1,15 +1,15 @@
-//! Statements that erase the rows of this module with their organization.
+//! Statements that delete this module's rows when an organization is erased.
 
 use engine::some_of;
 
 store::statements! {
     /// Timers of devices.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
-    /// Notes of reviews that arrived.
+    /// Ids of reviews that arrived.
     ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
     /// Deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
-    /// Notes that deliveries are due.
+    /// Marks of organizations with due deliveries.
     DUE = some_of!("webhook_due", "organization_id");
     /// Webhook subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");

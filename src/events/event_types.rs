@@ -1,6 +1,7 @@
-//! listWebhookEventTypes: lists the events that can be subscribed to, and the schema of their data.
+//! The operation `listWebhookEventTypes`: the events to which a credential can subscribe, with the
+//! schema of their data.
 //!
-//! The webhooks of the OpenAPI document use the same schemas.
+//! `document.rs` uses the same schemas for the webhooks of the OpenAPI document.
 
 use engine::access::Permission;
 use engine::operation::{Needs, Nothing, Object, Operation};
@@ -48,7 +49,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn event_type(event: Event) -> WebhookEventType {
     let mut schema = object(data_schema(event));
-    // Each of these schemas contains an example.
+    // Every event's schema has an example; a test checks this.
     let example = schema
         .remove("examples")
         .and_then(|examples| examples.get(0).cloned())
@@ -70,8 +71,8 @@ fn object(value: Value) -> Object {
     }
 }
 
-/// Returns the kind of record that an event is about. Returns `None` if its data has a shape of its
-/// own.
+/// Returns the kind of record that an event's data contains. Returns `None` for `workflow.step`,
+/// whose data has a schema of its own.
 pub(crate) fn subject(event: Event) -> Option<RecordKind> {
     let kind = event
         .as_ref()
@@ -82,7 +83,8 @@ pub(crate) fn subject(event: Event) -> Option<RecordKind> {
     (kind != RecordKind::Workflow).then_some(kind)
 }
 
-/// Returns the JSON Schema of an event's `data`. For a record, it is the schema of its view.
+/// Returns the JSON Schema of an event's `data`. The data of most events is a record as reads return
+/// it.
 fn data_schema(event: Event) -> Value {
     let mut schema = subject(event).map_or_else(step_run_schema, RecordKind::view_schema);
     publish(&mut schema);
@@ -91,12 +93,12 @@ fn data_schema(event: Event) -> Value {
 
 /// Returns the JSON Schema of the `data` of `workflow.step`.
 pub(crate) fn step_run_schema() -> Value {
-    let named = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
+    let object_with = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
     json!({
         "type": "object",
         "properties": {
-            "workflow": named("name", &json!({ "type": "string", "format": "uuid" })),
-            "step": named("label", &json!({ "type": "string" })),
+            "workflow": object_with("name", &json!({ "type": "string", "format": "uuid" })),
+            "step": object_with("label", &json!({ "type": "string" })),
             "record_type": {
                 "type": ["string", "null"],
                 "enum": ["reservation", "task", "review", "device", "upsell", null],
@@ -136,11 +138,11 @@ mod tests {
     #[test]
     fn every_event_has_an_example_that_fits_its_schema() {
         for event in Event::VARIANTS.iter().copied() {
-            let reported = event_type(event);
-            assert!(!reported.example.is_empty(), "{}", event.as_ref());
-            let schema = jsonschema::draft202012::new(&Value::Object(reported.schema)).unwrap();
+            let listed = event_type(event);
+            assert!(!listed.example.is_empty(), "{}", event.as_ref());
+            let schema = jsonschema::draft202012::new(&Value::Object(listed.schema)).unwrap();
             assert!(
-                schema.is_valid(&Value::Object(reported.example)),
+                schema.is_valid(&Value::Object(listed.example)),
                 "{}",
                 event.as_ref()
             );

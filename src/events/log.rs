@@ -1,5 +1,5 @@
-//! listWebhookDeliveries, redeliverWebhook, redeliverFailedWebhooks, pingWebhookSubscription: the
-//! log of deliveries, and sending them again.
+//! Operations on the log of a subscription's deliveries: `listWebhookDeliveries`,
+//! `redeliverWebhook`, `redeliverFailedWebhooks` and `pingWebhookSubscription`.
 
 use delivery::{Attempt, Delivery, PING, ReportedEvent, Status};
 use engine::audit::Audits;
@@ -22,16 +22,15 @@ use super::owned::{hold, require};
 use super::subscriptions::disabled;
 use super::{audited, outbox};
 
-/// Maximum number of deliveries that one request sends again, so that it does not lock its
+/// Maximum number of deliveries that one request sends again, so that the request does not lock its
 /// organization for long.
-const MOST_REDELIVERED: usize = 1_000;
-/// Maximum number of pings in a log. Pings have no effect on a subscription, so old ones are
-/// removed to keep the log small.
-const MOST_PINGS: i64 = 100;
+const MAX_REDELIVERED: usize = 1_000;
+/// Maximum number of pings in the log of a subscription. A new ping deletes older pings.
+const MAX_PINGS: i64 = 100;
 
 store::statements! {
-    /// A page of a subscription's deliveries. The page is chosen from the index alone, so the rows
-    /// before it are skipped without being read.
+    /// A page of a subscription's deliveries. The inner query selects the ids of the page from the
+    /// index alone, so that the database does not read the rows before the page.
     PAGE = "select d.id, d.status, d.next_attempt_at, d.created_at, d.doc from
         (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             order by created_at desc, id desc limit ?3 offset ?4) as page
@@ -41,21 +40,22 @@ store::statements! {
     /// A delivery of a subscription.
     ONE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
-    /// Failed deliveries of a subscription after a given place, without pings.
+    /// Failed deliveries of a subscription after a position, without pings.
     FAILED = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and status = 'failed' and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
-    /// The same of deliveries that were pending when their subscription was disabled.
+    /// Deliveries that were pending when their subscription was disabled, after a position, without
+    /// pings.
     CUT = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and is_cut = true and status = 'discarded' and is_ping = false
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
-    /// Returns a finished delivery to the outbox of a subscription, due at once.
+    /// Puts a finished delivery back into the outbox of a subscription, due at once.
     REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3, leased_until = null, doc = ?4, subscription_id = ?5,
         is_cut = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
     /// Marks a delivery as a ping.
     IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
-    /// Deletes the oldest pings of a subscription and keeps this many. Deletes at most as many at
-    /// once. Pings that another transaction has locked stay for now.
+    /// Deletes the oldest pings of a subscription and keeps the newest `?3`. Deletes at most `?3` at
+    /// once, and skips pings that another transaction has locked.
     DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
@@ -65,7 +65,7 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfSubscription {
-    /// Id of the webhook subscription, one of the credential's own.
+    /// Id of a webhook subscription of this credential.
     id: Uuid,
 }
 
@@ -85,16 +85,16 @@ struct OneDelivery {
 struct RedeliverFailed {
     /// Id of the subscription whose failed deliveries are sent again.
     id: Uuid,
-    /// Earliest creation time of the failed deliveries to send again; older ones are left alone.
+    /// Earliest creation time of the failed deliveries to send again. Older deliveries are not sent.
     since: Moment,
-    /// Id of an active subscription of the same credential and event, the successor of a disabled
-    /// one. It gets the deliveries instead, under their ids and in its log. Deliveries that were
-    /// still pending when the former subscription was disabled are sent as well.
+    /// Id of another active subscription of the same credential and event, to which the deliveries
+    /// are sent instead. They keep their ids and move to its log. Deliveries that were pending when
+    /// the subscription `id` was disabled are sent as well.
     #[serde(default)]
     to_subscription_id: Option<Uuid>,
 }
 
-/// A delivery in an answer.
+/// A delivery in the log of a subscription.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
@@ -226,7 +226,7 @@ fn redeliver(context: &mut Context<'_, '_>, input: OneDelivery) -> Result<Webhoo
     }
     let Json(mut delivery): Json<Delivery> = row.get(4)?;
     if !requeue(context, input.id, view.id, &mut delivery)? {
-        // The sweep has removed the delivery since it was read.
+        // The sweep has deleted the delivery since the query above.
         return Err(not_found());
     }
     let next_attempt_at = Some(Moment(context.now()));
@@ -258,7 +258,7 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
             statement,
             &input,
             receiver,
-            MOST_REDELIVERED - redelivered,
+            MAX_REDELIVERED - redelivered,
         )?;
     }
     Ok(Redelivered { redelivered })
@@ -276,27 +276,28 @@ fn require_same_event(context: &mut Context<'_, '_>, one: Uuid, other: Uuid) -> 
     )))
 }
 
-/// Sends up to `most` deliveries of the input's subscription that a statement finds to a
-/// subscription. Returns their number.
+/// Sends up to `max` deliveries of the input's subscription to the subscription `receiver`.
+/// `statement` selects the deliveries. Returns the number of deliveries.
 fn send_again(
     context: &mut Context<'_, '_>,
     statement: &'static store::Statement,
     input: &RedeliverFailed,
     receiver: Uuid,
-    most: usize,
+    max: usize,
 ) -> Result<usize> {
-    // No delivery is older than this. The databases differ in the earliest moment that they can
-    // store.
-    let mut place = (input.since.0.max(Timestamp::UNIX_EPOCH), Uuid::nil());
+    // The databases differ in the earliest timestamp that they can store. No delivery is older than
+    // the Unix epoch.
+    let mut position = (input.since.0.max(Timestamp::UNIX_EPOCH), Uuid::nil());
     let mut redelivered = 0;
-    while redelivered < most {
-        let limit = i64::try_from(most - redelivered).unwrap_or(i64::MAX);
-        let rows = context.rows(statement, values![input.id, place.0, place.1, limit])?;
+    while redelivered < max {
+        let limit = i64::try_from(max - redelivered).unwrap_or(i64::MAX);
+        let rows = context.rows(statement, values![input.id, position.0, position.1, limit])?;
         let Some(last) = rows.last() else { break };
-        place = (last.get(1)?, last.get(0)?);
+        position = (last.get(1)?, last.get(0)?);
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
-            // An old ping, written without `is_ping`, is not worth sending again.
+            // The statements skip pings with `is_ping`. Pings from before that column existed lack
+            // the mark, so they are skipped here.
             let is_event = !delivery.reported.is_ping();
             if is_event && requeue(context, receiver, row.get(0)?, &mut delivery)? {
                 redelivered += 1;
@@ -306,8 +307,8 @@ fn send_again(
     Ok(redelivered)
 }
 
-/// Returns a finished delivery to the outbox of a subscription, with as many attempts as a new one.
-/// Returns whether it still exists.
+/// Puts a finished delivery back into the outbox of a subscription. The delivery gets as many
+/// attempts as a new one. Returns whether the delivery still exists.
 fn requeue(
     context: &mut Context<'_, '_>,
     receiver: Uuid,
@@ -316,11 +317,11 @@ fn requeue(
 ) -> Result<bool> {
     delivery.restart();
     let (now, doc) = (context.now(), store::Value::json(&*delivery)?);
-    let is_there = context.execute(&REQUEUE, values![id, now, doc, receiver])? > 0;
-    if is_there {
+    let exists = context.execute(&REQUEUE, values![id, now, doc, receiver])? > 0;
+    if exists {
         outbox::call(context)?;
     }
-    Ok(is_there)
+    Ok(exists)
 }
 
 fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookDelivery> {
@@ -331,7 +332,7 @@ fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookD
     let delivery = Delivery::new(ReportedEvent::ping(), now);
     let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
     context.execute_deferred(&IS_PING, values![id])?;
-    context.execute_deferred(&DROP_PINGS, values![input.id, MOST_PINGS])?;
+    context.execute_deferred(&DROP_PINGS, values![input.id, MAX_PINGS])?;
     Ok(WebhookDelivery {
         id,
         event: delivery.reported.event,

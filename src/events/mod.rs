@@ -1,13 +1,14 @@
-//! Events for other systems (rules: sync#events).
+//! Events for other systems: which changes fire them, who subscribes to them, and what is sent
+//! (rules: sync#events).
 //!
-//! A change of a record fires events at once. A device that comes back online starts a timer
-//! instead: a row, written with the change. The timekeeper fires the event after the device has
-//! stayed online.
+//! `derive.rs` decides which events a change of a record fires. Most events fire at once. A device
+//! that comes back online starts a timer instead (`timer.rs`), and `timekeeper.rs` fires the event
+//! after the device has stayed online for a while.
 //!
-//! Firing an event writes rows to the outbox in the transaction that caused it, one for each
-//! subscription that wants it. The crate `delivery` sends them, and asks the payload for the data
-//! that the receiver may see at that moment. The module `eligibility` checks at every delivery and
-//! once a minute whether the credential may still receive its event.
+//! `outbox.rs` writes a delivery for each matching subscription, in the transaction of the change.
+//! The crate `delivery` sends it. At that time, `payload.rs` reads the data that the receiver may
+//! see. `eligibility.rs` checks before each delivery and once a minute whether the credential may
+//! still receive its event. The other files are operations on subscriptions and deliveries.
 
 mod arrivals;
 mod audited;
@@ -47,12 +48,12 @@ pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of
 pub use timekeeper::{ReconnectDelay, Timekeeper};
 pub(crate) use timer::{bring_forward as bring_timers_forward, set_all as set_timers};
 
-/// Wakes the dispatcher when there is something to deliver.
+/// Wakes the dispatcher when deliveries are due.
 pub const DELIVERIES: WakeSignal = WakeSignal("deliveries");
 /// Wakes the sweep when a subscription was deleted.
 pub const DELETIONS: WakeSignal = WakeSignal("deletions");
 
-/// The module of the events and the subscriptions to them.
+/// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         [
@@ -102,7 +103,7 @@ pub(crate) static MODULE: Module = Module {
 
 macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
-        /// An event that can be subscribed to.
+        /// An event to which other systems can subscribe.
         // In the order of the reference (docs/reference/webhooks.md).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[derive(AsRefStr, EnumString, IntoStaticStr, VariantArray)]
@@ -118,7 +119,7 @@ macro_rules! events {
                 match self { $(Self::$variant => Permission::$permission,)* }
             }
 
-            /// Returns when the event fires.
+            /// Returns a sentence that says when the event fires.
             #[must_use]
             pub const fn fires(self) -> &'static str {
                 match self { $(Self::$variant => $fires,)* }
@@ -145,7 +146,7 @@ events! {
     WorkflowStep = "workflow.step", ViewWorkflows, "A chosen external-automation step of a workflow ran.";
 }
 
-/// Writes an event to the outbox, in the transaction of its cause.
+/// Writes an event to the outbox, in the transaction of the change that caused the event.
 pub(crate) fn fire(
     context: &mut Context<'_, '_>,
     event: Event,
@@ -164,9 +165,9 @@ pub(crate) fn fire(
     )
 }
 
-/// Does the same as [`fire`] for many events.
-pub(crate) fn fire_all(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Result<()> {
-    enqueue(context, happenings)
+/// Writes events to the outbox, in the transaction of the change that caused them.
+pub(crate) fn fire_all(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<()> {
+    enqueue(context, events)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Turns an event into deliveries, in the transaction of the change that caused the event.
+//! The outbox of events: writes a delivery for each subscription that matches an event, in the
+//! transaction of the change that caused the event. The crate `delivery` sends the deliveries.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,13 +18,13 @@ use super::subscriptions::{Filters, StoredSubscription};
 use super::workflow;
 use crate::records::{RecordKind, WorkflowStepRun};
 
-/// Number of deliveries that are collected before they are written. It bounds the memory for an
-/// event with many subscriptions.
+/// Maximum number of deliveries in memory before they are written. Limits the memory for an event
+/// with many subscriptions.
 const BATCH: usize = 2_000;
 
 store::statements! {
-    /// The active subscriptions to some events. Their rows are locked. Otherwise a receiver's 410
-    /// could delete a subscription before its delivery is inserted. That insert would fail, and
+    /// Reads and locks the active subscriptions to some events. Without the lock, a receiver's 410
+    /// could delete a subscription before its delivery is inserted. The insert would then fail, and
     /// with it the change that caused the event.
     SUBSCRIBERS = "select id, doc, event from webhook_subscription
         where organization_id = ?1 and event = any(?2) and disabled_at is null order by created_at, id for key share";
@@ -32,25 +33,28 @@ store::statements! {
         values (?1, ?2, ?3, 'pending', ?4, ?4, ?5)";
 }
 
-/// An event of a record.
+/// An event and the record that caused it.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordEvent {
     pub event: Event,
+    /// The kind of the record.
     pub kind: RecordKind,
     pub record_id: Uuid,
+    /// The property of the record. Subscriptions can filter by it.
     pub property_id: Option<Uuid>,
 }
 
-/// Writes events to the outbox, in their order: one delivery for each subscription that wants the
-/// event.
+/// Writes events to the outbox, in their order: one delivery for each subscription whose filters
+/// match the event.
 ///
-/// A delivery contains no data. When it is sent, the data that the receiver may see is read.
-pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Result<()> {
-    let events: BTreeSet<Event> = happenings.iter().map(|happening| happening.event).collect();
-    if events.is_empty() {
+/// A delivery contains the id of the record, not its data. The dispatcher reads the data when it
+/// sends the delivery, so that the receiver gets the current data that it may see.
+pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<()> {
+    let types: BTreeSet<Event> = events.iter().map(|event| event.event).collect();
+    if types.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = events
+    let names: Vec<_> = types
         .iter()
         .map(|event| event.as_ref().to_owned())
         .collect();
@@ -65,11 +69,11 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Res
     if subscribers.is_empty() {
         return Ok(());
     }
-    let is_run = |happening: &&RecordEvent| happening.event == Event::WorkflowStep;
-    let runs = happenings
+    let is_run = |event: &&RecordEvent| event.event == Event::WorkflowStep;
+    let runs = events
         .iter()
         .filter(is_run)
-        .map(|happening| happening.record_id)
+        .map(|event| event.record_id)
         .collect::<Vec<_>>();
     let runs = if runs.is_empty() {
         HashMap::new()
@@ -83,7 +87,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Res
         kind,
         record_id,
         property_id,
-    } in happenings.iter().copied()
+    } in events.iter().copied()
     {
         let run = if event == Event::WorkflowStep {
             runs.get(&record_id)
@@ -91,8 +95,8 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Res
             None
         };
         let step = run.and_then(WorkflowStepRun::step);
-        // A workflow step run carries the time at which it happened. Any other event has the time
-        // at which the change became known.
+        // A run of a workflow step has its own time. Every other event gets the time at which the
+        // service received the change.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
         let reported = ReportedEvent {
             event: event.as_ref().into(),
@@ -122,8 +126,8 @@ fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result
     Ok(())
 }
 
-/// Wakes the dispatcher of this node. On a distributed database it also notes for all nodes that
-/// this organization has due deliveries.
+/// Wakes the dispatcher of this node. On a sharded database, also marks the organization as having
+/// due deliveries, so that the dispatchers of all nodes find it.
 pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
     context.wake(DELIVERIES);
     if context.is_sharded() {
@@ -132,8 +136,8 @@ pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes a delivery to the outbox, due at once, and returns its id. The row of the subscription is
-/// locked already.
+/// Writes a delivery to the outbox, due at once, and returns its id. The caller has locked the row
+/// of the subscription.
 pub(super) fn put(
     context: &mut Context<'_, '_>,
     subscription: Uuid,

@@ -1,4 +1,5 @@
-//! Builds the data of a delivery, at the moment of sending (rules: webhooks#deliveries, 2).
+//! Builds the data of a delivery when the dispatcher sends it (rules: webhooks#deliveries, 2). The
+//! crate `delivery` calls this module through its trait `Owner`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,17 +19,17 @@ use super::eligibility;
 use super::workflow;
 use crate::records::{Record, RecordKind, find_records};
 
-/// Builds the data that a subscription's credential may see now.
+/// Builds the data of deliveries with the current permissions of the subscription's credential.
 pub struct Payloads(pub Arc<Service>);
 
-/// The subject of a delivery.
+/// The record or run from which the data of a delivery is built.
 #[derive(Clone, Copy)]
 enum DeliverySubject {
     /// A record, in the form of its read.
     Record(RecordKind, Uuid),
     /// A run of a workflow step.
     Run(Uuid),
-    /// No subject, because it is a ping.
+    /// A ping, which has no subject.
     Ping,
 }
 
@@ -36,11 +37,11 @@ enum DeliverySubject {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Ping {
-    /// The subscription that is tested.
+    /// The subscription that the ping tests.
     subscription_id: Uuid,
 }
 
-/// The records that deliveries are about, as far as the credential may read them.
+/// The subjects of deliveries that the credential may read.
 type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
 impl Owner for Payloads {
@@ -99,19 +100,19 @@ impl DeliverySubject {
     }
 }
 
-/// Reads the records that deliveries are about, one query for each kind.
-fn read<'s>(
+/// Reads the subjects of deliveries, with one query for each kind of record.
+fn read_records<'s>(
     context: &mut Context<'_, '_>,
     subjects: impl Iterator<Item = &'s DeliverySubject>,
 ) -> Result<PayloadRecords> {
-    let mut reported: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
+    let mut ids_by_kind: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
     for subject in subjects {
         if let DeliverySubject::Record(kind, id) = *subject {
-            reported.entry(kind).or_default().push(id);
+            ids_by_kind.entry(kind).or_default().push(id);
         }
     }
     let mut records = HashMap::new();
-    for (kind, ids) in reported {
+    for (kind, ids) in ids_by_kind {
         records.extend(
             find_records(context, kind, ids)?
                 .into_iter()

@@ -1,5 +1,6 @@
-//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription,
-//! rotateWebhookSecret.
+//! Operations on webhook subscriptions: `listWebhookSubscriptions`, `createWebhookSubscription`,
+//! `deleteWebhookSubscription` and `rotateWebhookSecret`. Also functions that disable subscriptions
+//! when their credential ends.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -30,33 +31,33 @@ use crate::records::{RecordKind, exists};
 
 /// Maximum number of active subscriptions of one credential (rules: limits#lengths).
 const MAX_ACTIVE: i64 = 100;
-/// Maximum number of disabled subscriptions that stay in its list.
+/// Maximum number of disabled subscriptions in the list of a credential. Older ones are deleted.
 const MAX_DISABLED: i64 = 1_000;
-/// How long a replaced secret goes on signing, if the owner names no time: a day.
+/// Default number of seconds for which a replaced secret also signs deliveries: a day.
 const GRACE_SECONDS: u32 = 86_400;
-/// The path of the filter that most rules are about.
+/// The path of the field `filters.workflowStep` in issues.
 const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 
 store::statements! {
     /// The subscriptions of a credential.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
-    /// Changes the JSON document of a subscription.
+    /// Replaces the JSON document of a subscription.
     REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// The number of active subscriptions of a credential.
     COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
     /// Inserts a subscription.
     INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
-    /// Marks a subscription as deleted. The sweep removes its rows later, because its log may be
-    /// too long for one transaction.
+    /// Marks a subscription as deleted. The sweep deletes the rows later, because the log of the
+    /// subscription may be too long for one transaction.
     DELETE_ONE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2 and deleted_at is null";
-    /// Deletes every subscription of a credential that posts to a URL.
+    /// Marks every subscription of a credential that posts to a URL as deleted.
     DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
-    /// Deletes the oldest disabled subscriptions of a credential and keeps this many. Deletes at
-    /// most as many at once.
+    /// Marks the oldest disabled subscriptions of a credential as deleted and keeps the newest `?3`.
+    /// Marks at most `?3` at once.
     DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1 and id in
         (select id from webhook_subscription where organization_id = ?1 and credential = ?2
             and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc limit ?3 offset ?3)";
@@ -66,18 +67,18 @@ store::statements! {
     /// The active subscriptions of a credential in the other organizations.
     ACTIVE_ELSEWHERE = "select organization_id, id from webhook_subscription
         where organization_id <> ?1 and credential = ?2 and disabled_at is null order by organization_id, id";
-    /// Disables a subscription of another organization, unless another transaction holds it.
+    /// Disables a subscription of another organization, unless another transaction has locked it.
     DISABLE_ELSEWHERE = "with free as (select id from webhook_subscription
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 and disabled_at is null for no key update skip locked)
         update webhook_subscription set disabled_at = ?4, disabled_reason = ?5
         where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
-    /// Disables the active subscriptions of a member to some events, for every app.
+    /// Disables the active subscriptions to some events that apps created for a member.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
 }
 
-/// An https URL that does not lead into a private network. The pipeline checks it by the guard of
-/// webhook targets.
+/// An https URL outside of private networks. The pipeline checks the URL by the schema format
+/// `webhook-target`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 struct TargetUrl(String);
@@ -96,7 +97,8 @@ impl JsonSchema for TargetUrl {
     }
 }
 
-/// Returns the schema of an event's name. It is one list of names, so that an error lists them all.
+/// Returns the schema of an event's name: a single `enum`, so that a validation error lists all
+/// names.
 pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Event::VARIANTS })
 }
@@ -113,16 +115,16 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// Returns whether an event is wanted, by its property and its workflow step. Either may be
-    /// absent.
+    /// Returns whether an event with this property and this workflow step matches the filters. An
+    /// event may have neither.
     pub(super) fn admit(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
-        let is_wanted_property = self.property_ids.is_empty()
+        let matches_property = self.property_ids.is_empty()
             || property.is_some_and(|id| self.property_ids.contains(&id));
-        is_wanted_property
+        matches_property
             && self
                 .workflow_step
                 .as_deref()
-                .is_none_or(|wanted| step == Some(wanted))
+                .is_none_or(|filter| step == Some(filter))
     }
 }
 
@@ -138,7 +140,7 @@ pub(super) struct StoredSubscription {
     pub secrets: Secrets,
 }
 
-/// The filters of a create.
+/// The filters in a request.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SentFilters {
@@ -175,7 +177,7 @@ struct CreateWebhookSubscription {
     filters: Option<SentFilters>,
 }
 
-/// The fields of a create that depend on each other.
+/// The fields of a create request that depend on each other.
 #[derive(Deserialize)]
 struct EventAndFilters {
     #[serde(default)]
@@ -184,7 +186,7 @@ struct EventAndFilters {
     filters: Option<SentFilters>,
 }
 
-/// The subscriptions to delete: exactly one of both.
+/// The subscriptions to delete. Exactly one of both fields must be set.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteWebhookSubscriptions {
@@ -211,7 +213,7 @@ struct RotateWebhookSecret {
     grace_seconds: Option<u32>,
 }
 
-/// A subscription in an answer.
+/// A webhook subscription.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
@@ -230,7 +232,7 @@ struct WebhookSubscription {
     created_at: Moment,
 }
 
-/// A subscription with its new secret.
+/// A webhook subscription with its new signing secret.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = created_example())]
@@ -274,7 +276,7 @@ pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
         .map_err(|_| Error::internal(format!("a subscription names the unknown event {name}")))
 }
 
-/// Returns the published example of a subscription.
+/// Returns the example of a subscription for the OpenAPI document.
 fn example() -> Value {
     json!({
         "id": "0192f0c1-2345-7abc-8def-0123456789ac", "event": "reservation.created",
@@ -297,7 +299,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("List the webhook subscriptions of this credential")
             .rest_only()
             .run(list),
-        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(may_hear))
+        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(check_may_subscribe))
             .summary("Subscribe a URL to an event; the signing secret is shown once")
             .rest_only()
             .creates()
@@ -317,13 +319,13 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Checks the permission for the event that a body names.
-fn may_hear(body: &Value, access: &Access) -> Result<()> {
+/// Checks the caller's permission for the event in a request body.
+fn check_may_subscribe(body: &Value, access: &Access) -> Result<()> {
     if body.is_null() {
-        // Without a body, the question is whether the caller may subscribe to any event.
+        // The pipeline asks without a body whether the caller may use the operation at all.
         let is_any = Event::VARIANTS
             .iter()
-            .any(|event| may_hear_of(*event, access).is_ok());
+            .any(|event| check_may_subscribe_to(*event, access).is_ok());
         return if is_any {
             Ok(())
         } else {
@@ -337,10 +339,10 @@ fn may_hear(body: &Value, access: &Access) -> Result<()> {
         .get("event")
         .and_then(Value::as_str)
         .and_then(|name| name.parse::<Event>().ok());
-    event.map_or(Ok(()), |event| may_hear_of(event, access))
+    event.map_or(Ok(()), |event| check_may_subscribe_to(event, access))
 }
 
-fn may_hear_of(event: Event, access: &Access) -> Result<()> {
+fn check_may_subscribe_to(event: Event, access: &Access) -> Result<()> {
     access.require(event.permission())?;
     if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
         return Err(Error::forbidden(Reason::rule(
@@ -395,7 +397,8 @@ fn create(
         &INSERT,
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
-    // Each disabled subscription was active once, so there are never many more than this limit.
+    // Each subscription is created active, so a credential never has many more disabled
+    // subscriptions than this limit, and one `DELETE_SURPLUS` per creation is enough.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.wake(DELETIONS);
     }
@@ -417,13 +420,13 @@ fn create(
 
 impl From<SentFilters> for Filters {
     /// Removes duplicate properties.
-    fn from(sent: SentFilters) -> Self {
-        let mut property_ids = sent.property_ids.unwrap_or_default();
+    fn from(input: SentFilters) -> Self {
+        let mut property_ids = input.property_ids.unwrap_or_default();
         let mut seen = HashSet::new();
         property_ids.retain(|id| seen.insert(*id));
         Self {
             property_ids,
-            workflow_step: sent.workflow_step,
+            workflow_step: input.workflow_step,
         }
     }
 }
@@ -524,7 +527,7 @@ fn rotate(
     stored.secrets.rotate(context.ids(), context.now(), grace);
     let doc = store::Value::json(&stored)?;
     if context.execute(&REPLACE_DOC, values![input.id, doc])? == 0 {
-        // The receiver has answered 410 since the subscription was read, which deleted it.
+        // A receiver's 410 has deleted the subscription since the query above.
         return Err(not_found());
     }
     let subscription = WebhookSubscription::from_row(&row)?;
@@ -550,12 +553,12 @@ pub fn disable_all_of(
 ) -> Result<()> {
     let (key, now) = (credential.key(), context.now());
     let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.as_ref()])?;
-    tell_all_disabled(context, &disabled, reason)
+    log_all_disabled(context, &disabled, reason)
 }
 
 /// Disables every active subscription of a credential in other organizations, because its app now
-/// works for this one. If another transaction holds one of them, the answer is 503: waiting for a
-/// row of another organization could end in a deadlock.
+/// works for this organization. Returns 503 if another transaction has locked one of them, because
+/// a wait for a row of another organization could end in a deadlock.
 pub fn disable_all_elsewhere(
     context: &mut Context<'_, '_>,
     credential: Credential,
@@ -564,8 +567,8 @@ pub fn disable_all_elsewhere(
     let (key, now) = (credential.key(), context.now());
     for row in context.rows(&ACTIVE_ELSEWHERE, values![key])? {
         let (organization, id): (Uuid, Uuid) = (row.get(0)?, row.get(1)?);
-        let one = values![organization, id, now, reason.as_ref()];
-        if context.execute(&DISABLE_ELSEWHERE, one)? == 0 {
+        let params = values![organization, id, now, reason.as_ref()];
+        if context.execute(&DISABLE_ELSEWHERE, params)? == 0 {
             return Err(Error::unavailable(
                 "a subscription is being changed in another organization",
             ));
@@ -575,7 +578,7 @@ pub fn disable_all_elsewhere(
     Ok(())
 }
 
-/// Disables the active subscriptions of a member to these events, for every app.
+/// Disables the active subscriptions to these events that apps created for a member.
 pub fn disable_events_of_member(
     context: &mut Context<'_, '_>,
     member: Uuid,
@@ -591,10 +594,11 @@ pub fn disable_events_of_member(
         &DISABLE_MEMBER,
         values![member.to_string(), now, reason.as_ref(), events],
     )?;
-    tell_all_disabled(context, &disabled, reason)
+    log_all_disabled(context, &disabled, reason)
 }
 
-fn tell_all_disabled(
+/// Logs that subscriptions were disabled.
+fn log_all_disabled(
     context: &Context<'_, '_>,
     disabled: &[Row],
     reason: DisabledReason,
@@ -616,7 +620,7 @@ mod tests {
 
     #[test]
     fn filters_must_fit_the_event() {
-        let (one, step) = (
+        let (properties, step) = (
             json!(["filters", "propertyIds"]),
             json!(["filters", "workflowStep"]),
         );
@@ -642,15 +646,15 @@ mod tests {
             (
                 "workflow.step",
                 json!({ "propertyIds": [id(1)] }),
-                vec![&step, &one],
+                vec![&step, &properties],
             ),
         ] {
-            let mut sent = json!({ "event": event, "targetUrl": "https://client.example" });
+            let mut input = json!({ "event": event, "targetUrl": "https://client.example" });
             if !filters.is_null() {
-                sent["filters"] = filters;
+                input["filters"] = filters;
             }
-            let sent: EventAndFilters = serde_json::from_value(sent).unwrap();
-            let paths: Vec<Value> = sent
+            let input: EventAndFilters = serde_json::from_value(input).unwrap();
+            let paths: Vec<Value> = input
                 .issues()
                 .iter()
                 .map(|issue| serde_json::to_value(&issue.path).unwrap())
@@ -697,11 +701,13 @@ mod tests {
             member: id(2),
         };
         let offline = json!({ "event": "device.offline" });
-        assert!(may_hear(&offline, &with(key, Permission::ViewDevices)).is_ok());
-        assert!(may_hear(&offline, &with(key, Permission::ViewTasks)).is_err());
+        assert!(check_may_subscribe(&offline, &with(key, Permission::ViewDevices)).is_ok());
+        assert!(check_may_subscribe(&offline, &with(key, Permission::ViewTasks)).is_err());
         let workflow = json!({ "event": "workflow.step" });
-        assert!(may_hear(&workflow, &with(key, Permission::ViewWorkflows)).is_err());
-        assert!(may_hear(&workflow, &with(connection, Permission::ViewWorkflows)).is_ok());
+        assert!(check_may_subscribe(&workflow, &with(key, Permission::ViewWorkflows)).is_err());
+        assert!(
+            check_may_subscribe(&workflow, &with(connection, Permission::ViewWorkflows)).is_ok()
+        );
         for body in [
             json!({}),
             json!({ "event": 1 }),
@@ -709,7 +715,7 @@ mod tests {
             json!([]),
         ] {
             assert!(
-                may_hear(&body, &with(key, Permission::ViewTasks)).is_ok(),
+                check_may_subscribe(&body, &with(key, Permission::ViewTasks)).is_ok(),
                 "{body}"
             );
         }

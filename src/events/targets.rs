@@ -1,11 +1,11 @@
-//! Connects events with the crate `delivery`: the check of targets as a schema format, and the
-//! backlog as a metric.
+//! Connections to the crate `delivery`: its check of target URLs as a schema format, and its backlog
+//! as a metric.
 
 use delivery::{Backlog, Targets, backlog};
 use engine::app::{Gauge, Gauges, NetworkFormat};
 
-/// The format of a URL that deliveries may go to. Without the guard nothing is delivered, so every
-/// URL passes.
+/// The schema format of a target URL. A process without [`Targets`] sends no deliveries, so it
+/// accepts every URL.
 pub(super) const FORMAT: NetworkFormat = NetworkFormat {
     name: "webhook-target",
     check: |app_state, url| {
@@ -18,7 +18,7 @@ pub(super) const FORMAT: NetworkFormat = NetworkFormat {
     },
 };
 
-/// The deliveries that wait to be sent.
+/// The metrics of deliveries that are waiting to be sent.
 pub(super) const BACKLOG: Gauges = Gauges(|store, now| {
     Box::pin(async move {
         let Ok(Backlog {

@@ -1,5 +1,5 @@
-//! Background work that fires events which depend on time: those of a device that has stayed
-//! online.
+//! Background work that fires `device.reconnected` when a device's timer expires. The timers are in
+//! `timer.rs`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use uuid::Uuid;
 use super::timer;
 
 /// Maximum pause between two searches for due timers.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// How long a device has to be back online before its event fires.
 #[derive(Debug, Clone, Copy)]
 pub struct ReconnectDelay(pub Duration);
 
-/// Fires `device.reconnected` for devices that have stayed online. Every node runs one, and the
-/// first node that finds a due timer fires it.
+/// Fires `device.reconnected` for devices that have stayed online. Every node runs a timekeeper, and
+/// the first node that finds a due timer fires the event.
 pub type Timekeeper = DueWorker<DeviceTimers>;
 
 /// The timers of devices that are back online.
@@ -34,10 +34,10 @@ impl DueWork for DeviceTimers {
     const FAILED: &str = "could not process the timers of devices; retrying shortly";
 
     fn longest_pause(service: &Service) -> Duration {
-        // A device that comes back from now on is due one delay later, so a search after that time
-        // is early enough. No wake signal is needed, and the search also finds timers that another
-        // node or an import has started.
-        LONGEST_PAUSE.min(Self::delay(service))
+        // A timer that starts during the pause is due one delay later. If the pause is not longer
+        // than the delay, the next search is early enough, without a wake signal. The search also
+        // finds timers that other nodes have started.
+        MAX_PAUSE.min(Self::delay(service))
     }
 
     fn delay(service: &Service) -> Duration {

@@ -1,11 +1,12 @@
-//! Timers of devices that are back online, in the database. The timekeeper reads them.
+//! Timers of devices that are back online, in the table `device_timer`. The timekeeper
+//! (`timekeeper.rs`) fires them.
 //!
-//! A timer is a row with a device and the moment at which it came back. It is written in the
-//! transaction of the change that started it, so it survives a restart. The row does not contain
-//! the delay, which is a setting of the timekeeper.
+//! A timer is a row with a device and the time at which the device came back. The transaction of the
+//! device's change writes the row, so the timer survives a restart. The row does not contain the
+//! delay, which is a setting of the timekeeper.
 //!
 //! Starting, ending or firing a timer requires the lock on the organization. Firing deletes the row
-//! in the same transaction, so that only one of several nodes fires it.
+//! in the same transaction, so that only one of several nodes fires the timer.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -36,38 +37,41 @@ store::statements! {
         on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
     /// Ends devices' timers.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
-    /// The organization of the device that came back first, at the given moment or before. Some
-    /// organizations are excluded.
+    /// The organization of the device that came back first, at time `?1` or before. Skips the
+    /// organizations `?2`.
     DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
         order by t.online_since, t.organization_id limit 1";
-    /// Devices of an organization that came back at the given moment or before.
+    /// Devices of an organization that came back at time `?2` or before.
     DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
         order by online_since, device_id limit ?3";
-    /// The earliest moment at which a device with a timer came back.
+    /// The earliest time at which a device with a timer came back.
     FIRST = "select t.online_since from device_timer t join organization o on o.id = t.organization_id
         where o.erased_at is null order by t.online_since limit 1";
-    /// Devices that came back after a moment, the latest first.
+    /// Timers that start in the future, the latest first. A wrong clock wrote them.
     LATE = "select organization_id, device_id from device_timer where online_since > ?1 order by online_since desc limit ?2";
-    /// Sets the time of some of these devices to that moment.
+    /// Sets the start of some timers to the current time.
     BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");
 }
 
-/// Restarts the timers that a clock started while it was ahead. Returns whether there may be more.
+/// Restarts timers whose start is in the future, because a clock was ahead. Returns whether there
+/// may be more.
 pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, now)
 }
 
 /// Applies the effect of each device's change to its timer.
 pub(crate) fn set_all(context: &mut Context<'_, '_>, timers: &HashMap<Uuid, Timer>) -> Result<()> {
-    let of = |wanted: Timer| {
+    let devices_with = |effect: Timer| {
         timers
             .iter()
-            .filter(move |(_, timer)| **timer == wanted)
+            .filter(move |(_, timer)| **timer == effect)
             .map(|(device, _)| *device)
     };
-    let (ended, begun): (Vec<Uuid>, Vec<Uuid>) =
-        (of(Timer::Disarm).collect(), of(Timer::Arm).collect());
+    let (ended, begun): (Vec<Uuid>, Vec<Uuid>) = (
+        devices_with(Timer::Disarm).collect(),
+        devices_with(Timer::Arm).collect(),
+    );
     if !ended.is_empty() {
         disarm(context, ended)?;
     }
@@ -88,7 +92,8 @@ fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
     context.execute_deferred(&DISARM, values![devices])
 }
 
-/// Returns an organization with a due timer, other than these.
+/// Returns an organization with a timer that started at `since` or before. Skips the organizations in
+/// `except`.
 pub(super) fn due(
     tx: &mut Transaction<'_>,
     since: Timestamp,
@@ -100,7 +105,8 @@ pub(super) fn due(
         .transpose()?)
 }
 
-/// Fires the due timers of an organization. Returns their number, and the wake signals to send.
+/// Fires the timers of an organization that started at `since` or before. Returns their number, and
+/// the wake signals to send after the commit.
 pub(super) fn expire(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -121,15 +127,14 @@ pub(super) fn expire(
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<Vec<Uuid>>>()?;
     disarm(&mut context, ids.clone())?;
-    // A deleted device has no timer any more. The state is checked again, because the event says
-    // that the device is online.
+    // Fire only for devices that are still online. Devices that were deleted are not in `devices`.
     let devices: HashMap<Uuid, Device> =
         typed_among(&mut context, RecordKind::Device, ids.clone())?;
     let (event, kind) = (Event::DeviceReconnected, RecordKind::Device);
-    let back = ids
+    let online = ids
         .into_iter()
         .filter_map(|id| Some((id, devices.get(&id).filter(|device| is_back(device))?)));
-    let happenings: Vec<_> = back
+    let events: Vec<_> = online
         .map(|(record_id, device)| RecordEvent {
             event,
             kind,
@@ -137,11 +142,11 @@ pub(super) fn expire(
             property_id: device.property_id,
         })
         .collect();
-    fire_all(&mut context, &happenings)?;
+    fire_all(&mut context, &events)?;
     Ok((rows.len(), context.take_wake_signals()))
 }
 
-/// Returns the earliest moment at which a device with a timer came back.
+/// Returns the start of the earliest timer.
 pub(super) fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
     Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
 }

@@ -1,5 +1,5 @@
-//! The external-automation steps of workflows (listWorkflowZapierSteps) and their runs, for
-//! webhooks.
+//! The external-automation steps of workflows, for subscriptions to `workflow.step`: the operation
+//! `listWorkflowZapierSteps`, and the data of a step's run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,10 +19,9 @@ use crate::records::{
     typed_among,
 };
 
-/// The type of nodes that other systems may subscribe to.
+/// The `nodeType` of steps to which other systems can subscribe.
 const EXTERNAL_AUTOMATION: &str = "external_automation";
 
-/// Access to the steps that other systems may subscribe to.
 impl Workflow {
     /// Returns the external-automation step with this id. The live version takes precedence over
     /// the draft.
@@ -31,8 +30,8 @@ impl Workflow {
         nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
     }
 
-    /// Returns every external-automation step once: the live version's in their order, then those
-    /// only in the draft.
+    /// Returns every external-automation step once: first the steps of the live version, then the
+    /// steps that only the draft has.
     fn steps(&self, id: Uuid) -> Vec<WorkflowStep> {
         let versions = [(&self.live_nodes, true), (&self.draft_nodes, false)];
         let nodes = versions
@@ -53,7 +52,7 @@ impl Workflow {
     }
 }
 
-/// A step in the list.
+/// An external-automation step of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -72,7 +71,7 @@ struct WorkflowStep {
     is_live: bool,
 }
 
-/// A workflow in the form of its read.
+/// A workflow as its read returns it.
 #[derive(Debug, Deserialize)]
 struct ListedWorkflow {
     id: Uuid,
@@ -93,7 +92,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Lists the steps by the creation of their workflows, and then in their order in the workflow.
+/// Lists the steps in the order of their workflows' creation, then in the order of each workflow.
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
     let mut steps = Vec::new();
     for record in list_all(context, RecordKind::Workflow)? {
@@ -110,20 +109,20 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
 }
 
 impl WorkflowStepRun {
-    /// Returns the id of the step that ran, in the form of a filter.
+    /// Returns the id of the step that ran, in the format of `filters.workflowStep`.
     pub(super) fn step(&self) -> Option<String> {
         self.workflow_id
             .map(|workflow| step_id(workflow, &self.node_id))
     }
 }
 
-/// Returns the id of a step in the form of a filter: `<workflow id>:<node id>`.
+/// Returns the id of a step in the format of `filters.workflowStep`: `<workflow id>:<node id>`.
 fn step_id(workflow: Uuid, node: &str) -> String {
     format!("{workflow}:{node}")
 }
 
 /// Splits a step's id into its two parts.
-fn parts(id: &str) -> Option<(Uuid, &str)> {
+fn split_step_id(id: &str) -> Option<(Uuid, &str)> {
     let (workflow, node) = id.split_once(':')?;
     if format::is_uuid(workflow) {
         Some((workflow.parse().ok()?, node))
@@ -134,14 +133,14 @@ fn parts(id: &str) -> Option<(Uuid, &str)> {
 
 /// Reads a workflow that the caller may see.
 fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workflow>> {
-    let found = find_record(context, RecordKind::Workflow, id)?;
-    found.map(|record| record.read()).transpose()
+    let record = find_record(context, RecordKind::Workflow, id)?;
+    record.map(|record| record.read()).transpose()
 }
 
-/// Returns the id of this step in the form that runs use. Returns `None` if no workflow visible to
-/// the caller has the step.
+/// Finds a step by its id. Returns the id in canonical form, or `None` if no workflow that the caller
+/// can access has the step.
 pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Option<String>> {
-    let Some((workflow_id, node)) = parts(id) else {
+    let Some((workflow_id, node)) = split_step_id(id) else {
         return Ok(None);
     };
     let workflow = find_workflow(context, workflow_id)?;
@@ -198,8 +197,8 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
     let Some(workflow) = find_workflow(context, workflow_id)? else {
         return Ok(None);
     };
-    let named = run.record_type.zip(run.record_id);
-    let record = match named {
+    let subject = run.record_type.zip(run.record_id);
+    let record = match subject {
         Some((kind, id)) if context.access.permissions.has(kind.read_permission()) => {
             match find_record(context, kind, id)? {
                 Some(record) => Some(record),
@@ -209,7 +208,7 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
         Some(_) => return Ok(None),
         None => None,
     };
-    // The step may have been removed from all versions since it ran. Its id is then its label.
+    // If the step was removed from all versions since the run, its id serves as the label.
     let label = workflow
         .step(&run.node_id)
         .map_or_else(|| run.node_id.clone(), |step| step.label.clone());
@@ -222,7 +221,7 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
             id: run.node_id,
             label,
         },
-        record_type: named.map(|(kind, _)| kind),
+        record_type: subject.map(|(kind, _)| kind),
         data: record,
     }))
 }
@@ -290,7 +289,7 @@ mod tests {
             assert_eq!(
                 listed.workflow.step(&step.node_id).map(|node| &node.label),
                 Some(&step.label),
-                "the one a subscription is for"
+                "`step` and `steps` agree on the version"
             );
         }
     }
@@ -298,9 +297,9 @@ mod tests {
     #[test]
     fn a_step_id_is_a_workflow_id_and_a_node_id() {
         let flow: Uuid = FLOW.parse().unwrap();
-        assert_eq!(parts(&format!("{FLOW}:a:b")), Some((flow, "a:b")));
+        assert_eq!(split_step_id(&format!("{FLOW}:a:b")), Some((flow, "a:b")));
         assert_eq!(
-            parts(&format!("{}:a", FLOW.to_uppercase())),
+            split_step_id(&format!("{}:a", FLOW.to_uppercase())),
             Some((flow, "a"))
         );
         for id in [
@@ -311,7 +310,7 @@ mod tests {
             "urn:uuid:0192f0c1-2345-7abc-8def-0123456789ab:a",
             "0192f0c123457abc8def0123456789ab:a",
         ] {
-            assert_eq!(parts(id), None, "{id}");
+            assert_eq!(split_step_id(id), None, "{id}");
         }
     }
 
