@@ -1,10 +1,11 @@
-//! listTeamApiKeys, createTeamApiKey, rotateTeamApiKey, revokeTeamApiKey: the API keys of an
-//! organization, for members who manage it.
+//! Operations of members on the API keys of their organization: `listTeamApiKeys`,
+//! `createTeamApiKey`, `rotateTeamApiKey` and `revokeTeamApiKey`. The operations of the platform on
+//! the same keys are in `credentials.rs`.
 //!
-//! Only signed-in members can create and revoke keys, and only with `--console-keys`; otherwise the
-//! platform does it. A key acts in the whole organization. Its creator must therefore access the
-//! whole organization and hold every permission of the key. Keys and apps cannot create keys,
-//! because such a key would outlive its creator's access.
+//! Only signed-in members can create and revoke keys here, and only with `--console-keys`. Without
+//! this option, only the platform can. A key has access to the whole organization, so its creator
+//! must have access to all properties and hold every permission of the key. API keys and OAuth apps
+//! cannot create keys, because such a key would outlive the access of its creator.
 
 use std::collections::HashMap;
 
@@ -95,14 +96,14 @@ struct TeamApiKey {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// Time of its last use; of the last minute, only what one server knows.
+    /// Time of its last use. Uses on other servers within the last minute may be missing.
     last_used_at: Option<Moment>,
     /// Its last change, from the audit log. Null where the log has none, and for a caller limited
     /// to some properties.
     last_write: Option<LastWrite>,
 }
 
-/// The last change and its time.
+/// The last change by an API key, from the audit log.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LastWrite {
@@ -154,14 +155,14 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
         .iter()
         .map(|row| row.get(0))
         .collect::<store::Result<Vec<Uuid>>>()?;
-    // A limited caller sees only their own entries of the audit log, so not the last changes of
-    // keys.
-    let written = if context.property_scope().is_limited() {
+    // A limited caller may read only their own entries of the audit log, so they do not see the
+    // last changes of keys.
+    let last_writes = if context.property_scope().is_limited() {
         Vec::new()
     } else {
         context.rows(&LAST_WRITES, values![ids])?
     };
-    let mut written = written
+    let mut last_writes = last_writes
         .iter()
         .map(|row| {
             let Json(target) = row.get::<Json<Target>>(3)?;
@@ -177,14 +178,14 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
         .collect::<Result<HashMap<Uuid, LastWrite>>>()?;
     let item = |row: &Row| {
         let (id, Json(key)) = (row.get(0)?, row.get(1)?);
-        let noted: Option<Timestamp> = row.get(3)?;
-        let last_used_at = noted.max(context.last_use(id)).map(Moment);
+        let stored_last_use: Option<Timestamp> = row.get(3)?;
+        let last_used_at = stored_last_use.max(context.last_use(id)).map(Moment);
         Ok(TeamApiKey {
             id,
             key,
             created_at: Moment(row.get(2)?),
             last_used_at,
-            last_write: written.remove(&id),
+            last_write: last_writes.remove(&id),
         })
     };
     Ok(Listing {
@@ -193,7 +194,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     })
 }
 
-/// Returns 403 if the caller may not create and revoke keys.
+/// Returns 403 if the caller may not create or revoke keys.
 fn check(context: &Context<'_, '_>) -> Result<()> {
     let ConsoleKeys(is_on) = *context.part()?;
     if !is_on {
@@ -211,15 +212,15 @@ fn check(context: &Context<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns 403 if a key holds, or would hold, a permission that the caller does not hold.
+/// Returns 403 if the permissions of a key include a permission that the caller does not hold.
 fn check_permissions(context: &Context<'_, '_>, permissions: &[Permission]) -> Result<()> {
     let own: Permissions = context.access.permissions;
     match permissions.iter().find(|permission| !own.has(**permission)) {
         None => Ok(()),
-        Some(lacking) => {
+        Some(missing) => {
             let message = format!(
                 "You do not have the permission {}; a key can have only permissions that you have.",
-                lacking.as_ref()
+                missing.as_ref()
             );
             Err(Error::forbidden(Reason::rule("key_holds_more", message)))
         }
@@ -232,21 +233,21 @@ fn create(context: &mut Context<'_, '_>, input: CreateTeamApiKey) -> Result<ApiK
     make_key(context, input.name.0, input.permissions, input.expires_at)
 }
 
-fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<ApiKey> {
+fn require_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<ApiKey> {
     context
         .api_key(id)?
         .ok_or_else(|| Error::not_found("API key"))
 }
 
 fn rotate(context: &mut Context<'_, '_>, input: RotateTeamApiKey) -> Result<ApiKeyView> {
-    let key = one(context, input.api_key_id)?;
+    let key = require_key(context, input.api_key_id)?;
     check(context)?;
     check_permissions(context, &key.permissions)?;
     replace_token(context, input.api_key_id, input.grace_seconds)
 }
 
 fn revoke(context: &mut Context<'_, '_>, input: OneTeamApiKey) -> Result<CredentialSuccess> {
-    one(context, input.api_key_id)?;
+    require_key(context, input.api_key_id)?;
     check(context)?;
     end_key(context, input.api_key_id)
 }

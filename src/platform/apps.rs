@@ -1,4 +1,5 @@
-//! OAuth apps and their secrets. Apps belong to no organization.
+//! Operations of the platform on OAuth apps and their client secrets. Apps belong to no
+//! organization. The authorization server is in `src/oauth/`.
 
 use std::time::Duration;
 
@@ -17,13 +18,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 store::statements! {
-    /// Creates or replaces an OAuth app. An app that registered itself, or that has a metadata
-    /// document, becomes the platform's. Its secret stays.
+    /// Creates or replaces an OAuth app. From then on the platform owns an app that registered itself
+    /// or that has a metadata document. The secret does not change.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = null, document_url = null
         returning created_at, updated_at";
-    /// Replaces the secret of an app. The previous secret stays valid until a given time. A secret
-    /// that was replaced earlier becomes invalid.
+    /// Replaces the secret of an app. The previous secret stays valid until time `?3`. A secret that
+    /// was replaced earlier becomes invalid.
     REPLACE_SECRET = "update oauth_app set replaced_hash = secret_hash, replaced_until = ?3, secret_hash = ?2
         where id = ?1 and document_url is null returning id";
 }
@@ -31,13 +32,13 @@ store::statements! {
 /// Time for which a replaced secret stays valid: a day (rules: oauth#clients).
 const SECRET_GRACE: Duration = Duration::from_secs(86_400);
 
-/// An OAuth app as it is stored, whatever its origin.
+/// The stored document of an OAuth app, for apps of every origin.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct OauthApp {
     /// Name of the app; may be empty.
     pub(crate) name: String,
-    /// Addresses that people may be redirected to.
+    /// Addresses to which the authorization server may redirect the browser.
     pub(crate) redirect_uris: Vec<String>,
     /// Time at which its metadata document was fetched; null for an app without one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +97,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns a new secret of an app; its prefix tells it from other secrets.
+/// Returns a new client secret. The prefix `cs_` identifies it as a client secret.
 pub(crate) fn new_secret(ids: &engine::ids::Ids) -> String {
     access::token("cs_", ids)
 }

@@ -1,4 +1,5 @@
-//! listAuditLog: the entries of the audit log, newest first. The pipeline writes the rows.
+//! The operation `listAuditLog`: the entries of the audit log, newest first. The pipeline writes the
+//! entries (`pipeline/audited.rs` of the engine).
 
 use engine::access::Permission;
 use engine::audit::{Actor, ActorKind, Change, Target};
@@ -23,8 +24,8 @@ store::statements! {
     /// Rows with one credential or member as the actor.
     OF_ACTOR = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// Rows with one target and one actor. The index by target is used, because an actor has more
-    /// rows than a target.
+    /// Rows with one target and one actor. Makes SQLite use the index by target, because an actor has
+    /// more rows than a target.
     OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc from audit_log indexed by audit_log_of_target
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }
@@ -69,7 +70,7 @@ struct AuditEntry {
     request_id: Uuid,
 }
 
-/// The actor.
+/// The actor of an entry.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ActorView {
     kind: ActorKind,
@@ -79,7 +80,7 @@ struct ActorView {
     name: Option<String>,
 }
 
-/// The target.
+/// The target of an entry.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct TargetView {
     /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`,
@@ -165,8 +166,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Lists entries. An entry names the resources it concerns, so a limited caller sees only their own
-/// entries.
+/// Lists entries. A caller who is limited to some properties sees only their own entries, because
+/// other entries contain names of resources that they may not see.
 fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditEntry>> {
     let (before, limit) = (input.after.unwrap_or(Uuid::max()), input.limit);
     let own = if context.property_scope().is_limited() {
@@ -175,7 +176,7 @@ fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditE
         None
     };
     let actor = match own {
-        Some(own) if input.actor_id.is_some_and(|asked| Some(asked) != own) => {
+        Some(own) if input.actor_id.is_some_and(|actor| Some(actor) != own) => {
             return Ok(Vec::new());
         }
         Some(own) => own,

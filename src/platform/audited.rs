@@ -1,4 +1,5 @@
-//! The fields of organizations, keys, members and records that the audit log records.
+//! Descriptions of organizations, API keys, members and records for the audit log. An audited
+//! operation reads them before and after its change.
 
 use engine::access::ApiKey;
 use engine::audit::{Target, Thing, id};
@@ -18,7 +19,7 @@ store::statements! {
     KEY = "select doc, token_hash from api_key where organization_id = ?1 and id = ?2";
 }
 
-/// Reads an API key.
+/// Describes the API key with the input's `apiKeyId`.
 pub(super) fn api_key(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let Some(id) = id(input, "apiKeyId") else {
         return Ok(None);
@@ -33,7 +34,7 @@ pub(super) fn api_key(context: &mut Context<'_, '_>, input: &Value) -> Result<Op
         .map(Some)
 }
 
-/// Reads a member.
+/// Describes the member with the input's `memberId`.
 pub(crate) fn member(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let Some(id) = id(input, "memberId") else {
         return Ok(None);
@@ -46,13 +47,13 @@ pub(crate) fn member(context: &mut Context<'_, '_>, input: &Value) -> Result<Opt
         .map(Some)
 }
 
-/// Returns the member that an input names, as the target of an entry.
+/// Returns the audit log's target for the member with the input's `memberId`.
 pub(crate) fn named_member(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
-    let found = member(context, input)?.map(|thing| thing.target);
-    Ok(found.unwrap_or_else(|| Target::new("member", id(input, "memberId"), None)))
+    let target = member(context, input)?.map(|thing| thing.target);
+    Ok(target.unwrap_or_else(|| Target::new("member", id(input, "memberId"), None)))
 }
 
-/// Reads the organization itself.
+/// Describes the caller's organization.
 pub(super) fn organization(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<Thing>> {
     let organization = context.organization.clone();
     Thing::new(
@@ -64,10 +65,10 @@ pub(super) fn organization(context: &mut Context<'_, '_>, _: &Value) -> Result<O
     .map(Some)
 }
 
-/// Reads the records that an input names. A single record is read with its fields. Of several, the
-/// entry records which were changed.
+/// Describes the records in the input. A single record is described with its fields. Several records
+/// are described with the time of their last change, so that the entry lists the changed ones.
 pub(super) fn records(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let mut named: Vec<(RecordKind, Uuid)> = input["records"]
+    let mut records: Vec<(RecordKind, Uuid)> = input["records"]
         .as_array()
         .into_iter()
         .flatten()
@@ -76,24 +77,26 @@ pub(super) fn records(context: &mut Context<'_, '_>, input: &Value) -> Result<Op
             Some((kind, id(record, "id")?))
         })
         .collect();
-    named.sort_unstable();
-    named.dedup();
-    if let [(kind, id)] = named[..] {
+    records.sort_unstable();
+    records.dedup();
+    if let [(kind, id)] = records[..] {
         return record(context, kind, id);
     }
-    let mut changed = Object::new();
-    for of_kind in named.chunk_by(|(one, _), (other, _)| one == other) {
-        let kind = of_kind[0].0;
-        let ids = of_kind.iter().map(|(_, id)| *id).collect();
+    let mut update_times = Object::new();
+    for group in records.chunk_by(|(one, _), (other, _)| one == other) {
+        let kind = group[0].0;
+        let ids = group.iter().map(|(_, id)| *id).collect();
         for row in stored::find_rows(context, kind, ids)? {
             let (id, updated_at): (Uuid, Moment) = (row.get(0)?, Moment(row.get(4)?));
-            changed.insert(format!("{} {id}", kind.as_ref()), json!(updated_at));
+            update_times.insert(format!("{} {id}", kind.as_ref()), json!(updated_at));
         }
     }
-    Thing::new("record", None, None).showing(&changed).map(Some)
+    Thing::new("record", None, None)
+        .showing(&update_times)
+        .map(Some)
 }
 
-/// Reads the record that an input names by kind and id.
+/// Describes the record with the input's `kind` and `id`.
 pub(super) fn one_record(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let kind = input["kind"].as_str().and_then(|kind| kind.parse().ok());
     match (kind, id(input, "id")) {
@@ -110,16 +113,17 @@ fn record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<O
     let Json(data): Json<Object> = row.get(2)?;
     let name = data.get("name").or_else(|| data.get("title"));
     let name = name.and_then(Value::as_str).map(str::to_owned);
-    let (withheld, shown): (Object, Object) = data
+    let (withheld, visible): (Object, Object) = data
         .into_iter()
         .partition(|(field, _)| is_withheld(kind, field));
     Thing::new(kind.as_ref(), Some(id), name)
-        .showing(&shown)?
+        .showing(&visible)?
         .withholding(&withheld)
         .map(Some)
 }
 
-/// Whether the audit log records only the name of a field: a secret, or data of a guest.
+/// Returns whether the audit log omits the value of a field, because the value is a secret or data of
+/// a guest. The log then has only the field's name.
 fn is_withheld(kind: RecordKind, field: &str) -> bool {
     match kind {
         RecordKind::Reservation => field == "guest",

@@ -1,6 +1,7 @@
-//! Operation getLastBackup: when `vestibule backup` last copied the database.
+//! The operation `getLastBackup`: when `vestibule backup` last copied the database.
 //!
-//! The command is a process of its own, so it leaves a note beside a SQLite database.
+//! `vestibule backup` runs in another process than the server. It writes the time to a JSON file
+//! beside the SQLite database, and this operation reads the file.
 
 use std::fs;
 use std::io;
@@ -16,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Location;
 
-/// The ending of the note's name, behind that of the database.
+/// The suffix of the JSON file's name, after the name of the database file.
 const NOTE: &str = ".backup.json";
 
-/// The note of a database's backups.
+/// The path of the JSON file with the times of a database's backups.
 #[derive(Debug, Clone)]
 pub struct BackupNote(PathBuf);
 
@@ -35,14 +36,14 @@ struct LastBackup {
 }
 
 impl BackupNote {
-    /// Returns the note of a database. Returns `None` for PostgreSQL.
+    /// Returns the path for a database. Returns `None` for PostgreSQL.
     #[must_use]
     pub fn note_of(database_url: &str) -> Option<Self> {
         let location = Location::of(database_url).ok()?;
         location.with_suffix(NOTE).map(Self)
     }
 
-    /// Notes a backup, or an attempt that failed.
+    /// Writes the time of a backup, or of a failed attempt if there is an error.
     pub fn write(&self, now: Timestamp, error: Option<&str>) -> io::Result<()> {
         let before = self.read();
         let note = match error {
@@ -61,7 +62,7 @@ impl BackupNote {
         fs::rename(&partial, &self.0)
     }
 
-    /// Reads the note. A note that is missing or damaged tells nothing.
+    /// Reads the file. Returns no times if the file is missing or damaged.
     fn read(&self) -> LastBackup {
         let text = fs::read(&self.0).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Connections of apps to members: access tokens and their revocation.
+//! Connections between OAuth apps and members: their access tokens, and how a connection ends. The
+//! authorization server (`src/oauth/`) issues tokens through [`AppConnection`] as well.
 
 use delivery::DisabledReason;
 use engine::access::{self, AccessToken, Credential, Permission};
@@ -24,30 +25,31 @@ store::statements! {
     MEMBER_EXISTS = "select id from member where organization_id = ?1 and id = ?2";
     /// Whether an OAuth app exists. Apps belong to no organization.
     APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null";
-    /// A new access token, with or without a grant.
+    /// Inserts an access token, with or without a grant.
     INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id, expires_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     /// The grants of a connection in all other organizations.
     GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
-    /// Deletes a grant of another organization with its tokens, unless another transaction holds
-    /// it.
+    /// Deletes a grant of another organization with its tokens, unless another transaction has locked
+    /// the grant.
     DELETE_GRANT_ELSEWHERE = "with free as (select id from oauth_grant
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
         delete from oauth_grant where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
     /// The tokens of a connection in all other organizations.
     TOKENS_ELSEWHERE = "select organization_id, id from access_token
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
-    /// Deletes a token of another organization, unless another transaction holds it.
+    /// Deletes a token of another organization, unless another transaction has locked the token.
     DELETE_TOKEN_ELSEWHERE = "with free as (select id from access_token
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
         delete from access_token where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
     /// Deletes the tokens of a connection.
     DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// Deletes the grants of a connection, with every code and refresh token of them.
+    /// Deletes the grants of a connection, with their codes and refresh tokens.
     DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// Restarts the idle period of an app that the platform did not create. An app that another
-    /// transaction holds is skipped: that one restarts the period too, or deletes the app.
+    /// Restarts the idle period of an app that the platform did not create. Skips an app that another
+    /// transaction has locked, because that transaction restarts the period as well, or deletes the
+    /// app.
     NOTE_END = "update oauth_app set idle_since = ?3 where id in
         (select id from oauth_app where id = ?2 and idle_since is not null and coalesce(?1, id) = ?1 for no key update skip locked)";
     /// Deletes all tokens of a member, for every app.
@@ -126,7 +128,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The connection between an app and a member that an access token belongs to.
+/// The connection between an OAuth app and a member. Every access token belongs to a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AppConnection {
     pub(crate) app: Uuid,
@@ -141,7 +143,8 @@ impl AppConnection {
         }
     }
 
-    /// Returns the key of the lock under which the connection moves to another organization.
+    /// Returns the key of the lock that a transaction holds while it moves the connection to another
+    /// organization.
     const fn lock(self) -> i64 {
         let [app, member] = [self.app.as_u64_pair(), self.member.as_u64_pair()];
         (app.0 ^ app.1.rotate_left(21) ^ member.0.rotate_left(42) ^ member.1.rotate_left(7))
@@ -149,13 +152,14 @@ impl AppConnection {
     }
 
     /// Creates an access token that belongs to no grant.
-    fn issue(self, context: &mut Context<'_, '_>, token: &AccessToken) -> Result<Issued> {
+    fn issue(self, context: &mut Context<'_, '_>, token: &AccessToken) -> Result<NewAccessToken> {
         let secret = access::token_of("at_", context.organization.id, context.ids());
         let id = self.store(context, None, token, &secret)?;
-        Ok(Issued { id, secret })
+        Ok(NewAccessToken { id, secret })
     }
 
-    /// Stores an access token by its secret, for a grant if there is one. Returns its id.
+    /// Stores an access token with the hash of its secret, for a grant if there is one. Returns the
+    /// token's id.
     pub(crate) fn store(
         self,
         context: &mut Context<'_, '_>,
@@ -165,12 +169,21 @@ impl AppConnection {
     ) -> Result<Uuid> {
         let (id, now) = (context.new_id(), context.now());
         let (hash, doc) = (Value::Bytes(access::hash(secret)), Value::json(token)?);
-        // A token of a grant is deleted after it expires. A token that the platform created stays
-        // until the connection ends.
-        let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);
+        // The sweep deletes a token of a grant after the token expires. A token that the platform
+        // created stays until the connection ends.
+        let deleted_after = grant.and(token.expires_at).map(|expiry| expiry.0);
         context.execute_deferred(
             &INSERT_TOKEN,
-            values![id, self.member, self.app, hash, now, doc, grant, goes_at],
+            values![
+                id,
+                self.member,
+                self.app,
+                hash,
+                now,
+                doc,
+                grant,
+                deleted_after
+            ],
         )?;
         Ok(id)
     }
@@ -178,13 +191,13 @@ impl AppConnection {
     /// Ends the connection in every other organization. A member authorizes an app for one
     /// organization at a time (rules: oauth#connections, 3).
     ///
-    /// Nothing here waits for a lock, because the locks of two organizations have no common order.
-    /// If another transaction changes the same connection, the answer is 503.
+    /// Does not wait for locks, because the locks of two organizations have no common order, so a
+    /// wait could end in a deadlock. Returns 503 if another transaction changes the same connection.
     pub(crate) fn end_elsewhere(self, context: &mut Context<'_, '_>) -> Result<()> {
         if !context.try_lock(self.lock())? {
             return Err(changes_elsewhere());
         }
-        // Grants first: their tokens go with them.
+        // Grants first, because the deletion of a grant also deletes its tokens.
         for (rows, delete) in [
             (&GRANTS_ELSEWHERE, &DELETE_GRANT_ELSEWHERE),
             (&TOKENS_ELSEWHERE, &DELETE_TOKEN_ELSEWHERE),
@@ -203,10 +216,11 @@ impl AppConnection {
         )
     }
 
-    /// Ends the connection: its tokens stop working with the next request, and its subscriptions
-    /// are disabled. Returns whether there was anything to end.
+    /// Ends the connection: deletes its tokens, which stop working with the next request, and
+    /// disables its subscriptions. Returns false if there were no tokens and no grants.
     pub(crate) fn end(self, context: &mut Context<'_, '_>) -> Result<bool> {
-        // Grants first, as everywhere: their deletion also locks their tokens.
+        // Every transaction deletes grants before tokens, because the deletion of a grant locks its
+        // tokens. Another order could deadlock.
         let grants = context.execute(&DELETE_GRANTS, values![self.app, self.member])?;
         let tokens = context.execute(&DELETE_TOKENS, values![self.app, self.member])?;
         if tokens + grants == 0 {
@@ -221,8 +235,8 @@ impl AppConnection {
         Ok(true)
     }
 
-    /// Notes that a token or grant of the connection has ended. An app that the platform did not
-    /// create is deleted some time after its last token or grant has ended.
+    /// Restarts the idle period of the app, because a token or grant has ended. The sweep deletes an
+    /// app that the platform did not create after it was idle for some time.
     pub(crate) fn note_end(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_deferred(&NOTE_END, values![self.app, now])?;
@@ -236,7 +250,7 @@ fn changes_elsewhere() -> Error {
 }
 
 /// A newly created access token.
-struct Issued {
+struct NewAccessToken {
     id: Uuid,
     /// The token itself, which is not stored.
     secret: String,
@@ -266,7 +280,7 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
         app: input.oauth_app_id,
         member: input.member_id,
     };
-    let Issued { id, secret } = connection.issue(context, &token)?;
+    let NewAccessToken { id, secret } = connection.issue(context, &token)?;
     connection.end_elsewhere(context)?;
     Ok(TokenView {
         id,

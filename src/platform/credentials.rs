@@ -1,4 +1,5 @@
-//! API keys and members: the credentials of an organization.
+//! Operations of the platform on API keys and members of an organization, and `listTeamMembers`. The
+//! operations of members on API keys are in `api_keys.rs`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -31,23 +32,23 @@ use crate::records::stored;
 store::statements! {
     /// A page of members, by creation.
     MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// A page of the members that were changed since a time, by that change.
+    /// A page of the members that changed at or after a time, by time of the change.
     MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1 and updated_at >= ?2
         order by updated_at, id limit ?3 offset ?4";
-    /// Number of members that were changed since a time.
+    /// Number of members that changed at or after a time.
     COUNT_MEMBERS_SINCE = "select count(*) from member where organization_id = ?1 and updated_at >= ?2";
-    /// A new API key.
+    /// Inserts an API key.
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
     /// The API keys of an organization.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
-    /// Replaces the token of an API key. The previous token stays valid until a given time. A token
-    /// that was replaced earlier becomes invalid.
+    /// Replaces the token of an API key. The previous token stays valid until time `?4`. A token that
+    /// was replaced earlier becomes invalid.
     ROTATE_KEY = "update api_key set replaced_hash = token_hash, replaced_until = ?4, token_hash = ?3
         where organization_id = ?1 and id = ?2 returning id, doc, created_at";
-    /// Keeps the hash of an API key that is about to be revoked.
+    /// Stores the token hash of an API key that is about to be revoked.
     KEEP_HASH = "insert into revoked_key (organization_id, token_hash, revoked_at)
         select organization_id, token_hash, ?3 from api_key where organization_id = ?1 and id = ?2 on conflict do nothing";
-    /// Removes the hashes of keys that were revoked before a moment.
+    /// Deletes the hashes of keys that were revoked before a time.
     FORGET_HASHES = "delete from revoked_key where organization_id = ?1 and revoked_at < ?2";
     /// Revokes an API key.
     DELETE_KEY = "delete from api_key where organization_id = ?1 and id = ?2";
@@ -55,7 +56,7 @@ store::statements! {
     PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc) values (?1, ?2, ?3, ?3, ?4)
         on conflict (organization_id, id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         returning id, doc, created_at, updated_at";
-    /// A page of an organization's members.
+    /// A page of an organization's members, by id.
     LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by id limit ?2 offset ?3";
     /// Number of members.
     COUNT_MEMBERS = "select count(*) from member where organization_id = ?1";
@@ -66,10 +67,11 @@ store::statements! {
 /// Default time for which a replaced token stays valid: a day, in seconds.
 const GRACE_SECONDS: u32 = 86_400;
 
-/// How long the hash of a revoked key is kept, so that a refusal can say that the key was revoked.
-const HASHES_KEPT: Duration = Duration::from_secs(90 * 86_400);
+/// Time for which the hash of a revoked key is stored. With the hash, the error for a request with
+/// the key can say that the key was revoked.
+const REVOKED_HASH_RETENTION: Duration = Duration::from_secs(90 * 86_400);
 
-/// A time of expiry; its schema refuses times that have passed.
+/// A time of expiry. Its schema refuses times in the past.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Expiry(pub(super) Moment);
@@ -162,7 +164,7 @@ struct RotateApiKey {
     grace_seconds: Option<u32>,
 }
 
-/// An API key as it is answered.
+/// An API key.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = key_example())]
@@ -236,7 +238,7 @@ struct OneMember {
     member_id: Uuid,
 }
 
-/// A member as they are answered.
+/// A member of an organization.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemberView {
@@ -260,7 +262,7 @@ impl MemberView {
     }
 }
 
-/// Confirms the success.
+/// The confirmation of a successful change.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CredentialSuccess {
     pub(crate) success: bool,
@@ -374,7 +376,9 @@ fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<Credent
 pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<CredentialSuccess> {
     let now = context.now();
     context.execute_deferred(&KEEP_HASH, values![id, now])?;
-    let oldest = now.checked_sub(HASHES_KEPT).unwrap_or(Timestamp::MIN);
+    let oldest = now
+        .checked_sub(REVOKED_HASH_RETENTION)
+        .unwrap_or(Timestamp::MIN);
     context.execute_deferred(&FORGET_HASHES, values![oldest])?;
     if context.execute(&DELETE_KEY, values![id])? == 0 {
         return Err(Error::not_found("API key"));
@@ -401,18 +405,18 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
 }
 
 /// Creates or replaces a member, and disables the subscriptions that they may no longer have. The
-/// time of the change is never before that of an earlier change in the organization, so that a
-/// reader of changes misses nothing (rules: records#reading-changes).
+/// member's `updatedAt` is never before that of an earlier change in the organization, so that a
+/// client that polls with `updatedSince` misses no change (rules: records#reading-changes).
 pub(crate) fn save_member(
     context: &mut Context<'_, '_>,
     id: Uuid,
     member: &Member,
     at: Timestamp,
 ) -> Result<MemberView> {
-    silence(context, id, member)?;
-    let begun = stored::begin_change(context)?;
-    let at = at.max(begun);
-    if at > begun {
+    disable_lost_subscriptions(context, id, member)?;
+    let change_time = stored::begin_change(context)?;
+    let at = at.max(change_time);
+    if at > change_time {
         stored::end_change(context, at)?;
     }
     let row = context.row(&PUT_MEMBER, values![id, at, store::Value::json(member)?])?;
@@ -435,8 +439,8 @@ fn list_members(
     members(context, input.updated_since, &LIST_MEMBERS, page)
 }
 
-/// Returns a page of the members in the order of `all`; or of those that were changed since a time,
-/// by the time of their last change, then by id.
+/// Returns a page of the members in the order of the statement `all`. With `since`, returns a page of
+/// the members that changed at or after this time, ordered by time of the last change, then by id.
 fn members(
     context: &mut Context<'_, '_>,
     since: Option<Moment>,
@@ -476,9 +480,13 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Cred
     Ok(CredentialSuccess { success: true })
 }
 
-/// Disables the subscriptions that a member may no longer have. It does so at once, so that they
-/// stay disabled if the member regains the right to them.
-fn silence(context: &mut Context<'_, '_>, id: Uuid, member: &Member) -> Result<()> {
+/// Disables the subscriptions that a member may no longer have. Subscriptions stay disabled even if
+/// the member later regains the permission.
+fn disable_lost_subscriptions(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    member: &Member,
+) -> Result<()> {
     let is_valid = member.is_active
         && (member.is_two_factor_enrolled || !context.organization.settings.is_two_factor_required);
     if !is_valid {
@@ -489,12 +497,12 @@ fn silence(context: &mut Context<'_, '_>, id: Uuid, member: &Member) -> Result<(
             DisabledReason::CredentialInvalid,
         );
     }
-    let lost: Vec<Event> = Event::VARIANTS
+    let lost_events: Vec<Event> = Event::VARIANTS
         .iter()
         .copied()
         .filter(|event| !member.permissions.contains(&event.permission()))
         .collect();
-    disable_events_of_member(context, id, &lost, DisabledReason::PermissionLost)
+    disable_events_of_member(context, id, &lost_events, DisabledReason::PermissionLost)
 }
 
 /// Removes duplicates from a list and keeps its order.

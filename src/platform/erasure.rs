@@ -1,9 +1,9 @@
 //! Gradual deletion of the rows of erased organizations.
 //!
-//! Erasing only marks the organization, so it takes the same time for any number of records.
-//! Queries that find an organization, or a thing by one of its secrets, skip marked organizations.
-//! No request can therefore add rows to them or wait for their deletion. Rows are deleted a few at
-//! a time; rows that name others are deleted first.
+//! `eraseOrganization` only marks the organization as erased, so it is fast for any number of
+//! records. Every query that finds an organization, or finds a row by a secret, skips marked
+//! organizations. No request can therefore add rows to them or wait for their deletion. This sweep
+//! deletes their rows a few at a time, in the order of the foreign keys.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use engine::values;
 use store::Transaction;
 use uuid::Uuid;
 
-/// Number of rows that one statement deletes.
-const STEP: u32 = 50;
+/// Maximum number of rows that one statement deletes.
+const ROWS_PER_STATEMENT: u32 = 50;
 /// Maximum number of rows deleted in one transaction.
-const MOST: u64 = 500;
+const MAX_ROWS: u64 = 500;
 /// Time after which a transaction stops deleting.
-const LONGEST: Duration = Duration::from_millis(5);
+const MAX_TIME: Duration = Duration::from_millis(5);
 /// The lock that lets only one node delete at a time.
-const LOCK: i64 = 0x0065_7261_7365;
+const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
     /// The organization that was erased first among those that still have rows.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id limit 1";
-    /// Deletes the organization itself once no row names it any more.
+    /// Deletes the row of the organization if no other row refers to it.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
         and not exists (select 1 from webhook_subscription where organization_id = ?1)
         and not exists (select 1 from audit_log where organization_id = ?1)
@@ -35,29 +35,29 @@ store::statements! {
 
 /// Deletes some rows of an erased organization. Returns true if there may be more.
 pub fn sweep(tx: &mut Transaction<'_>, app: &App, clock: &Clock) -> Result<bool> {
-    if !tx.try_lock(LOCK)? {
+    if !tx.try_lock(SWEEP_LOCK)? {
         return Ok(false);
     }
     let Some(row) = tx.row(&ERASED, &[])? else {
         return Ok(false);
     };
     let organization: Uuid = row.get(0)?;
-    let (began, mut removed) = (clock.elapsed(), 0);
+    let (start, mut total) = (clock.elapsed(), 0);
     for table in &app.erased {
         loop {
-            let gone = tx.execute(table, &values![organization, STEP])?;
-            removed += gone;
-            if gone < u64::from(STEP) {
+            let deleted = tx.execute(table, &values![organization, ROWS_PER_STATEMENT])?;
+            total += deleted;
+            if deleted < u64::from(ROWS_PER_STATEMENT) {
                 break;
             }
-            if removed >= MOST || clock.elapsed().saturating_sub(began) >= LONGEST {
+            if total >= MAX_ROWS || clock.elapsed().saturating_sub(start) >= MAX_TIME {
                 return Ok(true);
             }
         }
     }
-    let is_gone = tx.execute(&ORGANIZATION, &values![organization])? > 0;
-    if is_gone {
+    let is_complete = tx.execute(&ORGANIZATION, &values![organization])? > 0;
+    if is_complete {
         tracing::info!(%organization, "deleted the last data of an erased organization");
     }
-    Ok(is_gone)
+    Ok(is_complete)
 }

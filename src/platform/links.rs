@@ -1,4 +1,4 @@
-//! Guests' links to many stays at once.
+//! The operation `createGuestLinks`: the guests' links to many stays at once.
 
 use std::collections::HashMap;
 

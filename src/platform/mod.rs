@@ -1,4 +1,8 @@
 //! The platform interface: organizations, their credentials, and the synchronization of records.
+//! Also operations of members on API keys, records and the audit log.
+//!
+//! Start with `sync.rs`, which receives records, and `batch.rs`, which applies them.
+//! `credentials.rs` has API keys and members, `connections.rs` the access tokens of OAuth apps.
 
 mod api_keys;
 mod apps;
@@ -35,13 +39,13 @@ pub(crate) use sync::{OnInvalid, SyncSettings, apply_records};
 /// The registration of this module.
 pub(crate) static MODULE: Module = Module {
     operations: || {
-        let of_credentials = [
+        let credential_modules = [
             credentials::operations(),
             api_keys::operations(),
             apps::operations(),
             connections::operations(),
         ];
-        let of_the_rest = [
+        let other_modules = [
             links::operations(),
             sync::operations(),
             by_hand::operations(),
@@ -50,20 +54,20 @@ pub(crate) static MODULE: Module = Module {
         ];
         [organizations::operations()]
             .into_iter()
-            .chain(of_credentials)
-            .chain(of_the_rest)
+            .chain(credential_modules)
+            .chain(other_modules)
             .flatten()
             .collect()
     },
     statements: || {
-        let of_credentials = [
+        let credential_modules = [
             credentials::STATEMENTS,
             api_keys::STATEMENTS,
             apps::STATEMENTS,
             connections::STATEMENTS,
         ]
         .concat();
-        let of_the_rest = [
+        let other_modules = [
             batch::STATEMENTS,
             erasure::STATEMENTS,
             links::STATEMENTS,
@@ -72,8 +76,8 @@ pub(crate) static MODULE: Module = Module {
         ]
         .concat();
         [
-            of_credentials,
-            of_the_rest,
+            credential_modules,
+            other_modules,
             audit_log::STATEMENTS.to_vec(),
             audited::STATEMENTS.to_vec(),
         ]

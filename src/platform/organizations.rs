@@ -1,4 +1,5 @@
-//! Organizations and their settings.
+//! Operations of the platform on organizations and their settings. `erasure.rs` deletes the rows of
+//! erased organizations.
 
 use engine::access::Settings;
 use engine::audit::Audits;
@@ -99,7 +100,7 @@ struct EraseOrganization {
     organization_id: Uuid,
 }
 
-/// An organization as it is answered.
+/// An organization.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct OrganizationView {
@@ -174,7 +175,7 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
     let before = system
         .lock(id, RaisedRevision::Configuration)?
         .map(|locked| locked.organization.settings);
-    let spoken = before
+    let former_languages = before
         .as_ref()
         .map(|before| before.languages.clone())
         .unwrap_or_default();
@@ -185,7 +186,7 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
             &row.ok_or_else(|| Error::internal("the locked organization does not exist"))?,
         );
     }
-    save(system, id, &spoken, &settings)
+    save(system, id, &former_languages, &settings)
 }
 
 /// Creates an organization.
@@ -194,30 +195,31 @@ pub(crate) fn create_organization(
     name: String,
     country: Country,
     timezone: Option<String>,
-    spoken: Vec<Language>,
+    tags: Vec<Language>,
 ) -> Result<Uuid> {
     let id = system.new_id();
     let settings = Settings {
         name,
         country,
         timezone,
-        languages: languages(spoken),
+        languages: languages(tags),
         ..Settings::default()
     };
     save(system, id, &[], &settings)?;
     Ok(id)
 }
 
-/// Writes an organization. `spoken` has the languages that it had before.
+/// Writes an organization, and updates its translations. `former_languages` are the languages before
+/// the change.
 fn save(
     system: &mut System<'_, '_>,
     id: Uuid,
-    spoken: &[String],
+    former_languages: &[String],
     settings: &Settings,
 ) -> Result<OrganizationView> {
     let doc = store::Value::json(settings)?;
-    // The revision is random: a new organization may have the id of an erased one, whose answers a
-    // node may still have in memory.
+    // The revision is random, because the new organization may have the id of an erased one. A node
+    // that still has cached answers of the erased organization then does not serve them.
     let revision = system.app_state.ids.step();
     let row = system
         .tx
@@ -228,12 +230,12 @@ fn save(
         )
     })?;
     let view = OrganizationView::from_row(&row)?;
-    translations::follow_languages(system, id, spoken, &view.settings.languages)?;
+    translations::follow_languages(system, id, former_languages, &view.settings.languages)?;
     Ok(view)
 }
 
 /// Returns the new settings: the current ones, with the sent fields replaced.
-fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings> {
+fn settings(before: Option<Settings>, input: PutOrganization) -> Result<Settings> {
     let PutOrganization {
         name,
         country,
@@ -243,7 +245,7 @@ fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings>
         currency,
         timezone,
         ..
-    } = sent;
+    } = input;
     if before.is_none() && name.is_none() {
         return Err(Error::invalid(
             &["name"],
@@ -268,8 +270,8 @@ fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings>
     Ok(settings)
 }
 
-/// Marks the organization as erased. An unknown id, or one that is already being erased, is no
-/// error.
+/// Marks the organization as erased. Succeeds without effect for an unknown organization and for one
+/// that is being erased.
 fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<CredentialSuccess> {
     if system
         .tx
@@ -290,9 +292,9 @@ fn get(context: &mut Context<'_, '_>, _: GetOrganization) -> Result<Organization
 }
 
 /// Returns the languages in canonical case, without duplicates and with English.
-fn languages(sent: Vec<Language>) -> Vec<String> {
+fn languages(tags: Vec<Language>) -> Vec<String> {
     let mut languages = vec![ENGLISH.to_owned()];
-    for tag in sent.iter().filter_map(|tag| format::language(tag)) {
+    for tag in tags.iter().filter_map(|tag| format::language(tag)) {
         if !languages.contains(&tag) {
             languages.push(tag);
         }

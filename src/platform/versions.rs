@@ -1,5 +1,5 @@
-//! Versions of records: numbers or timestamps that the sender counts up, so that an older version
-//! that arrives late does not replace a newer one (rules: sync#versions).
+//! Versions of records, so that an older version that arrives late does not replace a newer one. The
+//! platform increases the version, a number or a timestamp, with each change (rules: sync#versions).
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ store::statements! {
         on conflict (organization_id, kind, record_id) do update set version = excluded.version";
 }
 
-/// The version of a record, chosen by its sender.
+/// The version of a record, as the platform sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum RecordVersion {
@@ -33,20 +33,21 @@ pub(crate) enum RecordVersion {
 
 impl RecordVersion {
     /// Reads a stored version.
-    fn read(text: &str) -> Option<Self> {
+    fn from_text(text: &str) -> Option<Self> {
         let number = text.parse().ok().map(Self::Number);
         number.or_else(|| Some(Self::Time(Moment(text.parse::<Timestamp>().ok()?))))
     }
 
-    /// Returns the text that is stored.
-    fn written(self) -> String {
+    /// Returns the version as the text that the database stores.
+    fn to_text(self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
-            Self::Time(moment) => moment.0.to_string(),
+            Self::Time(timestamp) => timestamp.0.to_string(),
         }
     }
 
-    /// Returns whether this version is older than another one of the same sort.
+    /// Returns whether this version is older than another. A number and a timestamp are not
+    /// comparable, so neither is older.
     fn is_before(self, other: Self) -> bool {
         match (self, other) {
             (Self::Number(own), Self::Number(other)) => own < other,
@@ -59,7 +60,8 @@ impl RecordVersion {
 /// The versions of the records of a batch.
 #[derive(Default)]
 pub(super) struct Versions {
-    known: HashMap<(RecordKind, Uuid), RecordVersion>,
+    /// The current version of each record.
+    current: HashMap<(RecordKind, Uuid), RecordVersion>,
     /// The records whose version must be written.
     changed: Vec<(RecordKind, Uuid)>,
 }
@@ -70,15 +72,15 @@ impl Versions {
         context: &mut Context<'_, '_>,
         records: impl Iterator<Item = (RecordKind, Uuid)>,
     ) -> Result<Self> {
-        let mut wanted = HashMap::<RecordKind, Vec<Uuid>>::new();
+        let mut ids_by_kind = HashMap::<RecordKind, Vec<Uuid>>::new();
         for (kind, id) in records {
-            wanted.entry(kind).or_default().push(id);
+            ids_by_kind.entry(kind).or_default().push(id);
         }
         let mut versions = Self::default();
-        for (kind, ids) in wanted {
+        for (kind, ids) in ids_by_kind {
             for row in context.rows(&VERSIONS, values![kind.as_ref(), ids])? {
-                if let Some(version) = RecordVersion::read(&row.get::<String>(1)?) {
-                    versions.known.insert((kind, row.get(0)?), version);
+                if let Some(version) = RecordVersion::from_text(&row.get::<String>(1)?) {
+                    versions.current.insert((kind, row.get(0)?), version);
                 }
             }
         }
@@ -91,14 +93,14 @@ impl Versions {
         record: (RecordKind, Uuid),
         version: Option<RecordVersion>,
     ) -> bool {
-        let known = self.known.get(&record);
-        version.is_some_and(|version| known.is_some_and(|known| version.is_before(*known)))
+        let current = self.current.get(&record);
+        version.is_some_and(|version| current.is_some_and(|current| version.is_before(*current)))
     }
 
-    /// Notes the version of a record. Without one, the record keeps the version that it has.
+    /// Sets the version of a record. `None` does not change the version.
     pub(super) fn note(&mut self, record: (RecordKind, Uuid), version: Option<RecordVersion>) {
         if let Some(version) = version
-            && self.known.insert(record, version) != Some(version)
+            && self.current.insert(record, version) != Some(version)
         {
             self.changed.push(record);
         }
@@ -109,8 +111,8 @@ impl Versions {
         self.changed.sort_unstable();
         self.changed.dedup();
         let row = |(kind, id): &(RecordKind, Uuid)| {
-            let version = self.known.get(&(*kind, *id))?;
-            Some(values![kind.as_ref(), *id, version.written()])
+            let version = self.current.get(&(*kind, *id))?;
+            Some(values![kind.as_ref(), *id, version.to_text()])
         };
         let rows = self.changed.iter().filter_map(row).collect();
         context.execute_many(&PUT_VERSION, rows).map(drop)
@@ -154,7 +156,7 @@ mod tests {
         fn a_stored_version_reads_back(number: i64, second in -60_000_000_000_i64..250_000_000_000, nanosecond in 0..1_000_000_000_i32) {
             let time = RecordVersion::Time(Moment(Timestamp::new(second, nanosecond).unwrap()));
             for version in [RecordVersion::Number(number), time] {
-                prop_assert_eq!(RecordVersion::read(&version.written()), Some(version));
+                prop_assert_eq!(RecordVersion::from_text(&version.to_text()), Some(version));
             }
         }
     }
