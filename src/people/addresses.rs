@@ -1,4 +1,5 @@
-//! The paths of the pages for people. Addresses include the path prefix of a proxy.
+//! Paths of the sign-in pages, and addresses made from them. An address includes the path prefix of
+//! the public URL, which a proxy may add.
 
 use engine::pipeline::Service;
 use form_urlencoded::Serializer;
@@ -14,7 +15,7 @@ pub(super) const SETUP: &str = "/setup";
 pub(super) const SIGN_OUT: &str = "/sign-out";
 /// The start of a sign-in with the organization's provider.
 pub(super) const TO_PROVIDER: &str = "/sign-in/provider";
-/// The path to which the provider sends browsers back.
+/// The path to which the provider redirects browsers after a sign-in.
 pub const FROM_PROVIDER: &str = "/sign-in/callback";
 
 /// Returns a path of this service as browsers see it, without the host.
@@ -25,7 +26,7 @@ pub fn address(service: &Service, path: &str) -> String {
     format!("{}{path}", prefix.unwrap_or_default())
 }
 
-/// Adds a return path to a path, if it is valid.
+/// Adds a return path to the query of a path. Omits an invalid return path.
 pub(super) fn returning(path: &str, return_to: Option<&str>) -> String {
     match return_to.and_then(return_path::right) {
         Some(return_to) => format!(
@@ -38,7 +39,7 @@ pub(super) fn returning(path: &str, return_to: Option<&str>) -> String {
     }
 }
 
-/// Adds a ticket to a path. A ticket needs no encoding.
+/// Adds a ticket to the query of a path. A ticket consists of URL-safe characters.
 pub(super) fn with_ticket(path: &str, ticket: &str) -> String {
     format!("{path}?ticket={ticket}")
 }

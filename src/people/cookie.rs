@@ -2,35 +2,36 @@
 //!
 //! Scripts cannot read the cookies (`HttpOnly`). Browsers send them on top-level navigation, but
 //! not with requests that another site embeds (`SameSite=Lax`). They apply to every path
-//! (`Path=/`). With a public https URL they are `Secure` and named `__Host-…`, so that no
-//! neighbouring host can plant one.
+//! (`Path=/`). If the public URL is https, they are `Secure` and named `__Host-…`, so that no other
+//! host of the same domain can set them.
 
 use engine::pipeline::Service;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 
-/// A cookie, by its content.
+/// The cookies of this module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cookie {
     /// The token of a session.
     Session,
     /// The secret of the forms of a visitor who is not signed in.
     Forms,
-    /// The secret of a running sign-in at the provider, and its return path.
+    /// The secret of a sign-in in progress at the provider, and its return path.
     Provider,
     /// The chosen language.
     Language,
 }
 
-/// Maximum length of a value that is read.
-const LONGEST: usize = 4_096;
-/// Maximum length of one part of a split value. With its name it fits into what every browser
-/// supports (RFC 6265, 6.1).
-const PART: usize = 3_600;
-/// Number of cookies that a split value may use.
-const PARTS: usize = 3;
-// They have room for the longest return path in base64, a secret and a separator.
-const _: () = assert!(43 + 1 + super::return_path::LONGEST.div_ceil(3) * 4 <= PART * PARTS);
+/// Maximum length of a cookie's value. Longer values are ignored.
+const MAX_LENGTH: usize = 4_096;
+/// Maximum length of one part of a split value. Every browser supports a cookie of this length with
+/// its name (RFC 6265, 6.1).
+const PART_LENGTH: usize = 3_600;
+/// Maximum number of cookies for a split value.
+const MAX_PARTS: usize = 3;
+// The parts have room for a secret, a separator and the longest return path in base64.
+const _: () =
+    assert!(43 + 1 + super::return_path::LONGEST.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS);
 
 impl Cookie {
     /// Returns the name of the cookie.
@@ -48,23 +49,23 @@ impl Cookie {
         }
     }
 
-    /// Returns the value that a browser sends. Returns `None` for two values, because one of them
-    /// would be planted.
+    /// Returns the value that a browser sends. Returns `None` for two values, because another host
+    /// may have set one of them.
     pub(super) fn read(self, service: &Service, headers: &HeaderMap) -> Option<String> {
-        only(headers, &self.name(service))
+        single_value(headers, &self.name(service))
     }
 
     /// Returns the value of a split cookie that a browser sends.
     pub(super) fn read_parts(self, service: &Service, headers: &HeaderMap) -> Option<String> {
-        let parts: Vec<String> = (0..PARTS)
-            .map_while(|part| only(headers, &self.part_name(service, part)))
+        let parts: Vec<String> = (0..MAX_PARTS)
+            .map_while(|part| single_value(headers, &self.part_name(service, part)))
             .collect();
         (!parts.is_empty()).then(|| parts.concat())
     }
 
     /// Returns the header that stores a value for this many seconds; 0 deletes the cookie.
     pub(super) fn keep(self, service: &Service, value: &str, seconds: u64) -> Option<HeaderValue> {
-        kept(service, &self.name(service), value, seconds)
+        set_cookie(service, &self.name(service), value, seconds)
     }
 
     /// Returns the headers that store an ASCII value in several cookies. Unneeded cookies are
@@ -77,16 +78,16 @@ impl Cookie {
     ) -> Vec<HeaderValue> {
         let part = |number: usize| {
             let part = value
-                .get(number * PART..value.len().min((number + 1) * PART))
+                .get(number * PART_LENGTH..value.len().min((number + 1) * PART_LENGTH))
                 .unwrap_or_default();
-            kept(
+            set_cookie(
                 service,
                 &self.part_name(service, number),
                 part,
                 if part.is_empty() { 0 } else { seconds },
             )
         };
-        (0..PARTS).filter_map(part).collect()
+        (0..MAX_PARTS).filter_map(part).collect()
     }
 
     /// Returns the header that deletes the cookie.
@@ -110,7 +111,7 @@ impl Cookie {
 }
 
 /// Returns the header that stores a cookie for this many seconds.
-fn kept(service: &Service, name: &str, value: &str, seconds: u64) -> Option<HeaderValue> {
+fn set_cookie(service: &Service, name: &str, value: &str, seconds: u64) -> Option<HeaderValue> {
     let secure = if is_secure(service) { "; Secure" } else { "" };
     HeaderValue::from_str(&format!(
         "{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
@@ -125,7 +126,7 @@ fn is_secure(service: &Service) -> bool {
 
 /// Returns the value of a cookie that occurs exactly once (RFC 6265, 5.4). Other cookies may
 /// contain any bytes.
-fn only(headers: &HeaderMap, name: &str) -> Option<String> {
+fn single_value(headers: &HeaderMap, name: &str) -> Option<String> {
     let pairs = headers
         .get_all(COOKIE)
         .iter()
@@ -144,7 +145,7 @@ fn only(headers: &HeaderMap, name: &str) -> Option<String> {
     };
     String::from_utf8(value)
         .ok()
-        .filter(|value| !value.is_empty() && value.len() <= LONGEST)
+        .filter(|value| !value.is_empty() && value.len() <= MAX_LENGTH)
 }
 
 #[cfg(test)]
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    fn sent(lines: &[&str]) -> HeaderMap {
+    fn cookie_headers(lines: &[&str]) -> HeaderMap {
         lines
             .iter()
             .filter_map(|line| Some((COOKIE, HeaderValue::from_str(line).ok()?)))
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_cookie_is_read_only_if_its_name_occurs_once() {
-        let read = |lines: &[&str]| only(&sent(lines), "vestibule_session");
+        let read = |lines: &[&str]| single_value(&cookie_headers(lines), "vestibule_session");
         assert_eq!(
             read(&["a=b; vestibule_session=x; c=d"]).as_deref(),
             Some("x")
@@ -189,7 +190,7 @@ mod tests {
         let line =
             HeaderValue::from_bytes(b"theirs=\xff\xc3; vestibule_session=x; other=\xe9").unwrap();
         assert_eq!(
-            only(&HeaderMap::from_iter([(COOKIE, line)]), "vestibule_session").as_deref(),
+            single_value(&HeaderMap::from_iter([(COOKIE, line)]), "vestibule_session").as_deref(),
             Some("x")
         );
     }
@@ -198,7 +199,7 @@ mod tests {
         #[test]
         fn reading_cookies_never_panics(line in any::<Vec<u8>>()) {
             if let Ok(value) = HeaderValue::from_bytes(&line) {
-                only(&HeaderMap::from_iter([(COOKIE, value)]), "vestibule_session");
+                single_value(&HeaderMap::from_iter([(COOKIE, value)]), "vestibule_session");
             }
         }
     }

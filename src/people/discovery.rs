@@ -1,29 +1,29 @@
 //! The metadata and keys of an OpenID provider (Discovery 1.0, section 3; RFC 7517).
 //!
 //! Providers publish much more than this service uses, and not always in the types of the
-//! specification. Only the entries that are used here are judged.
+//! specification. This module validates only the entries that it uses.
 
 use openidconnect::JwsSigningAlgorithm as _;
 use openidconnect::core::{CoreJsonWebKey, CoreJwsSigningAlgorithm};
 use serde_json::Value;
 use url::Url;
 
-/// The used entries of a provider's metadata.
+/// The entries of a provider's metadata that this service uses.
 #[derive(Debug)]
 pub(super) struct ProviderMetadata {
-    /// The address at which a browser signs in.
+    /// The authorization endpoint, at which a browser signs in.
     pub(super) authorization: Url,
-    /// The address at which a code is exchanged.
+    /// The token endpoint, which exchanges a code for tokens.
     pub(super) token: Url,
-    /// The address of the claims that an ID token leaves out.
+    /// The endpoint that returns claims which the ID token does not contain.
     pub(super) userinfo: Option<Url>,
-    /// The address of the keys.
+    /// The address of the provider's signing keys.
     pub(super) jwks: Url,
-    /// Whether the client secret is sent in the body instead of a header.
+    /// Whether the provider accepts the client secret only in the request body, not in a header.
     pub(super) is_secret_in_body: bool,
     /// The algorithms of ID tokens that this service accepts.
     pub(super) algorithms: Vec<CoreJwsSigningAlgorithm>,
-    /// The keys, once they have been fetched.
+    /// The provider's signing keys; empty until they are fetched.
     pub(super) keys: Vec<CoreJsonWebKey>,
 }
 
@@ -32,32 +32,36 @@ impl ProviderMetadata {
     ///
     /// The error names the entry, the expected value and the received value.
     pub(super) fn read(document: &Value, issuer: &str) -> Result<Self, String> {
-        let own = document["issuer"].as_str();
-        if !own.is_some_and(|own| is_same_issuer(own, issuer)) {
+        let published_issuer = document["issuer"].as_str();
+        if !published_issuer.is_some_and(|published| is_same_issuer(published, issuer)) {
             return Err(format!(
                 "issuer of its metadata is {}; expected {issuer:?}, as --oidc-issuer says",
                 document["issuer"]
             ));
         }
         let texts = |name: &str| -> Option<Vec<&str>> {
-            let listed = document[name].as_array()?;
-            Some(listed.iter().filter_map(Value::as_str).collect())
+            let items = document[name].as_array()?;
+            Some(items.iter().filter_map(Value::as_str).collect())
         };
         let methods = texts("token_endpoint_auth_methods_supported");
-        let takes = |method| methods.as_ref().is_none_or(|known| known.contains(&method));
+        let supports = |method| {
+            methods
+                .as_ref()
+                .is_none_or(|methods| methods.contains(&method))
+        };
         Ok(Self {
             authorization: required(document, "authorization_endpoint")?,
             token: required(document, "token_endpoint")?,
             userinfo: optional(document, "userinfo_endpoint")?,
             jwks: required(document, "jwks_uri")?,
-            is_secret_in_body: !takes("client_secret_basic") && takes("client_secret_post"),
+            is_secret_in_body: !supports("client_secret_basic") && supports("client_secret_post"),
             algorithms: algorithms(texts("id_token_signing_alg_values_supported")),
             keys: Vec::new(),
         })
     }
 }
 
-/// Whether two issuers are the same; case does not matter in scheme and host.
+/// Returns whether two issuers are equal. Ignores the case of scheme and host.
 pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
     if one == other {
         return true;
@@ -65,7 +69,10 @@ pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
     let split = |issuer: &str| {
         let url = Url::parse(issuer).ok()?;
         let rest = issuer.split_once("://")?.1;
-        let path = rest.find('/').map_or("", |at| &rest[at..]).to_owned();
+        let path = rest
+            .find('/')
+            .map_or("", |offset| &rest[offset..])
+            .to_owned();
         Some((url.origin(), path))
     };
     split(one).is_some_and(|one| Some(one) == split(other))
@@ -75,43 +82,43 @@ fn required(document: &Value, name: &str) -> Result<Url, String> {
     optional(document, name)?.ok_or_else(|| format!("its metadata has no {name}"))
 }
 
-/// Reads an address. An absent, null or empty one is `None`.
+/// Reads an address. Returns `None` if it is absent, null or empty.
 fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     match &document[name] {
         Value::Null => Ok(None),
         Value::String(text) if text.is_empty() => Ok(None),
         value => {
             let url = value.as_str().and_then(|text| Url::parse(text).ok());
-            let wrong = || format!("{name} of its metadata is {value}; expected an address");
-            url.map(Some).ok_or_else(wrong)
+            let error = || format!("{name} of its metadata is {value}; expected an address");
+            url.map(Some).ok_or_else(error)
         }
     }
 }
 
-/// Returns the accepted algorithms. All of them verify with keys of the provider: no shared secret,
-/// and no unsigned token. Every provider supports RS256 (Core 1.0, 3.1.3.7).
-fn algorithms(named: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
-    let named = named.unwrap_or_else(|| vec!["RS256"]);
-    let known = named
+/// Returns the supported algorithms that verify with a public key of the provider. Excludes
+/// algorithms with a shared secret, and unsigned tokens. Without a list, the default is RS256, which
+/// every provider supports (Core 1.0, 3.1.3.7).
+fn algorithms(names: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
+    let names = names.unwrap_or_else(|| vec!["RS256"]);
+    let algorithms = names
         .into_iter()
         .filter_map(|name| serde_json::from_value(Value::from(name)).ok());
-    known
+    algorithms
         .filter(|algorithm: &CoreJwsSigningAlgorithm| {
             !algorithm.uses_shared_secret() && *algorithm != CoreJwsSigningAlgorithm::None
         })
         .collect()
 }
 
-/// Reads a set of keys and leaves out those that this service does not understand (RFC 7517,
-/// section 5).
+/// Reads a set of keys. Omits keys that this service does not support (RFC 7517, section 5).
 pub(super) fn keys(document: &Value) -> Result<Vec<CoreJsonWebKey>, String> {
-    let listed = match &document["keys"] {
+    let items = match &document["keys"] {
         Value::Null if document.is_object() => return Ok(Vec::new()),
-        Value::Array(listed) => listed,
+        Value::Array(items) => items,
         _ => return Err("its keys are not a set of keys".into()),
     };
     let read = |key: &Value| serde_json::from_value(key.clone()).ok();
-    Ok(listed.iter().filter_map(read).collect())
+    Ok(items.iter().filter_map(read).collect())
 }
 
 #[cfg(test)]
@@ -134,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_used_is_judged() {
+    fn only_used_entries_are_validated() {
         for more in [
             json!({ "op_tos_uri": "", "op_policy_uri": 5, "service_documentation": {} }),
             json!({ "response_types_supported": "code", "subject_types_supported": null }),
@@ -162,8 +169,8 @@ mod tests {
                 "userinfo_endpoint",
             ),
         ] {
-            let wrong = ProviderMetadata::read(&document(&more), ISSUER).unwrap_err();
-            assert!(wrong.contains(name), "{more}: {wrong}");
+            let error = ProviderMetadata::read(&document(&more), ISSUER).unwrap_err();
+            assert!(error.contains(name), "{more}: {error}");
         }
     }
 
@@ -182,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_understood_is_left_out() {
-        let known = json!({ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
-        let set = json!({ "keys": [{ "kty": "XYZ" }, 5, known, { "kty": 1 }] });
+    fn an_unsupported_key_is_omitted() {
+        let supported = json!({ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
+        let set = json!({ "keys": [{ "kty": "XYZ" }, 5, supported, { "kty": 1 }] });
         assert_eq!(keys(&set).unwrap().len(), 1);
         assert_eq!(keys(&json!({})).unwrap().len(), 0);
-        for wrong in [json!([]), json!({ "keys": 5 }), json!("x")] {
-            assert!(keys(&wrong).is_err(), "{wrong}");
+        for invalid in [json!([]), json!({ "keys": 5 }), json!("x")] {
+            assert!(keys(&invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Forms: parsing, and protection against forms of other sites (rules: members#signing-in, 5).
+//! HTML forms of the pages for members: parsing, and protection against cross-site request forgery
+//! (rules: members#signing-in, 5).
 //!
-//! The token of a form is derived, by a one-way function, from a secret in a cookie of the browser.
-//! The server therefore stores nothing, and only a page that was made for this browser can contain
-//! the token.
+//! Each form has a token in a hidden field. The server derives the token, by a one-way function, from
+//! a secret in a cookie of the browser. So the server stores nothing, and only a page for this
+//! browser can contain the token.
 
 use std::time::Duration;
 
@@ -21,23 +22,23 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// Maximum size of a form: 64 KiB.
 const LIMIT: usize = 64 << 10;
 /// Maximum number of fields of a form.
-const MOST_FIELDS: usize = 200;
+const MAX_FIELDS: usize = 200;
 
-/// Derives a text from a secret for a purpose. The text reveals neither the secret nor the text for
-/// another purpose.
+/// Derives a token from a secret for a purpose. The token reveals neither the secret nor the token
+/// for another purpose.
 pub(crate) fn derived(secret: &str, purpose: &str) -> String {
     URL_SAFE_NO_PAD.encode(mac(secret, purpose).finalize().into_bytes())
 }
 
-/// Whether a text is derived from a secret for a purpose; compared in constant time.
-pub(super) fn is_derived(sent: &str, secret: &str, purpose: &str) -> bool {
+/// Returns whether a text is the token of a secret for a purpose. Compares in constant time.
+pub(super) fn is_derived(token: &str, secret: &str, purpose: &str) -> bool {
     URL_SAFE_NO_PAD
-        .decode(sent)
+        .decode(token)
         .is_ok_and(|bytes| mac(secret, purpose).verify_slice(&bytes).is_ok())
 }
 
-/// Returns an HMAC-SHA256 (RFC 2104) under a key derived from the secret. The plain hash of the
-/// secret is not the key, because it is stored for some secrets.
+/// Returns an HMAC-SHA256 (RFC 2104) with a key derived from the secret. The key is not the plain
+/// hash of the secret, because the database contains the plain hash of a session's secret.
 fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
     let mut key = Key::<Hmac<Sha256>>::default();
     let digest = Sha256::new()
@@ -53,18 +54,18 @@ fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
 pub struct Bounds {
     /// Maximum size of the body in bytes; a longer body is refused.
     pub bytes: usize,
-    /// Maximum number of fields. A form with more is refused as a whole, because part of it must
-    /// not be taken for all.
+    /// Maximum number of fields. A form with more fields is refused as a whole, because the first
+    /// fields alone could have another meaning.
     pub fields: usize,
 }
 
 /// Returns the fields of a form (`application/x-www-form-urlencoded`, at most 64 KiB and 200
-/// fields, sent within 30 s). Returns `None` if the body is no such form.
+/// fields, sent within 30 s). Returns `None` if the body is not such a form.
 pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
     read_form_within(
         Bounds {
             bytes: LIMIT,
-            fields: MOST_FIELDS,
+            fields: MAX_FIELDS,
         },
         headers,
         body,
@@ -72,8 +73,8 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
     .await
 }
 
-/// Returns the fields of a form with files (`multipart/form-data`) within these limits. A file is
-/// the value of its field. Bytes that are no UTF-8 are replaced by U+FFFD.
+/// Returns the fields of a form with files (`multipart/form-data`) within these limits. The value of
+/// a file field is the file's content. Invalid UTF-8 is replaced by U+FFFD.
 pub async fn read_form_with_files(
     bounds: Bounds,
     headers: &HeaderMap,
@@ -85,9 +86,9 @@ pub async fn read_form_with_files(
     };
     let read = async {
         let bytes = Limited::new(body, bounds.bytes).collect().await.ok()?;
-        let arrived =
+        let stream =
             futures_util::stream::iter([Ok::<_, std::convert::Infallible>(bytes.to_bytes())]);
-        let mut parts = multer::Multipart::new(arrived, boundary);
+        let mut parts = multer::Multipart::new(stream, boundary);
         let mut fields = Vec::new();
         while let Some(part) = parts.next_field().await.ok()? {
             let name = part.name()?.to_owned();
@@ -102,7 +103,7 @@ pub async fn read_form_with_files(
     tokio::time::timeout(DEADLINE, read).await.ok()?
 }
 
-/// Returns the fields of a form within other limits.
+/// Returns the fields of a form (`application/x-www-form-urlencoded`) within these limits.
 pub async fn read_form_within(
     bounds: Bounds,
     headers: &HeaderMap,
@@ -118,19 +119,20 @@ pub async fn read_form_within(
     {
         return None;
     }
-    let collected = tokio::time::timeout(DEADLINE, Limited::new(body, bounds.bytes).collect())
+    let bytes = tokio::time::timeout(DEADLINE, Limited::new(body, bounds.bytes).collect())
         .await
         .ok()?
         .ok()?
         .to_bytes();
-    let fields = form_urlencoded::parse(&collected).take(bounds.fields + 1);
+    let fields = form_urlencoded::parse(&bytes).take(bounds.fields + 1);
     let fields: Vec<_> = fields
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
     (fields.len() <= bounds.fields).then_some(fields)
 }
 
-/// Returns the value of a name among the fields of a form or a query; `None` if it occurs twice.
+/// Returns the value of a field of a form or a query. Returns `None` if the field is missing or
+/// occurs twice.
 #[must_use]
 pub fn sent<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     let mut values = fields
@@ -173,19 +175,20 @@ mod tests {
         assert!(read(kind, vec![b'a'; LIMIT]).await.is_some());
         assert_eq!(read(kind, vec![b'a'; LIMIT + 1]).await, None);
         assert_eq!(
-            read(kind, b"a&".repeat(MOST_FIELDS))
+            read(kind, b"a&".repeat(MAX_FIELDS))
                 .await
                 .map(|fields| fields.len()),
-            Some(MOST_FIELDS)
+            Some(MAX_FIELDS)
         );
         assert_eq!(
-            read(kind, b"a&".repeat(MOST_FIELDS + 1)).await,
+            read(kind, b"a&".repeat(MAX_FIELDS + 1)).await,
             None,
             "nothing is cut off"
         );
     }
 
-    /// One client stops sending; another sends a little every second.
+    /// Reads a form from a client that stops sending, and from a client that sends a little every
+    /// second.
     #[tokio::test(start_paused = true)]
     async fn an_unfinished_form_is_dropped_at_its_deadline() {
         let headers = HeaderMap::from_iter([(
@@ -199,13 +202,13 @@ mod tests {
             Some((text(), ()))
         });
         for body in [Body::from_stream(silent), Body::from_stream(slow)] {
-            let begun = tokio::time::Instant::now();
+            let start = tokio::time::Instant::now();
             assert_eq!(read_form(&headers, body).await, None);
             // A timer may be late by a tick.
             assert!(
-                (DEADLINE..DEADLINE + Duration::from_secs(1)).contains(&begun.elapsed()),
+                (DEADLINE..DEADLINE + Duration::from_secs(1)).contains(&start.elapsed()),
                 "{:?}",
-                begun.elapsed()
+                start.elapsed()
             );
         }
     }

@@ -1,4 +1,5 @@
-//! The frame of a page for members: one card, and above it the member who is signed in.
+//! The frame of a page for members outside of the console: one card, and above it the signed-in
+//! member. The template is `templates/people/frame.html`.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,7 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/people/people.css").replace('\n', ""));
 
-/// The hash of the style sheet, as a policy names it.
+/// The hash of the style sheet, in the form of a content security policy.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
 /// The frame of a page. A template that extends `people/frame.html` has it in its field `frame`.

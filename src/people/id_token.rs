@@ -1,6 +1,6 @@
-//! Verifies an ID token (Core 1.0, sections 2 and 3.1.3.7; RFC 7515; RFC 7519).
+//! Verification of ID tokens (OpenID Connect Core 1.0, sections 2 and 3.1.3.7; RFC 7515; RFC 7519).
 //!
-//! Of the claims only these are read: `iss`, `sub`, `aud`, `azp`, `exp`, `iat`, `nbf`, `nonce`,
+//! This module reads only the claims `iss`, `sub`, `aud`, `azp`, `exp`, `iat`, `nbf`, `nonce`,
 //! `email` and `email_verified`. Any other claim may have any type, because providers differ.
 
 use base64::Engine as _;
@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use super::discovery::{ProviderMetadata, is_same_issuer};
 
-/// Tolerated lead of the provider's clock, in seconds.
-const AHEAD: f64 = 60.0;
-/// Maximum length of a value in a message, in characters.
-const LONGEST_SHOWN: usize = 100;
+/// Number of seconds by which the provider's clock may be ahead.
+const MAX_CLOCK_SKEW: f64 = 60.0;
+/// Maximum length of a claim in a message, in characters.
+const MAX_EXCERPT: usize = 100;
 
-/// The reason why a token is not believed.
+/// The reason why a token is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InvalidToken {
-    /// No known key could have signed it. The provider may have new keys.
+    /// None of the cached keys can verify the token. The provider may have new keys.
     NoKey,
-    /// A claim or the signature is wrong, in words. The text has no secret.
+    /// A claim or the signature is invalid. The text describes the error and contains no secret.
     Claim(String),
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for InvalidToken {
     }
 }
 
-fn wrong<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
+fn invalid<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
     Err(InvalidToken::Claim(text.into()))
 }
 
@@ -44,43 +44,46 @@ pub(super) struct Expected<'a> {
     pub(super) issuer: &'a str,
     pub(super) client_id: &'a str,
     pub(super) nonce: &'a str,
-    /// The time, in seconds.
+    /// The current time, in Unix seconds.
     pub(super) now: i64,
 }
 
 /// The claims about a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PersonClaims {
-    /// The person's name at the provider.
+    /// The person's identifier at the provider (`sub`).
     pub(super) subject: String,
-    /// The mail address and whether the provider has verified it. `None` if the claims do not say
-    /// both.
+    /// The mail address, and whether the provider has verified the address. `None` if one of the two
+    /// claims is missing.
     pub(super) address: Option<(String, bool)>,
     /// The claim that is missing if there is no address.
     pub(super) missing: Option<&'static str>,
 }
 
 impl PersonClaims {
-    /// Reads the claims about a person, of an ID token or of the userinfo endpoint.
+    /// Reads the claims about a person from an ID token or from the answer of the userinfo endpoint.
     pub(super) fn read(claims: &Value) -> Result<Self, InvalidToken> {
         let Some(subject) = claims["sub"].as_str().filter(|text| !text.is_empty()) else {
-            return wrong(format!("sub is {}; expected a text", shown(&claims["sub"])));
+            return invalid(format!(
+                "sub is {}; expected a text",
+                excerpt(&claims["sub"])
+            ));
         };
         let email = match &claims["email"] {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
-            _ => return wrong("email is no text"),
+            _ => return invalid("email is no text"),
         };
         let is_verified = match &claims["email_verified"] {
             Value::Null => None,
             Value::Bool(is_verified) => Some(*is_verified),
-            // Some providers send texts.
+            // Some providers send the boolean as text.
             Value::String(text) if text == "true" => Some(true),
             Value::String(text) if text == "false" => Some(false),
             other => {
-                return wrong(format!(
+                return invalid(format!(
                     "email_verified is {}; expected true or false",
-                    shown(other)
+                    excerpt(other)
                 ));
             }
         };
@@ -97,7 +100,7 @@ impl PersonClaims {
     }
 }
 
-/// Verifies an ID token in its compact form, and returns its claims about the person.
+/// Verifies an ID token in compact serialization. Returns its claims about the person.
 pub(super) fn verify(
     token: &str,
     metadata: &ProviderMetadata,
@@ -108,43 +111,43 @@ pub(super) fn verify(
     PersonClaims::read(&claims)
 }
 
-/// Verifies the signature of a token with the provider's keys, and returns its payload.
+/// Verifies the signature of a token with the provider's keys. Returns the payload.
 pub(super) fn signed(token: &str, metadata: &ProviderMetadata) -> Result<Value, InvalidToken> {
     let parts: Vec<&str> = token.split('.').collect();
     let [header, payload, signature] = parts[..] else {
-        return wrong("it is no signed token");
+        return invalid("it is no signed token");
     };
     let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).ok();
     let object = |part: &str| {
         let value = decoded(part).and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
         value.filter(Value::is_object)
     };
-    let (Some(head), Some(claims), Some(bytes)) =
+    let (Some(jose_header), Some(claims), Some(bytes)) =
         (object(header), object(payload), decoded(signature))
     else {
-        return wrong("it cannot be read");
+        return invalid("it cannot be read");
     };
-    if !head["crit"].is_null() {
-        return wrong("its header has an extension that must be understood");
+    if !jose_header["crit"].is_null() {
+        return invalid("its header has an extension that must be understood");
     }
-    let algorithm = serde_json::from_value(head["alg"].clone()).ok();
+    let algorithm = serde_json::from_value(jose_header["alg"].clone()).ok();
     let Some(algorithm) = algorithm.filter(|algorithm| metadata.algorithms.contains(algorithm))
     else {
-        return wrong(format!(
+        return invalid(format!(
             "alg is {}; expected one of those that the provider's metadata names",
-            shown(&head["alg"])
+            excerpt(&jose_header["alg"])
         ));
     };
     let message = &token.as_bytes()[..header.len() + 1 + payload.len()];
     let mut has_key = false;
-    for key in candidates(metadata, &algorithm, head["kid"].as_str()) {
+    for key in candidates(metadata, &algorithm, jose_header["kid"].as_str()) {
         has_key = true;
         if key.verify_signature(&algorithm, message, &bytes).is_ok() {
             return Ok(claims);
         }
     }
     if has_key {
-        wrong("its signature is not that of the provider's key")
+        invalid("its signature is not that of the provider's key")
     } else {
         Err(InvalidToken::NoKey)
     }
@@ -158,16 +161,16 @@ fn candidates<'m>(
 ) -> impl Iterator<Item = &'m openidconnect::core::CoreJsonWebKey> {
     metadata.keys.iter().filter(move |key| {
         let has_id = match (id, key.key_id()) {
-            (Some(id), Some(own)) => own.as_str() == id,
+            (Some(id), Some(key_id)) => key_id.as_str() == id,
             _ => true,
         };
-        let is_for_this = match key.signing_alg() {
-            JsonWebKeyAlgorithm::Algorithm(own) => own == algorithm,
+        let has_algorithm = match key.signing_alg() {
+            JsonWebKeyAlgorithm::Algorithm(key_algorithm) => key_algorithm == algorithm,
             JsonWebKeyAlgorithm::Unspecified => true,
             JsonWebKeyAlgorithm::Unsupported => false,
         };
         has_id
-            && is_for_this
+            && has_algorithm
             && algorithm.key_type().as_ref() == Some(key.key_type())
             && key
                 .key_use()
@@ -175,7 +178,7 @@ fn candidates<'m>(
     })
 }
 
-/// Checks the claims that say for whom and for when a token is (Core 1.0, 3.1.3.7).
+/// Checks the claims about issuer, audience, lifetime and nonce of a token (Core 1.0, 3.1.3.7).
 fn check(claims: &Value, expected: Expected<'_>) -> Result<(), InvalidToken> {
     let Expected {
         issuer,
@@ -185,63 +188,65 @@ fn check(claims: &Value, expected: Expected<'_>) -> Result<(), InvalidToken> {
     } = expected;
     if !claims["iss"]
         .as_str()
-        .is_some_and(|own| is_same_issuer(own, issuer))
+        .is_some_and(|token_issuer| is_same_issuer(token_issuer, issuer))
     {
-        let came = shown(&claims["iss"]);
-        return wrong(format!("iss is {came}; expected {issuer:?}"));
+        let received = excerpt(&claims["iss"]);
+        return invalid(format!("iss is {received}; expected {issuer:?}"));
     }
     let audience = match &claims["aud"] {
         Value::Array(listed) => listed.as_slice(),
-        one => std::slice::from_ref(one),
+        entry => std::slice::from_ref(entry),
     };
-    let party = &claims["azp"];
-    if !audience.iter().any(|one| one == client_id) {
-        let came = shown(&claims["aud"]);
-        return wrong(format!(
-            "aud is {came}; expected the client id {client_id:?}"
+    let authorized_party = &claims["azp"];
+    if !audience.iter().any(|entry| entry == client_id) {
+        let received = excerpt(&claims["aud"]);
+        return invalid(format!(
+            "aud is {received}; expected the client id {client_id:?}"
         ));
     }
-    // With other recipients, the token must say that it was made for this one.
-    if !(party == client_id || (party.is_null() && audience.len() == 1)) {
-        let came = shown(party);
-        return wrong(format!(
-            "azp is {came}; expected the client id {client_id:?}"
+    // A token with several audiences must have this client as its authorized party.
+    if !(authorized_party == client_id || (authorized_party.is_null() && audience.len() == 1)) {
+        let received = excerpt(authorized_party);
+        return invalid(format!(
+            "azp is {received}; expected the client id {client_id:?}"
         ));
     }
     #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
     let seconds = now as f64;
-    let moment = |name: &str| match &claims[name] {
+    let time_claim = |name: &str| match &claims[name] {
         Value::Null => Ok(None),
         value => value.as_f64().map(Some).ok_or_else(|| {
-            let came = shown(value);
-            InvalidToken::Claim(format!("{name} is {came}; expected a number of seconds"))
+            let received = excerpt(value);
+            InvalidToken::Claim(format!(
+                "{name} is {received}; expected a number of seconds"
+            ))
         }),
     };
-    let (Some(expires), Some(issued)) = (moment("exp")?, moment("iat")?) else {
-        return wrong("exp or iat is missing");
+    let (Some(expires), Some(issued)) = (time_claim("exp")?, time_claim("iat")?) else {
+        return invalid("exp or iat is missing");
     };
     if expires <= seconds {
-        return wrong(format!(
+        return invalid(format!(
             "exp is {expires}; it is {now} here, check the clocks"
         ));
     }
-    for (name, moment) in [("iat", Some(issued)), ("nbf", moment("nbf")?)] {
-        if let Some(moment) = moment.filter(|moment| *moment > seconds + AHEAD) {
-            return wrong(format!(
-                "{name} is {moment}, more than {AHEAD} s in the future; it is {now} here, check \
+    for (name, time) in [("iat", Some(issued)), ("nbf", time_claim("nbf")?)] {
+        if let Some(time) = time.filter(|time| *time > seconds + MAX_CLOCK_SKEW) {
+            return invalid(format!(
+                "{name} is {time}, more than {MAX_CLOCK_SKEW} s in the future; it is {now} here, check \
                  the clocks"
             ));
         }
     }
     if claims["nonce"] != nonce {
-        return wrong("nonce is not that of this sign-in");
+        return invalid("nonce is not that of this sign-in");
     }
     Ok(())
 }
 
-/// Returns a claim for the log, shortened.
-fn shown(value: &Value) -> String {
-    value.to_string().chars().take(LONGEST_SHOWN).collect()
+/// Returns a claim, cut to the maximum length in a message.
+fn excerpt(value: &Value) -> String {
+    value.to_string().chars().take(MAX_EXCERPT).collect()
 }
 
 #[cfg(test)]
@@ -269,21 +274,21 @@ mod tests {
         claims
     }
 
-    fn judged(more: &Value) -> Result<PersonClaims, InvalidToken> {
+    fn check_claims(more: &Value) -> Result<PersonClaims, InvalidToken> {
         let claims = claims(more);
         check(&claims, EXPECTED)?;
         PersonClaims::read(&claims)
     }
 
     #[test]
-    fn a_token_for_several_names_the_one_it_was_made_for() {
+    fn a_token_with_several_audiences_has_an_authorized_party() {
         for more in [
             json!({ "aud": ["ours"] }),
             json!({ "aud": ["ours", "project"], "azp": "ours" }),
             json!({ "aud": ["project", "ours", 5], "azp": "ours" }),
             json!({ "azp": "ours" }),
         ] {
-            assert!(judged(&more).is_ok(), "{more}");
+            assert!(check_claims(&more).is_ok(), "{more}");
         }
         for more in [
             json!({ "aud": ["ours", "project"] }),
@@ -293,7 +298,7 @@ mod tests {
             json!({ "aud": [] }),
             json!({ "azp": "another" }),
         ] {
-            let Err(InvalidToken::Claim(reason)) = judged(&more) else {
+            let Err(InvalidToken::Claim(reason)) = check_claims(&more) else {
                 panic!("{more}");
             };
             assert!(reason.contains("ours"), "{reason}");
@@ -301,8 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_verified_where_that_is_said() {
-        let verified = |value: Value| judged(&json!({ "email_verified": value }));
+    fn email_verified_is_read_as_a_boolean_or_a_text() {
+        let verified = |value: Value| check_claims(&json!({ "email_verified": value }));
         for (value, is_verified) in [
             (json!(true), Some(true)),
             (json!("true"), Some(true)),
@@ -319,7 +324,7 @@ mod tests {
     }
 
     proptest! {
-        /// A claim that is not read may have any value.
+        /// Gives each claim that the module does not read a value of any type.
         #[test]
         fn any_other_claim_may_be_anything(
             name in "updated_at|amr|acr|locale|name|at_hash|auth_time|address|phone_number|[a-z]{6,9}",
@@ -328,12 +333,11 @@ mod tests {
                 "[a-z]{0,9}".prop_map(Value::from),
             ],
         ) {
-            let judged = judged(&json!({ name: value }));
-            prop_assert!(judged.is_ok());
+            prop_assert!(check_claims(&json!({ name: value })).is_ok());
         }
 
         #[test]
-        fn no_token_makes_it_panic(token in ".{0,60}") {
+        fn no_token_makes_the_verification_panic(token in ".{0,60}") {
             let document = json!({
                 "issuer": "https://a.example", "authorization_endpoint": "https://a.example",
                 "token_endpoint": "https://a.example", "jwks_uri": "https://a.example",

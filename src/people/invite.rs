@@ -1,4 +1,5 @@
-//! Organizations and members that an operator adds from a shell (rules: members#invitations).
+//! Organizations and members that an operator adds with `vestibule organization create` and
+//! `vestibule member invite` (rules: members#invitations).
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ store::statements! {
     BY_EMAIL = "select id, doc, created_at, updated_at from member where organization_id = ?1 and email_key = ?2 order by created_at, id";
 }
 
-/// The name of a first member whose name is not given.
+/// The default name of a first member.
 const OWNER: &str = "Owner";
 
 /// An organization to add, with its first member.
@@ -35,13 +36,13 @@ pub struct NewOrganization {
     pub timezone: Option<String>,
     /// Its languages; English is always included.
     pub languages: Vec<String>,
-    /// The address of its first member, who may also add it later.
+    /// The mail address of its first member. `None` if the member adds their address later.
     pub email: Option<String>,
     /// The name of its first member.
     pub member_name: Option<String>,
 }
 
-/// A member to invite, or to send another link.
+/// A member to invite, or an existing member who gets another sign-in link.
 #[derive(Debug, Clone)]
 pub struct Invitation {
     /// The organization of the member.
@@ -54,7 +55,7 @@ pub struct Invitation {
     pub permissions: Option<Vec<Permission>>,
 }
 
-/// A member with a link by which they sign in.
+/// An invited member with their sign-in link.
 #[derive(Debug, Clone)]
 pub struct Invited {
     /// Id of the organization.
@@ -63,9 +64,9 @@ pub struct Invited {
     pub member: Uuid,
     /// Whether the member is new.
     pub is_new: bool,
-    /// Whether the member got every permission because none was named.
+    /// Whether the member got every permission because the command named none.
     pub has_every_permission: bool,
-    /// The sign-in link, good once and for an hour.
+    /// The sign-in link. It works once and expires after an hour.
     pub url: String,
 }
 
@@ -90,24 +91,24 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
             new.member_name.unwrap_or_else(|| OWNER.to_owned()),
             Permission::VARIANTS.to_vec(),
         );
-        let added = added(&mut context, &member, true);
+        let invited = add_member(&mut context, &member, true);
         let name = context.organization.settings.name.clone();
         let target = Target::new("organization", Some(organization), Some(name.clone()));
-        note(
+        write_audit_entry(
             &mut context,
             "createOrganization",
             target,
             vec![Change::to("name", name.into())],
         )?;
-        added
+        invited
     };
     service.store.write(add).await
 }
 
-/// Invites a member, or makes another link for a member with this address.
+/// Invites a member, or makes another sign-in link for an existing member with this address.
 pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
-    let share = Some(invitation.organization);
+    let tenant = Some(invitation.organization);
     let invite = move |tx: &mut Transaction<'_>| {
         let system = System {
             tx,
@@ -122,28 +123,28 @@ pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited
             &access,
             RaisedRevision::Configuration,
         )?;
-        invited(&mut context, invitation)
+        invite_or_update(&mut context, invitation)
     };
     service
         .store
-        .write_for(share, store::WORK_LIMIT, invite)
+        .write_for(tenant, store::WORK_LIMIT, invite)
         .await
 }
 
-fn invited(context: &mut Context<'_, '_>, invitation: Invitation) -> Result<Invited> {
+fn invite_or_update(context: &mut Context<'_, '_>, invitation: Invitation) -> Result<Invited> {
     let Invitation {
         email,
         name,
         permissions,
         ..
     } = invitation;
-    let Some(known) = by_email(context, &email)? else {
+    let Some(existing) = by_email(context, &email)? else {
         let has_every_permission = permissions.is_none();
         let permissions = permissions.unwrap_or_else(|| Permission::VARIANTS.to_vec());
         let member = member_of(email, name.unwrap_or_default(), each_once(permissions));
-        return added(context, &member, has_every_permission);
+        return add_member(context, &member, has_every_permission);
     };
-    let before = known.member;
+    let before = existing.member;
     if !before.is_active {
         return Err(inactive());
     }
@@ -163,14 +164,14 @@ fn invited(context: &mut Context<'_, '_>, invitation: Invitation) -> Result<Invi
         ));
     }
     if !changes.is_empty() {
-        let at = known.updated_at.advanced_to(context.now()).0;
-        save_member(context, known.id, &member, at)?;
+        let at = existing.updated_at.advanced_to(context.now()).0;
+        save_member(context, existing.id, &member, at)?;
     }
-    linked(context, known.id, &member, changes, (false, false))
+    make_link(context, existing.id, &member, changes, (false, false))
 }
 
-/// Adds a member and makes their link.
-fn added(
+/// Adds a member and makes their sign-in link.
+fn add_member(
     context: &mut Context<'_, '_>,
     member: &Member,
     has_every_permission: bool,
@@ -181,10 +182,11 @@ fn added(
         Change::to("email", member.email.clone().into()),
         Change::to("permissions", serde_json::json!(member.permissions)),
     ];
-    linked(context, id, member, changes, (true, has_every_permission))
+    make_link(context, id, member, changes, (true, has_every_permission))
 }
 
-fn linked(
+/// Makes a sign-in link for a member and writes the audit entry of the invitation.
+fn make_link(
     context: &mut Context<'_, '_>,
     id: Uuid,
     member: &Member,
@@ -194,7 +196,7 @@ fn linked(
     let (url, _) = mint_to_pass_on(context, id)?;
     let target = Target::new("member", Some(id), Some(member.called().to_owned()));
     let changes = [changes, vec![Change::withheld("url")]].concat();
-    note(context, "inviteMember", target, changes)?;
+    write_audit_entry(context, "inviteMember", target, changes)?;
     Ok(Invited {
         organization: context.organization.id,
         member: id,
@@ -204,8 +206,8 @@ fn linked(
     })
 }
 
-/// Writes the audit entry of something that the operator did.
-fn note(
+/// Writes an audit entry with the operator as the actor.
+fn write_audit_entry(
     context: &mut Context<'_, '_>,
     operation: &'static str,
     target: Target,
@@ -222,7 +224,7 @@ fn note(
     audit::write(context, entry)
 }
 
-/// Returns the refusal to invite a member who is not active.
+/// Returns the 409 for a sign-in link of a member who is not active.
 pub(super) fn inactive() -> Error {
     Error::conflict(Reason::rule(
         "member_inactive",
@@ -242,13 +244,15 @@ pub(super) fn member_of(email: String, name: String, permissions: Vec<Permission
     }
 }
 
-/// Returns the member with a mail address. Letter case does not matter.
+/// Returns the member with a mail address, ignoring letter case. Prefers an active member.
 pub(super) fn by_email(context: &mut Context<'_, '_>, email: &str) -> Result<Option<MemberView>> {
     let rows = context.rows(&BY_EMAIL, values![email.to_ascii_lowercase()])?;
     let members: Vec<MemberView> = rows
         .iter()
         .map(|row: &Row| MemberView::from_row(row))
         .collect::<Result<_>>()?;
-    let active = members.iter().position(|known| known.member.is_active);
+    let active = members
+        .iter()
+        .position(|existing| existing.member.is_active);
     Ok(members.into_iter().nth(active.unwrap_or(0)))
 }

@@ -1,5 +1,5 @@
-//! The language of pages for members: the one chosen in the browser, else the browser's own.
-//! Members have no language setting.
+//! The language of pages for members: the language that the member chose in this browser, else the
+//! browser's preferred language. The choice is stored in a cookie; members have no language setting.
 
 use axum::response::Response;
 use engine::format;
@@ -12,8 +12,8 @@ use texts::sign_in::{self, SignInWords};
 use super::cookie::Cookie;
 use super::reply::with_cookies;
 
-/// Time for which a choice is kept, in seconds: a year.
-const CHOICE_LASTS: u64 = 365 * 24 * 3_600;
+/// Lifetime of the language cookie in seconds: a year.
+const COOKIE_SECONDS: u64 = 365 * 24 * 3_600;
 
 /// Returns the language for a browser: the chosen one, else the preferred one of `en`, `es` and
 /// `fr` (RFC 9110, 12.5.4), else English.
@@ -25,15 +25,17 @@ pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
         .unwrap_or_default();
     let chosen = Cookie::Language
         .read(service, headers)
-        .and_then(|tag| known(&tag));
-    chosen.or_else(|| wanted(header)).unwrap_or(format::ENGLISH)
+        .and_then(|tag| supported(&tag));
+    chosen
+        .or_else(|| preferred(header))
+        .unwrap_or(format::ENGLISH)
 }
 
 /// Stores the chosen language in the browser. An unsupported language is ignored.
 #[must_use]
 pub fn with_language(response: Response, service: &Service, tag: &str) -> Response {
-    let cookie =
-        known(tag).and_then(|language| Cookie::Language.keep(service, language, CHOICE_LASTS));
+    let cookie = supported(tag)
+        .and_then(|language| Cookie::Language.keep(service, language, COOKIE_SECONDS));
     with_cookies(response, cookie)
 }
 
@@ -48,7 +50,7 @@ fn known(tag: &str) -> Option<&'static str> {
         .find(|language| *language == tag)
 }
 
-fn wanted(header: &str) -> Option<&'static str> {
+fn preferred(header: &str) -> Option<&'static str> {
     language::accepted(header)
         .iter()
         .find_map(|tag| LanguageReader::of(tag).exact(sign_in::LANGUAGES))
@@ -71,14 +73,14 @@ mod tests {
             ("es;q=0, *", None),
             ("fr;q=2, es;q=x", None),
         ] {
-            assert_eq!(wanted(header), expected, "{header}");
+            assert_eq!(preferred(header), expected, "{header}");
         }
     }
 
     proptest! {
         #[test]
         fn parsing_accept_language_never_panics(header in ".{0,200}") {
-            wanted(&header);
+            preferred(&header);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Members by verified mail address, for sign-ins with the provider.
+//! Sign-ins with the provider: finds memberships by the verified mail address, and begins a session.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ store::statements! {
 }
 
 /// Maximum number of memberships to choose from.
-const MOST: u32 = 100;
+const MAX_MEMBERSHIPS: u32 = 100;
 
 /// A membership of a person, found by their mail address.
 #[derive(Debug, Clone)]
@@ -49,65 +49,67 @@ impl Membership {
     }
 }
 
-/// Returns the memberships that a person may sign in to, by their mail address. Letter case does
-/// not matter.
+/// Returns the memberships with a mail address that permit sign-in. Ignores letter case.
 pub(super) async fn of_address(
     service: &Service,
     email: &str,
 ) -> Result<Vec<Membership>, SignInRefusal> {
     if email.contains('\0') {
-        // No text in a database contains this character.
+        // PostgreSQL refuses this character in texts, so no member has such an address.
         return Err(SignInRefusal::NoMember);
     }
     let key = email.to_ascii_lowercase();
     let read = move |tx: &mut Transaction<'_>| {
-        tx.rows(&BY_EMAIL, &values![key, MOST])?
+        tx.rows(&BY_EMAIL, &values![key, MAX_MEMBERSHIPS])?
             .iter()
             .map(Membership::from_row)
             .collect()
     };
     let all: Vec<Membership> = service.store.read(read).await?;
-    admitted(all)
+    permitted(all)
 }
 
-/// Returns the memberships that may be signed in to. If there is none, the error reveals no more
-/// than the person needs for their next step.
-fn admitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInRefusal> {
-    let judged = |one: &Membership| validity::barred(&one.member, &one.organization.settings);
-    let why = all
+/// Returns the memberships that permit sign-in. If there is none, the error has only the reason that
+/// the person needs for their next step.
+fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInRefusal> {
+    let restriction = |membership: &Membership| {
+        validity::barred(&membership.member, &membership.organization.settings)
+    };
+    let reasons = all
         .iter()
-        .filter_map(|one| Some((judged(one)?, one.organization.id)))
+        .filter_map(|membership| Some((restriction(membership)?, membership.organization.id)))
         .collect::<Vec<_>>();
-    let open: Vec<Membership> = all
+    let permitted: Vec<Membership> = all
         .into_iter()
-        .filter(|one| judged(one).is_none())
+        .filter(|membership| restriction(membership).is_none())
         .collect();
-    if !open.is_empty() {
-        return Ok(open);
+    if !permitted.is_empty() {
+        return Ok(permitted);
     }
-    // A reason that the person can resolve is preferred.
-    let worth_saying = why
+    // The person can enroll in two-factor authentication, but cannot make themselves active, so
+    // the reason `TwoFactor` helps more.
+    let reported = reasons
         .iter()
         .find(|(barred, _)| *barred == SignInBar::TwoFactor)
-        .or_else(|| why.first());
+        .or_else(|| reasons.first());
     Err(
-        worth_saying.map_or(SignInRefusal::NoMember, |(barred, organization)| {
+        reported.map_or(SignInRefusal::NoMember, |(barred, organization)| {
             SignInRefusal::Barred(*barred, Some(*organization))
         }),
     )
 }
 
-/// Begins a session of a member in their current state and ends the browser's previous session.
-/// Returns the new token.
+/// Begins a session of a member and ends the browser's previous session, whose token is `replaced`.
+/// Checks again whether the member may sign in. Returns the token of the new session.
 pub(super) async fn enter(
     service: &Service,
-    one: &Membership,
+    membership: &Membership,
     replaced: Option<String>,
     request_id: Uuid,
 ) -> Result<String, SignInRefusal> {
     let (organization, member, now, app_state) = (
-        one.organization.id,
-        one.member_id,
+        membership.organization.id,
+        membership.member_id,
         service.clock.now(),
         service.app_state.clone(),
     );
@@ -126,13 +128,13 @@ pub(super) async fn enter(
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        let now = context.member(member)?.ok_or(SignInRefusal::NoMember)?;
-        if let Some(barred) = validity::barred(&now, &context.organization.settings) {
+        let current = context.member(member)?.ok_or(SignInRefusal::NoMember)?;
+        if let Some(barred) = validity::barred(&current, &context.organization.settings) {
             return Err(SignInRefusal::Barred(barred, Some(organization)));
         }
         Ok(session::begin(
             &mut context,
-            (member, &now),
+            (member, &current),
             SignInMethod {
                 by: "provider",
                 request_id,
@@ -145,8 +147,8 @@ pub(super) async fn enter(
         .await
 }
 
-/// Creates a ticket for each membership, so that the person can choose one. Returns the tokens in
-/// the order of the memberships.
+/// Creates a sign-in ticket for each membership, so that the person can choose an organization.
+/// Returns the tickets' tokens in the order of the memberships.
 pub(super) async fn offer(
     service: &Service,
     all: &[Membership],
@@ -154,18 +156,18 @@ pub(super) async fn offer(
 ) -> Result<Vec<String>, SignInRefusal> {
     let members: Vec<(Uuid, Uuid)> = all
         .iter()
-        .map(|one| (one.organization.id, one.member_id))
+        .map(|membership| (membership.organization.id, membership.member_id))
         .collect();
     let (return_to, now, app_state) = (
         return_to.to_owned(),
         service.clock.now(),
         service.app_state.clone(),
     );
-    let mint = move |tx: &mut Transaction<'_>| {
+    let create_tickets = move |tx: &mut Transaction<'_>| {
         let access = Access::platform();
         let mut tokens = Vec::with_capacity(members.len());
-        // The organizations are locked one after another, always in the same order, so that no
-        // deadlock occurs.
+        // `members` is sorted by organization. Every transaction locks the organizations in this
+        // order, so that no deadlock occurs.
         for (organization, member) in members {
             let system = System {
                 tx,
@@ -179,7 +181,7 @@ pub(super) async fn offer(
         }
         Ok::<_, SignInRefusal>(tokens)
     };
-    service.store.write(mint).await
+    service.store.write(create_tickets).await
 }
 
 #[cfg(test)]
@@ -207,20 +209,20 @@ mod tests {
 
     #[test]
     fn only_organizations_that_admit_the_member_are_offered() {
-        let open = admitted(vec![
+        let permitted_memberships = permitted(vec![
             membership_with(false, false),
             membership_with(true, false),
             membership_with(true, true),
         ])
         .unwrap();
-        assert_eq!(open.len(), 1);
-        assert!(matches!(admitted(vec![]), Err(SignInRefusal::NoMember)));
+        assert_eq!(permitted_memberships.len(), 1);
+        assert!(matches!(permitted(vec![]), Err(SignInRefusal::NoMember)));
         assert!(matches!(
-            admitted(vec![membership_with(false, false)]),
+            permitted(vec![membership_with(false, false)]),
             Err(SignInRefusal::Barred(SignInBar::Inactive, _))
         ));
         assert!(matches!(
-            admitted(vec![
+            permitted(vec![
                 membership_with(false, false),
                 membership_with(true, true)
             ]),

@@ -1,13 +1,15 @@
-//! People: the member who is signed in in a browser, sign-in and sign-out (rules:
-//! members#signing-in).
+//! People: how members sign in to the console in a browser, their sessions, and invitations of
+//! members (rules: members#signing-in).
 //!
-//! The first member of the first organization comes by a set-up link ([`setup`]), the others by an
-//! invitation ([`team`], [`invite`]).
+//! A set-up link creates the first organization and its first member ([`setup`]). Other members are
+//! invited in the console ([`team`]) or from a shell ([`invite`]).
 //!
 //! Members have no password. They sign in by a link from the platform ([`tickets`]) or with their
-//! organization's provider ([`provider`]). Both begin a *session* ([`session`]): a secret in a
-//! cookie, of which only the hash is stored. Each request checks again whether the session is valid
-//! and the member may be signed in ([`validity`]).
+//! organization's OpenID provider ([`provider`]). Both begin a *session* ([`session`]): a secret in
+//! a cookie, of which the database stores only the hash. Each request checks again whether the
+//! session is valid and the member may be signed in ([`validity`]).
+//!
+//! Start with [`routes`], which has a function for each page.
 
 mod addresses;
 mod cookie;

@@ -1,4 +1,4 @@
-//! The pages for signing in and out.
+//! The HTML pages for signing in and out. `routes.rs` decides which page a request gets.
 
 use askama::Template;
 use axum::response::Response;
@@ -17,7 +17,7 @@ use super::visit::SignInRequest;
 /// The person who is about to sign in or is signed in, and their organization.
 struct SignedInPerson<'p> {
     organization: &'p str,
-    /// Left out for a member without a name.
+    /// `None` for a member without a name.
     name: Option<&'p str>,
     email: &'p str,
 }
@@ -88,9 +88,9 @@ pub(super) fn choose(
 ) -> Response {
     let forms = visit.forms();
     let choices = memberships.iter().zip(tickets);
-    let choices = choices.map(|(one, ticket)| OrganizationChoice {
-        organization: &one.organization.settings.name,
-        name: called(&one.member),
+    let choices = choices.map(|(membership, ticket)| OrganizationChoice {
+        organization: &membership.organization.settings.name,
+        name: called(&membership.member),
         ticket,
     });
     let template = ChoosePage {
@@ -115,7 +115,7 @@ struct WaysPage<'p> {
     provider: Option<String>,
 }
 
-/// Returns the page with the ways to sign in, for a visitor without a ticket.
+/// Returns the page that explains how to sign in, for a visitor without a ticket.
 pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
     let provider = has_provider.then(|| {
         address(
@@ -135,7 +135,7 @@ pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
 struct SignedInPage<'p> {
     frame: SignInFrame<'p>,
     person: SignedInPerson<'p>,
-    /// The address that the visitor wanted.
+    /// The return address, if the request had a return path.
     go_on: Option<String>,
     sign_out: String,
     form: String,
@@ -187,7 +187,7 @@ pub(super) fn signed_out(visit: &SignInRequest) -> Response {
     notice(visit, 200, visit.words.signed_out)
 }
 
-/// Returns the page that explains a refusal.
+/// Returns the page for a sign-in that was refused.
 pub(super) fn refusal(visit: &SignInRequest, refusal: &SignInRefusal) -> Response {
     notice(visit, refusal.status(), refusal.notice(visit.words))
 }
@@ -202,7 +202,8 @@ fn notice(visit: &SignInRequest, status: u16, notice: Notice) -> Response {
     page(status, rendered(&template), visit.language, &[])
 }
 
-/// Returns the frame of these pages. The pages themselves show who is signed in.
+/// Returns the frame of these pages. It does not show the signed-in member, because the content of
+/// these pages does.
 fn frame<'f>(visit: &SignInRequest, title: &'f str) -> SignInFrame<'f> {
     SignInFrame::new(&visit.service, visit.language, title, None)
 }

@@ -1,9 +1,9 @@
-//! Sign-in with the organization's own OpenID provider (OpenID Connect Core 1.0, code flow;
-//! Discovery 1.0; PKCE, RFC 7636).
+//! Sign-in with an OpenID provider (OpenID Connect Core 1.0, code flow; Discovery 1.0; PKCE, RFC
+//! 7636). This service is the client; as an OAuth server it is in `src/oauth/`.
 //!
-//! State, nonce and PKCE verifier of a sign-in are derived from one secret in a cookie of the
-//! browser. The server therefore stores nothing, and only the browser with the cookie can complete
-//! the sign-in.
+//! The server derives state, nonce and PKCE verifier of a sign-in from one secret in a cookie of the
+//! browser. So the server stores nothing, and only the browser with the cookie can complete the
+//! sign-in.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,45 +29,49 @@ use super::refusal::SignInRefusal;
 
 /// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Deadline for the provider's metadata. It is shorter than [`DEADLINE`], so that a concurrent
-/// sign-in that waits for the metadata does not start a second request.
-const INTRODUCTION: Duration = Duration::from_secs(7);
+/// Deadline for the provider's metadata and keys. It is shorter than [`DEADLINE`]: a concurrent
+/// sign-in that waits for the metadata then still sees that the first request failed, and does not
+/// send another.
+const METADATA_DEADLINE: Duration = Duration::from_secs(7);
 /// Maximum size of an answer: 1 MiB.
 const ANSWER_LIMIT: usize = 1 << 20;
 /// The user agent of requests to the provider.
 const USER_AGENT: &str = "Vestibule-SignIn/1";
-/// Time for which the provider's metadata and keys are kept.
-const KEPT_FOR: Duration = Duration::from_secs(300);
-/// Minimum age of the metadata before a missing key causes a new request for it.
-const ASKED_AGAIN: Duration = Duration::from_secs(30);
-/// Time for which a provider that did not answer gets no request for its metadata, so that not
-/// every sign-in waits for it.
-const PAUSE: Duration = Duration::from_secs(3);
+/// Time for which the provider's metadata and keys are cached.
+const CACHE_LIFETIME: Duration = Duration::from_secs(300);
+/// Minimum age of cached metadata at which a missing key causes a new request.
+const MIN_REFRESH_AGE: Duration = Duration::from_secs(30);
+/// Time after a failed request for metadata in which sign-ins fail at once, instead of each waiting
+/// for the provider.
+const RETRY_PAUSE: Duration = Duration::from_secs(3);
 /// Maximum number of concurrent code exchanges.
-const AT_ONCE: usize = 32;
+const MAX_EXCHANGES: usize = 32;
 
-/// The organization's own provider.
+/// The OpenID provider with which members sign in.
 pub struct IdentityProvider {
     issuer: String,
     client_id: String,
     client_secret: Option<String>,
-    line: ProviderClient,
-    known: Mutex<CachedMetadata>,
-    places: Semaphore,
+    client: ProviderClient,
+    cache: Mutex<CachedMetadata>,
+    /// The slots for concurrent code exchanges.
+    exchange_slots: Semaphore,
 }
 
 /// The HTTP client for the provider.
 struct ProviderClient {
     http: Client,
-    /// Whether the issuer is on this machine, where http is allowed.
-    is_to_itself: bool,
+    /// Whether http is allowed to addresses on this machine, because the issuer is there.
+    allows_http: bool,
 }
 
-/// The cached metadata of the provider with its time, and the time of the last failure.
+/// The cached metadata of the provider.
 #[derive(Default)]
 struct CachedMetadata {
+    /// The metadata, and the time of the clock at which it was fetched.
     metadata: Option<(Duration, Arc<ProviderMetadata>)>,
-    silent_since: Option<Duration>,
+    /// The time of the last attempt, if it failed.
+    failed_at: Option<Duration>,
 }
 
 /// The reason why a request to the provider failed.
@@ -82,18 +86,18 @@ impl std::fmt::Display for ProviderFailure {
 
 impl std::error::Error for ProviderFailure {}
 
-/// The answer that the provider gives through the browser.
+/// The values with which the browser returns from the provider.
 pub(super) struct ProviderAnswer<'a> {
-    /// The redirect address of the request.
+    /// The redirect address of the authorization request.
     pub(super) redirect: &'a str,
-    /// The secret that the sign-in is bound to.
+    /// The secret of the sign-in, from the browser's cookie.
     pub(super) secret: &'a str,
     pub(super) code: &'a str,
 }
 
 impl IdentityProvider {
-    /// Creates the provider of an issuer. The issuer knows this service by a client id and,
-    /// optionally, a secret.
+    /// Creates the client of a provider. The provider has issued the client id and, if it requires
+    /// one, the client secret.
     pub fn new(
         issuer: &str,
         client_id: &str,
@@ -110,18 +114,19 @@ impl IdentityProvider {
             .build()
             .map_err(|error| failed(innermost(&error).to_string()))?;
         let url = Url::parse(issuer).map_err(|error| failed(error.to_string()))?;
-        let is_to_itself = url.scheme() == "http";
+        let allows_http = url.scheme() == "http";
         Ok(Self {
             issuer: issuer.to_owned(),
             client_id: client_id.to_owned(),
             client_secret: client_secret.filter(|secret| !secret.is_empty()),
-            line: ProviderClient { http, is_to_itself },
-            known: Mutex::default(),
-            places: Semaphore::new(AT_ONCE),
+            client: ProviderClient { http, allows_http },
+            cache: Mutex::default(),
+            exchange_slots: Semaphore::new(MAX_EXCHANGES),
         })
     }
 
-    /// Whether an answer names this issuer, or none (RFC 9207).
+    /// Returns whether the `iss` parameter of an authorization response is this issuer or is missing
+    /// (RFC 9207).
     pub(super) fn is_of(&self, issuer: Option<&str>) -> bool {
         issuer.is_none_or(|issuer| discovery::is_same_issuer(issuer, &self.issuer))
     }
@@ -133,8 +138,8 @@ impl IdentityProvider {
         redirect: &str,
         secret: &str,
     ) -> Result<Url, SignInRefusal> {
-        let asked = async {
-            let metadata = self.metadata(clock, KEPT_FOR).await?;
+        let authorization_url = async {
+            let metadata = self.metadata(clock, CACHE_LIFETIME).await?;
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier(secret)));
             let mut url = metadata.authorization.clone();
             url.query_pairs_mut()
@@ -146,42 +151,45 @@ impl IdentityProvider {
                 .append_pair("nonce", &nonce(secret))
                 .append_pair("code_challenge", &challenge)
                 .append_pair("code_challenge_method", "S256");
-            if self.line.carries(&url) {
+            if self.client.is_protected(&url) {
                 Ok(url)
             } else {
-                Err(down("its authorization endpoint is not https"))
+                Err(unavailable("its authorization endpoint is not https"))
             }
         };
-        in_time(DEADLINE, asked).await
+        within(DEADLINE, authorization_url).await
     }
 
-    /// Checks for an operator whether members can sign in: reads metadata and keys, and asks
-    /// whether a sign-in may begin. Returns the number of keys, or a fault and its remedy.
+    /// Checks for `vestibule doctor` whether members can sign in: reads metadata and keys, and sends
+    /// an authorization request. Returns the number of keys, or an error and its remedy.
     pub async fn examine(&self, clock: &Clock, redirect: &str) -> Result<usize, (String, String)> {
-        let response = |refusal: SignInRefusal| match refusal {
+        let message = |error: SignInRefusal| match error {
             SignInRefusal::ProviderDown(text) => text,
             other => format!("{other:?}"),
         };
-        let metadata = self.metadata(clock, KEPT_FOR).await.map_err(|refusal| {
-            let remedy = "check --oidc-issuer, and whether this machine reaches the provider";
-            (response(refusal), remedy.to_owned())
-        })?;
+        let metadata = self
+            .metadata(clock, CACHE_LIFETIME)
+            .await
+            .map_err(|error| {
+                let remedy = "check --oidc-issuer, and whether this machine reaches the provider";
+                (message(error), remedy.to_owned())
+            })?;
         if metadata.keys.is_empty() || metadata.algorithms.is_empty() {
             let text = format!("{}: it publishes no usable key or algorithm", self.issuer);
             return Err((text, "let it sign ID tokens with RS256 or ES256".into()));
         }
-        let asked = async {
+        let status = async {
             let secret = URL_SAFE_NO_PAD.encode(Sha256::digest(redirect));
             let url = self
                 .begin(clock, redirect, &secret)
                 .await
-                .map_err(response)?;
+                .map_err(message)?;
             let request = HttpRequest::get(url.as_str()).body(Vec::new());
             let request = request.map_err(|error| error.to_string())?;
-            let answer = self.line.ask(request).await;
-            Ok::<_, String>(answer.map_err(|error| error.to_string())?.status())
+            let response = self.client.send(request).await;
+            Ok::<_, String>(response.map_err(|error| error.to_string())?.status())
         };
-        match asked.await {
+        match status.await {
             Ok(status) if status.is_client_error() => Err((
                 format!("{}: it answers {status} to a sign-in", self.issuer),
                 format!(
@@ -197,19 +205,19 @@ impl IdentityProvider {
         }
     }
 
-    /// Exchanges the code of a sign-in and returns the verified mail address.
+    /// Exchanges the code of a sign-in for tokens and returns the verified mail address.
     pub(super) async fn finish(
         &self,
         clock: &Clock,
-        answer: ProviderAnswer<'_>,
+        callback: ProviderAnswer<'_>,
     ) -> Result<String, SignInRefusal> {
         let ProviderAnswer {
             redirect,
             secret,
             code,
-        } = answer;
-        let asked = async {
-            let metadata = self.metadata(clock, KEPT_FOR).await?;
+        } = callback;
+        let verified_address = async {
+            let metadata = self.metadata(clock, CACHE_LIFETIME).await?;
             let ProviderTokens { access, id } =
                 self.exchange(&metadata, redirect, secret, code).await?;
             let nonce = nonce(secret);
@@ -219,18 +227,18 @@ impl IdentityProvider {
                 nonce: &nonce,
                 now: clock.now().as_second(),
             };
-            let response = match id_token::verify(&id, &metadata, expected) {
+            let verified = match id_token::verify(&id, &metadata, expected) {
                 Err(InvalidToken::NoKey) => {
-                    // The provider may have new keys since the metadata was read.
-                    let metadata = self.metadata(clock, ASKED_AGAIN).await?;
+                    // The provider may have changed its keys since the metadata was cached.
+                    let metadata = self.metadata(clock, MIN_REFRESH_AGE).await?;
                     id_token::verify(&id, &metadata, expected)
                 }
-                response => response,
+                verified => verified,
             };
-            let person = response.map_err(|wrong| self.disbelieved(&wrong))?;
+            let person = verified.map_err(|error| self.invalid_claims(&error))?;
             let address = match person.address {
                 None => self.userinfo_address(&metadata, &access, &person).await?,
-                reported => reported,
+                address => address,
             };
             match address {
                 Some((address, true)) => Ok(address),
@@ -242,11 +250,11 @@ impl IdentityProvider {
                 ))),
             }
         };
-        let _place = self
-            .places
+        let _slot = self
+            .exchange_slots
             .try_acquire()
-            .map_err(|_| down("too many sign-ins already wait for it"))?;
-        in_time(DEADLINE, asked).await
+            .map_err(|_| unavailable("too many sign-ins already wait for it"))?;
+        within(DEADLINE, verified_address).await
     }
 
     /// Exchanges a code (Core 1.0, 3.1.3.1; RFC 6749, section 4.1.3).
@@ -258,23 +266,23 @@ impl IdentityProvider {
         code: &str,
     ) -> Result<ProviderTokens, SignInRefusal> {
         let request = self.token_request(metadata, redirect, secret, code)?;
-        let answer = self.line.ask(request).await.map_err(down)?;
-        let response: Option<Value> = serde_json::from_slice(answer.body()).ok();
-        if !answer.status().is_success() {
-            let error = response
+        let response = self.client.send(request).await.map_err(unavailable)?;
+        let document: Option<Value> = serde_json::from_slice(response.body()).ok();
+        if !response.status().is_success() {
+            let error = document
                 .as_ref()
-                .and_then(|response| response["error"].as_str());
+                .and_then(|document| document["error"].as_str());
             return Err(error.map_or_else(
-                || down(format!("token_endpoint answered {}", answer.status())),
+                || unavailable(format!("token_endpoint answered {}", response.status())),
                 |error| SignInRefusal::ProviderRefused(error.to_owned()),
             ));
         }
         let text = |name: &str| {
-            let text = response
+            let text = document
                 .as_ref()
-                .and_then(|response| response[name].as_str());
+                .and_then(|document| document[name].as_str());
             text.map(str::to_owned)
-                .ok_or_else(|| down(format!("the answer of token_endpoint has no {name}")))
+                .ok_or_else(|| unavailable(format!("the answer of token_endpoint has no {name}")))
         };
         Ok(ProviderTokens {
             access: text("access_token")?,
@@ -282,8 +290,8 @@ impl IdentityProvider {
         })
     }
 
-    /// Builds the request that exchanges a code. The client authenticates as the provider wants
-    /// (RFC 6749, section 2.3.1).
+    /// Builds the request that exchanges a code. The request has the client secret in the header or
+    /// in the body, as the provider's metadata requires (RFC 6749, section 2.3.1).
     fn token_request(
         &self,
         metadata: &ProviderMetadata,
@@ -300,25 +308,27 @@ impl IdentityProvider {
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         match &self.client_secret {
-            Some(own) if !metadata.is_secret_in_body => {
+            Some(secret) if !metadata.is_secret_in_body => {
                 let encoded = |text: &str| {
                     form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>()
                 };
-                let pair = format!("{}:{}", encoded(&self.client_id), encoded(own));
+                let pair = format!("{}:{}", encoded(&self.client_id), encoded(secret));
                 request = request.header(AUTHORIZATION, format!("Basic {}", STANDARD.encode(pair)));
             }
-            own => {
+            secret => {
                 form.append_pair("client_id", &self.client_id);
-                if let Some(own) = own {
-                    form.append_pair("client_secret", own);
+                if let Some(secret) = secret {
+                    form.append_pair("client_secret", secret);
                 }
             }
         }
-        request.body(form.finish().into_bytes()).map_err(down)
+        request
+            .body(form.finish().into_bytes())
+            .map_err(unavailable)
     }
 
-    /// Returns the mail address from the userinfo endpoint. The ID token need not contain it (Core
-    /// 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
+    /// Returns the mail address from the userinfo endpoint, because the ID token may omit the address
+    /// (Core 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
     async fn userinfo_address(
         &self,
         metadata: &ProviderMetadata,
@@ -331,109 +341,113 @@ impl IdentityProvider {
         let request = HttpRequest::get(userinfo.as_str())
             .header(ACCEPT, "application/json")
             .header(AUTHORIZATION, format!("Bearer {token}"));
-        let request = request.body(Vec::new()).map_err(down)?;
-        let answer = self.line.ask(request).await.map_err(down)?;
-        if !answer.status().is_success() {
-            let status = answer.status();
-            return Err(down(format!("userinfo_endpoint answered {status}")));
+        let request = request.body(Vec::new()).map_err(unavailable)?;
+        let response = self.client.send(request).await.map_err(unavailable)?;
+        if !response.status().is_success() {
+            let status = response.status();
+            return Err(unavailable(format!("userinfo_endpoint answered {status}")));
         }
-        let claims = if is_signed(answer.headers()) {
-            let token = String::from_utf8_lossy(answer.body());
-            id_token::signed(token.trim(), metadata).map_err(|wrong| self.disbelieved(&wrong))?
+        let claims = if is_signed(response.headers()) {
+            let token = String::from_utf8_lossy(response.body());
+            id_token::signed(token.trim(), metadata).map_err(|error| self.invalid_claims(&error))?
         } else {
-            serde_json::from_slice(answer.body())
-                .map_err(|error| down(format!("userinfo_endpoint: {error}")))?
+            serde_json::from_slice(response.body())
+                .map_err(|error| unavailable(format!("userinfo_endpoint: {error}")))?
         };
         if !claims.is_object() {
-            return Err(down("the answer of userinfo_endpoint is no object"));
+            return Err(unavailable("the answer of userinfo_endpoint is no object"));
         }
-        let reported = PersonClaims::read(&claims).map_err(|wrong| self.disbelieved(&wrong))?;
-        if reported.subject == person.subject {
-            return Ok(reported.address);
+        let userinfo_claims =
+            PersonClaims::read(&claims).map_err(|error| self.invalid_claims(&error))?;
+        if userinfo_claims.subject == person.subject {
+            return Ok(userinfo_claims.address);
         }
         let reason = "sub of userinfo_endpoint is not that of the ID token".into();
-        Err(self.disbelieved(&InvalidToken::Claim(reason)))
+        Err(self.invalid_claims(&InvalidToken::Claim(reason)))
     }
 
-    /// Returns the refusal of claims that are not believed. It names the issuer for the log.
-    fn disbelieved(&self, wrong: &InvalidToken) -> SignInRefusal {
-        SignInRefusal::Disbelieved(format!("{}: {wrong}", self.issuer))
+    /// Returns the error for an invalid token or invalid claims. Its text for the log contains the
+    /// issuer.
+    fn invalid_claims(&self, error: &InvalidToken) -> SignInRefusal {
+        SignInRefusal::Disbelieved(format!("{}: {error}", self.issuer))
     }
 
-    /// Returns the refusal of a mail address that is not verified. It names the issuer for the log.
-    fn unverified(&self, came: &str) -> SignInRefusal {
-        SignInRefusal::Unverified(format!("{}: {came}", self.issuer))
+    /// Returns the error for a mail address that is not verified. Its text for the log contains the
+    /// issuer.
+    fn unverified(&self, cause: &str) -> SignInRefusal {
+        SignInRefusal::Unverified(format!("{}: {cause}", self.issuer))
     }
 
     /// Reads a JSON document of the provider.
     async fn document(&self, name: &str, url: &str) -> Result<Value, SignInRefusal> {
         let request = HttpRequest::get(url).header(ACCEPT, "application/json");
-        let request = request.body(Vec::new()).map_err(down)?;
-        let failed = |what: String| down(format!("{}: {name}: {what}", self.issuer));
-        let answer = self.line.ask(request).await;
-        let answer = answer.map_err(|error| failed(error.to_string()))?;
-        if answer.status() != http::StatusCode::OK {
-            return Err(failed(format!("answered {}", answer.status())));
+        let request = request.body(Vec::new()).map_err(unavailable)?;
+        let failed = |what: String| unavailable(format!("{}: {name}: {what}", self.issuer));
+        let response = self.client.send(request).await;
+        let response = response.map_err(|error| failed(error.to_string()))?;
+        if response.status() != http::StatusCode::OK {
+            return Err(failed(format!("answered {}", response.status())));
         }
-        serde_json::from_slice(answer.body()).map_err(|error| failed(error.to_string()))
+        serde_json::from_slice(response.body()).map_err(|error| failed(error.to_string()))
     }
 
     /// Reads the provider's metadata and keys.
-    async fn discovered(&self) -> Result<ProviderMetadata, SignInRefusal> {
+    async fn fetch_metadata(&self) -> Result<ProviderMetadata, SignInRefusal> {
         let base = self.issuer.trim_end_matches('/');
         let at = format!("{base}/.well-known/openid-configuration");
         let document = self.document("discovery", &at).await?;
-        let failed = |what: String| down(format!("{}: {what}", self.issuer));
+        let failed = |what: String| unavailable(format!("{}: {what}", self.issuer));
         let mut metadata = ProviderMetadata::read(&document, &self.issuer).map_err(failed)?;
         let keys = self.document("jwks_uri", metadata.jwks.as_str()).await?;
         metadata.keys = discovery::keys(&keys).map_err(failed)?;
         Ok(metadata)
     }
 
-    /// Returns the provider's metadata; cached metadata is used up to this age.
+    /// Returns the provider's metadata with keys, from the cache if it is not older than `max_age`.
     async fn metadata(
         &self,
         clock: &Clock,
-        oldest: Duration,
+        max_age: Duration,
     ) -> Result<Arc<ProviderMetadata>, SignInRefusal> {
-        let mut known = self.known.lock().await;
+        let mut cache = self.cache.lock().await;
         let is_within = |since: Duration, time| clock.elapsed().saturating_sub(since) < time;
-        if let Some((_, metadata)) = known
+        if let Some((_, metadata)) = cache
             .metadata
             .as_ref()
-            .filter(|(since, _)| is_within(*since, oldest))
+            .filter(|(since, _)| is_within(*since, max_age))
         {
             return Ok(metadata.clone());
         }
-        if known
-            .silent_since
-            .is_some_and(|since| is_within(since, PAUSE))
+        if cache
+            .failed_at
+            .is_some_and(|since| is_within(since, RETRY_PAUSE))
         {
-            return Err(down(
+            return Err(unavailable(
                 "it did not answer a moment ago; it is asked again shortly",
             ));
         }
-        let discovered = in_time(INTRODUCTION, self.discovered()).await;
-        known.silent_since = discovered.is_err().then(|| clock.elapsed());
-        let metadata = Arc::new(discovered?);
-        known.metadata = Some((clock.elapsed(), metadata.clone()));
+        let fetched = within(METADATA_DEADLINE, self.fetch_metadata()).await;
+        cache.failed_at = fetched.is_err().then(|| clock.elapsed());
+        let metadata = Arc::new(fetched?);
+        cache.metadata = Some((clock.elapsed(), metadata.clone()));
         Ok(metadata)
     }
 }
 
 impl ProviderClient {
-    /// Whether a request to an address is protected: it uses https, or both the address and the
-    /// issuer are on this machine.
-    fn carries(&self, url: &Url) -> bool {
-        url.scheme() == "https" || (self.is_to_itself && url.scheme() == "http" && is_loopback(url))
+    /// Returns whether a request to an address is protected: it uses https, or both the address and
+    /// the issuer are on this machine.
+    fn is_protected(&self, url: &Url) -> bool {
+        url.scheme() == "https" || (self.allows_http && url.scheme() == "http" && is_loopback(url))
     }
 
-    /// Sends a request to the provider. It follows no redirect and limits the size of the answer.
-    async fn ask(
+    /// Sends a request to the provider. Does not follow redirects, and limits the size of the
+    /// response.
+    async fn send(
         &self,
         request: HttpRequest<Vec<u8>>,
     ) -> Result<HttpResponse<Vec<u8>>, ProviderFailure> {
-        let heard = |error: reqwest::Error| {
+        let failure = |error: reqwest::Error| {
             let error = error.without_url();
             ProviderFailure(if error.is_timeout() {
                 "timed out".to_owned()
@@ -441,22 +455,22 @@ impl ProviderClient {
                 innermost(&error).to_string()
             })
         };
-        let request = reqwest::Request::try_from(request).map_err(heard)?;
-        if !self.carries(request.url()) {
+        let request = reqwest::Request::try_from(request).map_err(failure)?;
+        if !self.is_protected(request.url()) {
             return Err(ProviderFailure("one of its endpoints is not https".into()));
         }
-        let mut response = self.http.execute(request).await.map_err(heard)?;
+        let mut response = self.http.execute(request).await.map_err(failure)?;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(heard)? {
+        while let Some(chunk) = response.chunk().await.map_err(failure)? {
             if body.len() + chunk.len() > ANSWER_LIMIT {
                 return Err(ProviderFailure("its answer is too large".into()));
             }
             body.extend_from_slice(&chunk);
         }
-        let mut answer = HttpResponse::new(body);
-        *answer.status_mut() = response.status();
-        std::mem::swap(answer.headers_mut(), response.headers_mut());
-        Ok(answer)
+        let mut result = HttpResponse::new(body);
+        *result.status_mut() = response.status();
+        std::mem::swap(result.headers_mut(), response.headers_mut());
+        Ok(result)
     }
 }
 
@@ -492,16 +506,16 @@ fn is_signed(headers: &HeaderMap) -> bool {
 }
 
 /// Awaits a request to the provider within a deadline.
-async fn in_time<T>(
+async fn within<T>(
     deadline: Duration,
-    asked: impl Future<Output = Result<T, SignInRefusal>>,
+    operation: impl Future<Output = Result<T, SignInRefusal>>,
 ) -> Result<T, SignInRefusal> {
-    tokio::time::timeout(deadline, asked)
+    tokio::time::timeout(deadline, operation)
         .await
-        .unwrap_or_else(|_| Err(down("timed out")))
+        .unwrap_or_else(|_| Err(unavailable("timed out")))
 }
 
-fn down(cause: impl std::fmt::Display) -> SignInRefusal {
+fn unavailable(cause: impl std::fmt::Display) -> SignInRefusal {
     SignInRefusal::ProviderDown(cause.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! Reasons why a person is not signed in, with their pages and log entries.
+//! Errors of the sign-in pages: for each, the status, the text of its page, and its log entry.
 
 use engine::error::{Error, ErrorKind};
 use store::Error as StoreError;
@@ -9,40 +9,40 @@ use uuid::Uuid;
 use super::validity::SignInBar;
 
 /// Maximum length of a provider's error code in the log.
-const LONGEST_WORD: usize = 64;
+const MAX_ERROR_CODE: usize = 64;
 
-/// A reason why a person is not signed in or gets no page.
+/// An error of a sign-in page.
 #[derive(Debug)]
 pub(super) enum SignInRefusal {
-    /// The form does not come from this server, or belongs to another session.
+    /// The form does not have the token of this browser or session.
     ForeignForm,
     /// The ticket is used, expired or unknown.
     UsedLink,
-    /// The set-up link is expired or unknown, or there is an organization already.
+    /// The set-up link is expired or unknown, or an organization already exists.
     UsedSetupLink,
-    /// The member may not be signed in at the moment; with their organization, if known.
+    /// The member may not be signed in at the moment. Contains their organization, if known.
     Barred(SignInBar, Option<Uuid>),
     /// The provider does not answer, or its answer is invalid.
     ProviderDown(String),
-    /// The provider refused the sign-in with this error code.
+    /// The provider refused the sign-in. Contains the provider's error code.
     ProviderRefused(String),
-    /// This browser has not begun this sign-in at the provider.
+    /// The browser returned from the provider, but has no sign-in in progress. Contains the reason.
     ProviderLost(&'static str),
-    /// The provider's claims are not trustworthy.
+    /// The provider's token or claims are invalid. Contains the reason for the log.
     Disbelieved(String),
-    /// The provider has not verified the mail address. The text says for the log which claim is
-    /// missing or wrong.
+    /// The provider has not verified the mail address. Contains the missing or wrong claim for the
+    /// log.
     Unverified(String),
     /// No member has this mail address.
     NoMember,
-    /// There is no such page.
+    /// The page does not exist.
     Missing,
-    /// This server failed.
+    /// An internal error of this server, or a failure of a service that it needs.
     Failed(Error),
 }
 
 impl SignInRefusal {
-    /// Returns the status of the page.
+    /// Returns the HTTP status of the page.
     pub(super) fn status(&self) -> u16 {
         match self {
             Self::UsedLink => 410,
@@ -77,34 +77,37 @@ impl SignInRefusal {
         }
     }
 
-    /// Logs the refusal once and without secrets.
+    /// Logs the error without secrets. The caller calls this once per request.
     pub(super) fn log(&self, request_id: Uuid) {
-        let refused = |reason: &str, organization: Option<Uuid>| {
+        let log_refusal = |reason: &str, organization: Option<Uuid>| {
             let organization = organization.map(tracing::field::display);
             tracing::info!(%request_id, organization, reason, "not signed in");
         };
         match self {
-            Self::ForeignForm => refused("the form was not given to this browser", None),
-            Self::UsedLink => refused(
+            Self::ForeignForm => log_refusal("the form was not given to this browser", None),
+            Self::UsedLink => log_refusal(
                 "the sign-in link was used, has expired or never existed",
                 None,
             ),
-            Self::UsedSetupLink => refused(
+            Self::UsedSetupLink => log_refusal(
                 "the set-up link has expired or never existed, or there is an organization",
                 None,
             ),
-            Self::Barred(barred, organization) => refused(barred.reason(), *organization),
+            Self::Barred(barred, organization) => log_refusal(barred.reason(), *organization),
             Self::ProviderRefused(error) => {
-                refused(&format!("the provider refused: {}", word(error)), None);
+                log_refusal(
+                    &format!("the provider refused: {}", clean_error_code(error)),
+                    None,
+                );
             }
-            Self::ProviderLost(what) => refused(what, None),
+            Self::ProviderLost(what) => log_refusal(what, None),
             Self::Disbelieved(cause) => {
                 tracing::warn!(%request_id, reason = "the ID token is not valid", cause, "not signed in");
             }
             Self::Unverified(cause) => {
                 tracing::info!(%request_id, reason = "the provider has not verified a mail address", cause, "not signed in");
             }
-            Self::NoMember => refused("no member has that mail address", None),
+            Self::NoMember => log_refusal("no member has that mail address", None),
             Self::ProviderDown(cause) => {
                 tracing::warn!(%request_id, cause, "the sign-in provider is not available");
             }
@@ -121,11 +124,11 @@ impl SignInRefusal {
     }
 }
 
-/// Cleans an external error code for the log; only harmless characters remain.
-fn word(text: &str) -> String {
+/// Cleans a provider's error code for the log: removes all characters that could forge a log line.
+fn clean_error_code(text: &str) -> String {
     text.chars()
-        .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'))
-        .take(LONGEST_WORD)
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        .take(MAX_ERROR_CODE)
         .collect()
 }
 

@@ -1,4 +1,5 @@
-//! Answers with pages for members: not cached, not framed, and without content from elsewhere.
+//! Responses with HTML pages for members. Their headers forbid caching, framing, and content of
+//! other hosts.
 
 use std::sync::LazyLock;
 
@@ -15,39 +16,38 @@ use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
 
 pub(super) use vestibule_http::browser::{rendered, with_cookies};
 
-/// Returns the source, for a content security policy, to which another module's page at a path may
-/// redirect by itself. That module registers the function. A sign-in form may lead back to such a
-/// page, and browsers check every redirect of a form against the policy.
+/// A function that other modules register: for the path of one of their pages, it returns the policy
+/// source (CSP `form-action`) to which this page may redirect. A sign-in form may lead back to such
+/// a page, and browsers check every redirect after a form against the policy.
 pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
-/// Returns the sources to which a form may redirect if it leads to this path.
+/// Returns the policy sources to which a form may redirect that leads to this path.
 pub(super) fn leads_on(service: &Service, path: &str) -> Vec<String> {
     service
         .app_state
         .lists
         .all::<FormRedirects>()
         .iter()
-        .filter_map(|FormRedirects(there)| there(path))
+        .filter_map(|FormRedirects(source_of)| source_of(path))
         .collect()
 }
 
-/// The `Content-Security-Policy` of pages permits no script, and only the page's own style. No
-/// other host gets the address of a page as a referrer, because the address may contain a ticket.
+/// The policy headers of pages. They permit no script, and only the page's own style. They forbid
+/// sending a page's address to other hosts as a referrer, because the address may contain a ticket.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!("style-src '{}'; img-src 'self'", *STYLE_HASH);
     Policy::new(loads, Referrer::ThisService)
 });
 
-/// Returns a page. A page that fails to render is an empty 500. Its forms may lead to this service
-/// and to `form_action`, a list of policy sources.
+/// Returns a page. If the page fails to render, returns an empty 500. Forms of the page may lead to
+/// this service and to the policy sources in `form_action`.
 #[must_use]
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
     let forms = FormTargets::Here(form_action.to_vec());
     page_under(&POLICY.clone().with_forms(forms), status, html, language)
 }
 
-/// Returns a page whose form redirects to an address outside of this service. The form's own
-/// address is written by this server.
+/// Returns a page whose form may redirect to any address, for example that of an OAuth app.
 #[must_use]
 pub fn page_leading_anywhere(status: u16, html: Result<String>, language: &str) -> Response {
     page_under(
@@ -76,10 +76,12 @@ pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::ThisService)
 }
 
-/// Redirects to the sign-in, which leads back to a path of this service with its query. The sign-in
-/// is at `/sign-in` or at `--sign-in-url`. An invalid return path is left out.
+/// Redirects to the sign-in page, at `/sign-in` or at `--sign-in-url`. After the sign-in, the browser
+/// returns to `return_to`, a path of this service with its query. Omits an invalid return path.
 #[must_use]
 pub fn sign_in_first(service: &Service, return_to: &str) -> Response {
-    let elsewhere = settings::elsewhere(service, Some(return_to));
-    redirect(&elsewhere.unwrap_or_else(|| address(service, &returning(SIGN_IN, Some(return_to)))))
+    let external_url = settings::elsewhere(service, Some(return_to));
+    redirect(
+        &external_url.unwrap_or_else(|| address(service, &returning(SIGN_IN, Some(return_to)))),
+    )
 }

@@ -1,13 +1,13 @@
-//! Return paths of sign-ins. A return path must be a path of this service. No browser or proxy may
-//! be able to read it as anything else (rules: members#signing-in, 2).
+//! Validation of return paths: the path to which a browser goes after a sign-in. An attacker may
+//! write the return path in a link. So it must be a path of this service, and no browser or proxy
+//! may read it as another address (rules: members#signing-in, 2).
 
-/// The return path of a sign-in without one: the default of `returnTo`.
+/// The default return path.
 pub const DEFAULT: &str = "/console";
 
-/// Maximum length of a path with its query, in bytes. The consent request of an app must fit, with
-/// a `state` of 4,096 bytes for the app's own data. The path must also fit into cookies and pass
-/// through proxies.
-pub(super) const LONGEST: usize = 8_000;
+/// Maximum length of a path with its query, in bytes. It has room for an app's authorization request
+/// with a `state` of 4,096 bytes. A longer path may not fit into cookies or pass proxies.
+pub(super) const MAX_LENGTH: usize = 8_000;
 
 /// Returns the reason why a text is not a valid return path, if any.
 ///
@@ -15,30 +15,30 @@ pub(super) const LONGEST: usize = 8_000;
 /// be empty, consist of dots, or hide a separator as `%2F`, `%5C` or a control character. The query
 /// may encode anything.
 pub fn wrong(text: &str) -> Option<&'static str> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LENGTH {
         return Some("must have at most 8000 bytes");
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let Some(path) = path.strip_prefix('/') else {
         return Some("must be a path of this service that begins with a slash");
     };
-    if !is_written_as(path, b"/:@") || !is_written_as(query, b"/:@?") {
+    if !consists_of(path, b"/:@") || !consists_of(query, b"/:@?") {
         return Some("must not contain characters that are not allowed in a path or query");
     }
-    // The last segment may be empty: a path may end with a slash, or be only a slash.
+    // A path may end with a slash, so the last segment may be empty.
     let last = path.split('/').count() - 1;
-    let is_hidden = path.split('/').enumerate().any(|(number, part)| {
-        let plain = decoded(part);
-        (plain.is_empty() && number != last)
-            || matches!(plain.as_slice(), b"." | b"..")
-            || plain
+    let is_ambiguous = path.split('/').enumerate().any(|(number, part)| {
+        let decoded_part = decoded(part);
+        (decoded_part.is_empty() && number != last)
+            || matches!(decoded_part.as_slice(), b"." | b"..")
+            || decoded_part
                 .iter()
                 .any(|byte| matches!(byte, b'/' | b'\\' | b'%') || byte.is_ascii_control())
     });
-    is_hidden.then_some("must not have a path segment that is empty, consists of dots or contains an encoded separator")
+    is_ambiguous.then_some("must not have a path segment that is empty, consists of dots or contains an encoded separator")
 }
 
-/// Whether a sign-in may lead back to a path.
+/// Returns whether a text is a valid return path.
 #[must_use]
 pub fn may_return_to(path: &str) -> bool {
     wrong(path).is_none()
@@ -49,13 +49,13 @@ pub fn right(text: &str) -> Option<&str> {
     wrong(text).is_none().then_some(text)
 }
 
-/// Whether a text consists of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3),
-/// complete percent-encodings and `others`.
-fn is_written_as(text: &str, others: &[u8]) -> bool {
+/// Returns whether a text consists of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3),
+/// complete percent-encodings and the characters in `others`.
+fn consists_of(text: &str, others: &[u8]) -> bool {
     let bytes = text.as_bytes();
-    bytes.iter().enumerate().all(|(place, byte)| match byte {
+    bytes.iter().enumerate().all(|(offset, byte)| match byte {
         b'%' => bytes
-            .get(place + 1..place + 3)
+            .get(offset + 1..offset + 3)
             .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
         byte => {
             byte.is_ascii_alphanumeric()
@@ -71,15 +71,15 @@ fn decoded(text: &str) -> Vec<u8> {
         byte.and_then(|byte| char::from(*byte).to_digit(16))
             .and_then(|digit| u8::try_from(digit).ok())
     };
-    let (bytes, mut plain, mut place) = (text.as_bytes(), Vec::new(), 0);
-    while let Some(byte) = bytes.get(place) {
-        let encoded = digit(bytes.get(place + 1))
-            .zip(digit(bytes.get(place + 2)))
+    let (bytes, mut output, mut offset) = (text.as_bytes(), Vec::new(), 0);
+    while let Some(byte) = bytes.get(offset) {
+        let encoded = digit(bytes.get(offset + 1))
+            .zip(digit(bytes.get(offset + 2)))
             .filter(|_| *byte == b'%');
-        plain.push(encoded.map_or(*byte, |(high, low)| high << 4 | low));
-        place += if encoded.is_some() { 3 } else { 1 };
+        output.push(encoded.map_or(*byte, |(high, low)| high << 4 | low));
+        offset += if encoded.is_some() { 3 } else { 1 };
     }
-    plain
+    output
 }
 
 #[cfg(test)]
@@ -168,12 +168,12 @@ mod tests {
             assert!(wrong(text).is_some(), "{text:?}");
         }
         assert!(
-            wrong(&format!("/{}", "a".repeat(LONGEST))).is_some()
-                && wrong(&format!("/{}", "a".repeat(LONGEST - 1))).is_none()
+            wrong(&format!("/{}", "a".repeat(MAX_LENGTH))).is_some()
+                && wrong(&format!("/{}", "a".repeat(MAX_LENGTH - 1))).is_none()
         );
     }
 
-    /// Texts of pieces that URL parsers treat specially.
+    /// Generates texts from pieces that URL parsers treat specially.
     fn tricky() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "/",
@@ -216,17 +216,17 @@ mod tests {
     }
 
     proptest! {
-        /// A browser that follows the path, from any page of the service, stays on its host and
-        /// requests exactly that path.
+        /// Resolves each accepted path as a browser does, from several pages of the service. The
+        /// result has the same host and exactly that path.
         #[test]
         fn an_accepted_path_stays_on_its_host_in_every_browser(text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()]) {
             if let Some(path) = right(&text) {
                 for page in ["https://stay.example", "https://stay.example/sign-in?ticket=x", "http://127.0.0.1:8080/sign-in/"] {
                     let page = Url::parse(page).unwrap();
-                    let there = page.join(path).unwrap();
-                    prop_assert_eq!(there.origin(), page.origin());
-                    prop_assert_eq!(there.username(), "");
-                    prop_assert_eq!(&there[url::Position::BeforePath..], path.replace('\'', if path.split_once('?').is_some_and(|(_, query)| query.contains('\'')) { "%27" } else { "'" }));
+                    let target = page.join(path).unwrap();
+                    prop_assert_eq!(target.origin(), page.origin());
+                    prop_assert_eq!(target.username(), "");
+                    prop_assert_eq!(&target[url::Position::BeforePath..], path.replace('\'', if path.split_once('?').is_some_and(|(_, query)| query.contains('\'')) { "%27" } else { "'" }));
                 }
                 prop_assert!(http::HeaderValue::from_str(path).is_ok());
             }

@@ -1,4 +1,5 @@
-//! The routes for signing in and out. Every answer below them is a page, even for an unknown path.
+//! The routes for signing in, signing out and setting up. Every response is an HTML page or a
+//! redirect, even for an unknown path. `pages.rs` and `setup_page.rs` render the pages.
 
 use std::sync::Arc;
 
@@ -23,45 +24,46 @@ use super::visit::SignInRequest;
 use super::{members, pages, return_path, settings, setup, setup_page, tickets};
 
 /// Maximum duration of a sign-in at the provider, in seconds.
-const PROVIDER_LASTS: u64 = 600;
+const PROVIDER_COOKIE_SECONDS: u64 = 600;
 
+/// The state of the handlers.
 type PeopleService = State<Arc<Service>>;
 
 /// The routes of this module.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     // Other methods get the page for unknown paths.
-    let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
+    let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(unknown_path);
     Router::new()
         .route(SIGN_IN, only(get(sign_in_page).post(sign_in)))
         .route(TO_PROVIDER, only(get(to_provider)))
         .route(FROM_PROVIDER, only(get(from_provider)))
         .route(SIGN_OUT, only(get(sign_out_page).post(sign_out)))
         .route(SETUP, only(get(setup_page_of).post(set_up)))
-        .route("/setup/", any(lost))
-        .route("/setup/{*rest}", any(lost))
-        .route("/sign-in/", any(lost))
-        .route("/sign-in/{*rest}", any(lost))
-        .route("/sign-out/", any(lost))
-        .route("/sign-out/{*rest}", any(lost))
+        .route("/setup/", any(unknown_path))
+        .route("/setup/{*rest}", any(unknown_path))
+        .route("/sign-in/", any(unknown_path))
+        .route("/sign-in/{*rest}", any(unknown_path))
+        .route("/sign-out/", any(unknown_path))
+        .route("/sign-out/{*rest}", any(unknown_path))
         .with_state(service.clone())
 }
 
 async fn sign_in_page(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    let answer = match visit.asks("ticket") {
+    let result = match visit.asks("ticket") {
         Some(ticket) => tickets::look(&visit.service, ticket)
             .await
             .map(|grant| pages::ticket(&visit, ticket, &grant)),
-        None => ways(&visit).await,
+        None => sign_in_options(&visit).await,
     };
-    visit.answered("getSignInPage", answer)
+    visit.answered("getSignInPage", result)
 }
 
 async fn setup_page_of(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
     let ticket = visit.asks("ticket").unwrap_or_default();
-    let answer = setup::check(&visit.service, ticket).await;
-    let page = answer.map(|()| setup_page::empty(&visit, ticket));
+    let result = setup::check(&visit.service, ticket).await;
+    let page = result.map(|()| setup_page::empty(&visit, ticket));
     visit.answered("getSetupPage", page)
 }
 
@@ -69,40 +71,41 @@ async fn setup_page_of(State(service): PeopleService, request: HttpRequest) -> R
 async fn set_up(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
-    let answer = if visit.is_own_form(&fields) {
-        create(&visit, &fields).await
+    let result = if visit.is_own_form(&fields) {
+        create_organization(&visit, &fields).await
     } else {
         Err(SignInRefusal::ForeignForm)
     };
-    visit.answered("setUp", answer)
+    visit.answered("setUp", result)
 }
 
-async fn create(
+async fn create_organization(
     visit: &SignInRequest,
     fields: &[(String, String)],
 ) -> Result<Response, SignInRefusal> {
     let ticket = sent(fields, "ticket").unwrap_or_default();
     setup::check(&visit.service, ticket).await?;
-    let typed = setup::SetupInput::of(fields);
-    let wrong = typed.wrong();
-    if !wrong.is_empty() {
-        return Ok(setup_page::again(visit, ticket, &typed, &wrong));
+    let input = setup::SetupInput::of(fields);
+    let errors = input.wrong();
+    if !errors.is_empty() {
+        return Ok(setup_page::again(visit, ticket, &input, &errors));
     }
     let (token, organization, member) =
-        setup::make(&visit.service, ticket, typed, visit.request_id).await?;
+        setup::make(&visit.service, ticket, input, visit.request_id).await?;
     tracing::info!(
         request_id = %visit.request_id, %organization, %member, "set up the first organization"
     );
-    Ok(started(visit, &token, return_path::DEFAULT))
+    Ok(redirect_with_session(visit, &token, return_path::DEFAULT))
 }
 
-/// Answers a visitor without a ticket.
-async fn ways(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
+/// Answers a visitor without a ticket: shows who is signed in, redirects to the platform's sign-in
+/// page, or shows how to sign in.
+async fn sign_in_options(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
     if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
     }
-    if let Some(elsewhere) = settings::elsewhere(&visit.service, visit.return_to()) {
-        return Ok(redirect(&elsewhere));
+    if let Some(external_url) = settings::elsewhere(&visit.service, visit.return_to()) {
+        return Ok(redirect(&external_url));
     }
     Ok(pages::ways(
         visit,
@@ -110,19 +113,19 @@ async fn ways(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
     ))
 }
 
-/// Redeems a ticket.
+/// Signs a member in with the ticket of a form.
 async fn sign_in(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
-    let answer = if visit.is_own_form(&fields) {
-        redeemed(&visit, &fields).await
+    let result = if visit.is_own_form(&fields) {
+        redeem_ticket(&visit, &fields).await
     } else {
         Err(SignInRefusal::ForeignForm)
     };
-    visit.answered("signIn", answer)
+    visit.answered("signIn", result)
 }
 
-async fn redeemed(
+async fn redeem_ticket(
     visit: &SignInRequest,
     fields: &[(String, String)],
 ) -> Result<Response, SignInRefusal> {
@@ -139,14 +142,14 @@ async fn redeemed(
     tracing::info!(
         request_id = %visit.request_id, organization = %grant.organization.id, member = %grant.member_id, by = "ticket", "signed in"
     );
-    Ok(started(visit, &token, &grant.return_to))
+    Ok(redirect_with_session(visit, &token, &grant.return_to))
 }
 
-/// Redirects a person with a new session to the page that they wanted.
-fn started(visit: &SignInRequest, token: &str, return_to: &str) -> Response {
+/// Redirects a person with a new session to their return path, and sets the session's cookie.
+fn redirect_with_session(visit: &SignInRequest, token: &str, return_to: &str) -> Response {
     let service = &visit.service;
     let seconds = LONGEST.as_secs().unsigned_abs();
-    // The path was valid when it was stored or put into the cookie. It is checked again to be safe.
+    // The path was valid when it was stored, but the rules may have changed since.
     let path = return_path::right(return_to).unwrap_or(return_path::DEFAULT);
     let response = with_cookies(
         redirect(&address(service, path)),
@@ -157,12 +160,12 @@ fn started(visit: &SignInRequest, token: &str, return_to: &str) -> Response {
 
 async fn to_provider(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    let answer = started_at_provider(&visit).await;
-    visit.answered("signInWithProvider", answer)
+    let result = redirect_to_provider(&visit).await;
+    visit.answered("signInWithProvider", result)
 }
 
-/// Redirects to the provider. A cookie keeps the secret of the sign-in and the return path.
-async fn started_at_provider(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
+/// Redirects to the provider. A cookie stores the secret of the sign-in and the return path.
+async fn redirect_to_provider(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
     let service = &visit.service;
     let provider = settings::provider(service).ok_or(SignInRefusal::Missing)?;
     let secret = token("", &service.app_state.ids);
@@ -170,40 +173,41 @@ async fn started_at_provider(visit: &SignInRequest) -> Result<Response, SignInRe
         .begin(&service.clock, &callback(service), &secret)
         .await?;
     let return_to = visit.return_to().unwrap_or(return_path::DEFAULT);
-    let under_way = format!("{secret}.{}", URL_SAFE_NO_PAD.encode(return_to));
+    let cookie_value = format!("{secret}.{}", URL_SAFE_NO_PAD.encode(return_to));
     Ok(with_cookies(
         redirect(url.as_str()),
-        Cookie::Provider.keep_parts(service, &under_way, PROVIDER_LASTS),
+        Cookie::Provider.keep_parts(service, &cookie_value, PROVIDER_COOKIE_SECONDS),
     ))
 }
 
 async fn from_provider(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    let answer = match settings::provider(&visit.service) {
-        Some(provider) => returned(&visit, provider).await,
+    let result = match settings::provider(&visit.service) {
+        Some(provider) => finish_provider_sign_in(&visit, provider).await,
         None => Err(SignInRefusal::Missing),
     };
-    // The sign-in at the provider is over, whatever its result.
+    // The browser has returned from the provider, so the cookie is no longer needed.
     with_cookies(
-        visit.answered("returnFromProvider", answer),
+        visit.answered("returnFromProvider", result),
         Cookie::Provider.forget_parts(&visit.service),
     )
 }
 
-/// Answers a browser that returns from the provider (OpenID Connect Core 1.0, 3.1.2.5 to 3.1.3.7).
-async fn returned(
+/// Signs a member in whose browser returns from the provider (OpenID Connect Core 1.0, 3.1.2.5 to
+/// 3.1.3.7). A person with several memberships gets a page to choose one.
+async fn finish_provider_sign_in(
     visit: &SignInRequest,
     provider: &IdentityProvider,
 ) -> Result<Response, SignInRefusal> {
     let service = &visit.service;
-    let under_way = Cookie::Provider.read_parts(service, &visit.headers);
-    let under_way = under_way.ok_or(SignInRefusal::ProviderLost(
+    let cookie_value = Cookie::Provider.read_parts(service, &visit.headers);
+    let cookie_value = cookie_value.ok_or(SignInRefusal::ProviderLost(
         "no sign-in at the provider is in progress in this browser",
     ))?;
-    let (secret, return_to) = under_way.split_once('.').unwrap_or((&under_way, ""));
+    let (secret, return_to) = cookie_value.split_once('.').unwrap_or((&cookie_value, ""));
     if !visit
         .asks("state")
-        .is_some_and(|sent| is_state(sent, secret))
+        .is_some_and(|state| is_state(state, secret))
     {
         return Err(SignInRefusal::ProviderLost(
             "the state does not belong to a sign-in in this browser",
@@ -237,49 +241,49 @@ async fn returned(
         .unwrap_or_default();
     let return_to = return_path::right(&return_to).unwrap_or(return_path::DEFAULT);
     let memberships = members::of_address(service, &email).await?;
-    let [one] = memberships.as_slice() else {
+    let [membership] = memberships.as_slice() else {
         let tickets = members::offer(service, &memberships, return_to).await?;
         return Ok(pages::choose(visit, &memberships, tickets, return_to));
     };
     let token = members::enter(
         service,
-        one,
+        membership,
         session::shown(service, &visit.headers),
         visit.request_id,
     )
     .await?;
     tracing::info!(
-        request_id = %visit.request_id, organization = %one.organization.id, member = %one.member_id, by = "provider", "signed in"
+        request_id = %visit.request_id, organization = %membership.organization.id, member = %membership.member_id, by = "provider", "signed in"
     );
-    Ok(started(visit, &token, return_to))
+    Ok(redirect_with_session(visit, &token, return_to))
 }
 
-/// Returns the address at which the provider sends browsers back.
+/// Returns the address to which the provider redirects browsers after a sign-in.
 fn callback(service: &Service) -> String {
     format!("{}{FROM_PROVIDER}", service.app_state.public_url)
 }
 
 async fn sign_out_page(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    let found = signed_in(&visit.service, &visit.headers, visit.request_id).await;
-    let answer = found.map(|found| {
-        found.map_or_else(
+    let session = signed_in(&visit.service, &visit.headers, visit.request_id).await;
+    let page = session.map(|session| {
+        session.map_or_else(
             || pages::signed_out(&visit),
             |signed_in| pages::sign_out(&visit, &signed_in),
         )
     });
-    visit.answered("getSignOutPage", answer.map_err(SignInRefusal::from))
+    visit.answered("getSignOutPage", page.map_err(SignInRefusal::from))
 }
 
 async fn sign_out(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
-    let answer = end_session(&visit, &fields).await;
-    visit.answered("signOut", answer)
+    let result = end_session(&visit, &fields).await;
+    visit.answered("signOut", result)
 }
 
-/// Ends the session of a browser, if the form belongs to it. Without a session there is nothing to
-/// end.
+/// Ends the session of a browser, if the form has the token of this session. Without a session, only
+/// deletes the cookie.
 async fn end_session(
     visit: &SignInRequest,
     fields: &[(String, String)],
@@ -301,7 +305,7 @@ async fn end_session(
 }
 
 /// Answers any other request with the page for unknown paths.
-async fn lost(State(service): PeopleService, request: HttpRequest) -> Response {
+async fn unknown_path(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
     visit.answered("-", Err(SignInRefusal::Missing))
 }

@@ -1,4 +1,5 @@
-//! Sessions: the member who is signed in in a browser.
+//! Sessions of members: begins and ends them, and finds the signed-in member of a request by the
+//! session's cookie. `validity.rs` has the rules for their lifetime.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ store::statements! {
     BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
         join organization o on o.id = s.organization_id where s.organization_id = ?1 and s.token_hash = ?2 and o.erased_at is null";
-    /// A new session.
+    /// Inserts a session.
     INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
     /// Deletes the oldest sessions of a member above a limit.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
@@ -37,27 +38,27 @@ store::statements! {
     END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
     /// Sessions that have reached their maximum lifetime.
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
-    /// Deletes some of these sessions of an organization.
+    /// Deletes some sessions of an organization that have reached their maximum lifetime.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
     /// Sessions that have been unused for too long.
     IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
-    /// Deletes some of these sessions of an organization.
+    /// Deletes some sessions of an organization that have been unused for too long.
     REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");
 }
 
-/// Maximum number of sessions of a member; one more ends the oldest.
-const MOST: i64 = 100;
+/// Maximum number of sessions of a member. Another sign-in ends the oldest session.
+const MAX_SESSIONS: i64 = 100;
 /// The prefix of a session token.
 const PREFIX: &str = "vs_";
-/// Maximum number of sessions deleted in one transaction, so that a sweep never blocks other work
-/// for long.
+/// Maximum number of sessions that the sweep deletes in one transaction, so that it does not delay
+/// other work.
 const SWEEP_BATCH: u32 = 500;
 /// The purpose of the derived form token.
 const FORM: &str = "form";
 
-/// The slots for concurrent writes of a last use. A use that finds no free slot is recorded with a
-/// later request.
-static NOTING: Semaphore = Semaphore::const_new(16);
+/// The slots for concurrent writes of a session's last use. Without a free slot, the use is not
+/// recorded; a later request records its own use.
+static USE_WRITES: Semaphore = Semaphore::const_new(16);
 
 /// The signed-in member, in their current state.
 #[derive(Debug, Clone)]
@@ -70,7 +71,7 @@ pub struct SignedIn {
     pub member_id: Uuid,
     /// The current data of the member.
     pub member: Member,
-    /// The revisions of the organization at that time.
+    /// The revisions of the organization when the session was read.
     revisions: Revisions,
     /// The token of the session's forms.
     form: String,
@@ -107,10 +108,10 @@ impl SignedIn {
         self.form.clone()
     }
 
-    /// Whether a form with this token belongs to the session.
+    /// Returns whether a form with this token belongs to the session.
     #[must_use]
-    pub fn is_own_form(&self, sent: &str) -> bool {
-        form::is_derived(sent, &self.secret.0, FORM)
+    pub fn is_own_form(&self, token: &str) -> bool {
+        form::is_derived(token, &self.secret.0, FORM)
     }
 
     /// Returns the member's name, or their mail address if they have no name.
@@ -129,24 +130,23 @@ pub(super) fn called(member: &Member) -> &str {
     }
 }
 
-/// The state of a session, found by its cookie.
+/// The result of a search for the session of a cookie.
 enum SessionLookup {
     /// No session has this token.
-    Nothing,
-    /// The session of this organization has expired.
-    Over(Uuid),
-    /// The member may not be signed in at the moment.
-    Barred(Uuid, SignInBar),
-    /// The session is valid. The time is its recorded last use.
-    Going(Box<SignedIn>, Timestamp),
+    NotFound,
+    /// The session has expired. Contains its organization.
+    Expired(Uuid),
+    /// The member may not be signed in at the moment. Contains the organization and the reason.
+    Restricted(Uuid, SignInBar),
+    /// The session is valid. Contains the member, and the recorded last use of the session.
+    Valid(Box<SignedIn>, Timestamp),
 }
 
-/// Returns the member who is signed in in the browser of a request, in their current state. Returns
+/// Returns the member who is signed in in the browser of a request, with their current data. Returns
 /// `None` if the cookie is invalid, the session has expired, or the member is deleted, inactive or
-/// without a required second factor.
+/// without a required second factor. The log has the reason.
 ///
-/// The use of the session is recorded in the background, at most once a minute. The log says why a
-/// member is not signed in.
+/// Records the use of the session in the background, at most once a minute.
 pub async fn signed_in(
     service: &Service,
     headers: &HeaderMap,
@@ -157,25 +157,25 @@ pub async fn signed_in(
     };
     let now = service.clock.now();
     match service.store.read(move |tx| find(tx, token, now)).await? {
-        SessionLookup::Nothing => Ok(None),
-        SessionLookup::Over(organization) => {
+        SessionLookup::NotFound => Ok(None),
+        SessionLookup::Expired(organization) => {
             tracing::debug!(%request_id, %organization, reason = "the session has ended", "not signed in");
             Ok(None)
         }
-        SessionLookup::Barred(organization, barred) => {
+        SessionLookup::Restricted(organization, barred) => {
             tracing::info!(%request_id, %organization, reason = barred.reason(), "not signed in");
             Ok(None)
         }
-        SessionLookup::Going(signed_in, used_at) => {
+        SessionLookup::Valid(signed_in, used_at) => {
             if validity::is_to_be_noted(used_at, now) {
-                note_use(service, &signed_in, now);
+                record_use(service, &signed_in, now);
             }
             Ok(Some(*signed_in))
         }
     }
 }
 
-/// Returns the session token of a browser.
+/// Returns the session token in the cookie of a request.
 pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
     Cookie::Session
         .read(service, headers)
@@ -191,9 +191,9 @@ fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Sessi
         &values![organization, Value::Bytes(hash(&token))],
     )?
     else {
-        return Ok(SessionLookup::Nothing);
+        return Ok(SessionLookup::NotFound);
     };
-    of_row(&row, token, now)
+    lookup_from_row(&row, token, now)
 }
 
 fn of_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
@@ -201,10 +201,10 @@ fn of_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
     let (Json(member), id, Json(settings)) = (row.get(4)?, row.get(5)?, row.get(6)?);
     let organization = Organization { id, settings };
     if validity::end(created_at, used_at) <= now {
-        return Ok(SessionLookup::Over(id));
+        return Ok(SessionLookup::Expired(id));
     }
     if let Some(barred) = validity::barred(&member, &organization.settings) {
-        return Ok(SessionLookup::Barred(id, barred));
+        return Ok(SessionLookup::Restricted(id, barred));
     }
     let form = form::derived(&token, FORM);
     let revisions = Revisions {
@@ -220,12 +220,12 @@ fn of_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
         form,
         secret: Secret(token),
     };
-    Ok(SessionLookup::Going(Box::new(signed_in), used_at))
+    Ok(SessionLookup::Valid(Box::new(signed_in), used_at))
 }
 
-/// Records the use of a session in the background; no request waits for it.
-fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
-    let Ok(place) = NOTING.try_acquire() else {
+/// Records the use of a session in the background, so that no request waits for the write.
+fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
+    let Ok(slot) = USE_WRITES.try_acquire() else {
         return;
     };
     let (store, organization, session) = (
@@ -234,7 +234,7 @@ fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
         signed_in.session,
     );
     tokio::spawn(async move {
-        let _place = place;
+        let _slot = slot;
         let note = move |tx: &mut Transaction<'_>| {
             tx.execute(&NOTE_USE, &values![organization, session, now])
         };
@@ -247,36 +247,40 @@ fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     });
 }
 
-/// The way in which a member signs in.
+/// How a member signs in, for the audit log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SignInMethod {
-    /// The name of the way in the audit log.
+    /// The name of the method: `link`, `provider` or `setup`.
     pub(super) by: &'static str,
     /// The id of the request.
     pub(super) request_id: Uuid,
 }
 
-/// Begins a session of a member. Returns its token, which only the browser may learn.
+/// Begins a session of a member, given by id and data. Returns the session's token. Only the cookie
+/// of the browser may contain the token.
 pub(super) fn begin(
     context: &mut Context<'_, '_>,
-    of: (Uuid, &Member),
-    entrance: SignInMethod,
+    (member_id, member): (Uuid, &Member),
+    method: SignInMethod,
 ) -> Result<String> {
-    let ((member, known), token) = (of, token_of(PREFIX, context.organization.id, context.ids()));
+    let token = token_of(PREFIX, context.organization.id, context.ids());
     let (id, now) = (context.new_id(), context.now());
-    context.execute_deferred(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute_deferred(
+        &MAKE_ROOM,
+        values![member_id, MAX_SESSIONS, MAX_SESSIONS - 1],
+    )?;
     context.execute_deferred(
         &INSERT,
-        values![id, member, Value::Bytes(hash(&token)), now],
+        values![id, member_id, Value::Bytes(hash(&token)), now],
     )?;
-    let target = Target::new("member", Some(member), Some(called(known).to_owned()));
-    let changes = vec![Change::to("by", entrance.by.into())];
+    let target = Target::new("member", Some(member_id), Some(called(member).to_owned()));
+    let changes = vec![Change::to("by", method.by.into())];
     let entry = AuditEntryRow {
-        actor: Actor::session(member),
+        actor: Actor::session(member_id),
         operation: "signIn",
         target,
         changes,
-        request_id: entrance.request_id,
+        request_id: method.request_id,
         at: now,
     };
     audit::write(context, entry)?;
@@ -285,7 +289,7 @@ pub(super) fn begin(
 
 /// Ends the session of a member who signs out.
 pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: Uuid) -> Result<()> {
-    let (leaving, now, app_state) = (
+    let (signed_in_member, now, app_state) = (
         signed_in.clone(),
         service.clock.now(),
         service.app_state.clone(),
@@ -302,19 +306,19 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
         );
         let mut context = Context::for_writing(
             system,
-            leaving.organization.id,
+            signed_in_member.organization.id,
             &access,
             RaisedRevision::Stream,
         )?;
-        if context.execute(&LEAVE, values![leaving.session])? == 0 {
+        if context.execute(&LEAVE, values![signed_in_member.session])? == 0 {
             return Ok(());
         }
         let target = Target::new(
             "member",
-            Some(leaving.member_id),
-            Some(leaving.name().to_owned()),
+            Some(signed_in_member.member_id),
+            Some(signed_in_member.name().to_owned()),
         );
-        let actor = Actor::session(leaving.member_id);
+        let actor = Actor::session(signed_in_member.member_id);
         audit::write(
             &mut context,
             AuditEntryRow {
@@ -327,12 +331,12 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
             },
         )
     };
-    let left = service
+    let result = service
         .store
         .write_for(Some(signed_in.organization.id), store::WORK_LIMIT, leave)
         .await;
-    // The session was deleted with its organization.
-    left.or_else(|error: Error| {
+    // Erasure of the organization has ended the session, so a missing organization is no error.
+    result.or_else(|error: Error| {
         if error.kind() == ErrorKind::NotFound {
             Ok(())
         } else {
@@ -341,7 +345,7 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
     })
 }
 
-/// Ends the session of a token.
+/// Deletes the session of a token, without an audit entry.
 pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
     if let Some(organization) = named(PREFIX, token) {
         tx.execute(&END, &values![organization, Value::Bytes(hash(token))])?;

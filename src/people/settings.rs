@@ -1,4 +1,4 @@
-//! Settings of the sign-in, from flags.
+//! Settings of the sign-in, from command-line flags.
 
 use engine::pipeline::Service;
 use url::Url;
@@ -6,7 +6,7 @@ use url::Url;
 use super::provider::IdentityProvider;
 use super::return_path;
 
-/// The settings of the sign-in, from flags. The application state holds them.
+/// The settings of the sign-in, as an extension of the application state.
 #[derive(Default)]
 pub struct SignIn {
     /// The sign-in page of the platform, for visitors without a ticket (`--sign-in-url`).
@@ -15,7 +15,8 @@ pub struct SignIn {
     pub provider: Option<IdentityProvider>,
 }
 
-/// Returns the platform's sign-in page for visitors without a ticket, with the return path.
+/// Returns the address of the platform's sign-in page, with the return path. Returns `None` without
+/// `--sign-in-url`.
 pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<String> {
     let mut url = service.app_state.extension::<SignIn>()?.elsewhere.clone()?;
     if let Some(return_to) = return_to.and_then(return_path::right) {

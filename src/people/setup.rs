@@ -1,7 +1,8 @@
 //! The set-up of the first organization (rules: organizations#first-start).
 //!
-//! A person with a set-up link creates the organization and becomes its first member. A link is
-//! good for one hour, and only while there is no organization.
+//! `vestibule setup-link` prints a set-up link. A person with this link creates the organization and
+//! becomes its first member. A link works for one hour, and only until an organization exists. The
+//! page is in `setup_page.rs`.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ use crate::platform::{create_organization, save_member};
 store::statements! {
     /// Any organization.
     ANY = "select id from organization where erased_at is null limit 1";
-    /// A new ticket.
+    /// Inserts a ticket.
     INSERT = "insert into setup_ticket (token_hash, expires_at) values (?1, ?2)";
     /// Deletes expired tickets.
     FORGET = "delete from setup_ticket where expires_at <= ?1";
@@ -38,11 +39,11 @@ store::statements! {
 }
 
 /// Lifetime of a ticket.
-const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
+const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// The prefix of a ticket's token.
 const PREFIX: &str = "su_";
 /// Maximum length of a name, in characters.
-const LONGEST: usize = 200;
+const MAX_NAME_LENGTH: usize = 200;
 
 /// The values that a person typed into the form.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +56,7 @@ pub(super) struct SetupInput {
     pub(super) email: String,
 }
 
-/// A reason why a field is refused.
+/// The error of a form field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvalidField {
     Required,
@@ -66,7 +67,7 @@ pub(super) enum InvalidField {
 }
 
 impl SetupInput {
-    /// Reads the fields of a form. Blanks around a value do not count.
+    /// Reads the fields of a form, without blanks around the values.
     pub(super) fn of(fields: &[(String, String)]) -> Self {
         let text = |name: &str| sent(fields, name).unwrap_or_default().trim().to_owned();
         let languages = fields.iter().filter(|(name, _)| name == "languages");
@@ -80,25 +81,25 @@ impl SetupInput {
         }
     }
 
-    /// Returns the fields that are refused, in the order of the form.
+    /// Returns the errors of the fields, in the order of the form.
     pub(super) fn wrong(&self) -> Vec<(&'static str, InvalidField)> {
         let name = |text: &str| {
             if text.is_empty() {
                 Some(InvalidField::Required)
-            } else if text.chars().count() > LONGEST || text.contains('\0') {
+            } else if text.chars().count() > MAX_NAME_LENGTH || text.contains('\0') {
                 Some(InvalidField::TooLong)
             } else {
                 None
             }
         };
-        let formatted = |text: &str, format: &str, wrong: InvalidField| {
+        let formatted = |text: &str, format: &str, error: InvalidField| {
             if text.is_empty() {
                 return Some(InvalidField::Required);
             }
-            let known = format::STATIC.iter().find(|known| known.name == format);
-            (!known.is_some_and(|known| (known.holds)(text))).then_some(wrong)
+            let format = format::STATIC.iter().find(|known| known.name == format);
+            (!format.is_some_and(|format| (format.holds)(text))).then_some(error)
         };
-        let judged = [
+        let checks = [
             ("organization", name(&self.organization)),
             (
                 "country",
@@ -114,43 +115,43 @@ impl SetupInput {
                 formatted(&self.email, "email", InvalidField::Email),
             ),
         ];
-        judged
+        checks
             .into_iter()
-            .filter_map(|(field, wrong)| Some((field, wrong?)))
+            .filter_map(|(field, error)| Some((field, error?)))
             .collect()
     }
 }
 
-/// Creates a set-up link, or returns `None` if there is an organization.
+/// Creates a set-up link. Returns `None` if an organization exists.
 pub async fn link(service: &Service) -> Result<Option<String>> {
     let token = token(PREFIX, &service.app_state.ids);
     let (hashed, now) = (hash(&token), service.clock.now());
-    let offer = move |tx: &mut Transaction<'_>| {
+    let create_ticket = move |tx: &mut Transaction<'_>| {
         if tx.row(&ANY, &[])?.is_some() {
             return Ok(false);
         }
-        let expires_at = now.checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX);
+        let expires_at = now.checked_add(LIFETIME).unwrap_or(Timestamp::MAX);
         tx.execute(&FORGET, &values![now])?;
         tx.execute(&INSERT, &values![Value::Bytes(hashed), expires_at])?;
         Ok::<_, engine::error::Error>(true)
     };
-    let is_offered = service.store.write(offer).await?;
+    let is_created = service.store.write(create_ticket).await?;
     let url = format!(
         "{}{}",
         service.app_state.public_url,
         with_ticket(SETUP, &token)
     );
-    Ok(is_offered.then_some(url))
+    Ok(is_created.then_some(url))
 }
 
-/// Refuses a ticket that is not good.
+/// Returns an error if a ticket is invalid or expired, or if an organization exists.
 pub(super) async fn check(service: &Service, ticket: &str) -> Result<(), SignInRefusal> {
     let (hashed, now) = (hash(ticket), service.clock.now());
     let find = move |tx: &mut Transaction<'_>| {
-        let is_good = tx
+        let is_valid = tx
             .row(&BY_TOKEN, &values![Value::Bytes(hashed), now])?
             .is_some();
-        Ok::<_, SignInRefusal>(is_good && tx.row(&ANY, &[])?.is_none())
+        Ok::<_, SignInRefusal>(is_valid && tx.row(&ANY, &[])?.is_none())
     };
     if service.store.read(find).await? {
         Ok(())
@@ -159,37 +160,37 @@ pub(super) async fn check(service: &Service, ticket: &str) -> Result<(), SignInR
     }
 }
 
-/// Creates the organization and its first member, and begins a session of the member. Returns its
-/// token, and the ids of both.
+/// Creates the organization and its first member, and begins a session of the member. Returns the
+/// token of the session, the id of the organization and the id of the member.
 pub(super) async fn make(
     service: &Service,
     ticket: &str,
-    typed: SetupInput,
+    input: SetupInput,
     request_id: Uuid,
 ) -> Result<(String, Uuid, Uuid), SignInRefusal> {
     let (hashed, now, app_state) = (hash(ticket), service.clock.now(), service.app_state.clone());
     let make = move |tx: &mut Transaction<'_>| {
-        burn(tx, &hashed, now)?;
+        use_ticket(tx, &hashed, now)?;
         let mut system = System {
             tx,
             now,
             app_state: &app_state,
             wake_signals: BTreeSet::new(),
         };
-        let languages = typed.languages.into_iter().map(Language).collect();
+        let languages = input.languages.into_iter().map(Language).collect();
         let organization = create_organization(
             &mut system,
-            typed.organization,
-            Country(typed.country),
-            Some(typed.timezone),
+            input.organization,
+            Country(input.country),
+            Some(input.timezone),
             languages,
         )?;
         let access = Access::platform();
         let mut context =
             Context::for_writing(system, organization, &access, RaisedRevision::Configuration)?;
         let member = Member {
-            name: typed.name,
-            email: typed.email,
+            name: input.name,
+            email: input.email,
             permissions: Permission::VARIANTS.to_vec(),
             property_ids: None,
             is_active: true,
@@ -197,25 +198,30 @@ pub(super) async fn make(
         };
         let id = context.new_id();
         save_member(&mut context, id, &member, now)?;
-        note(&mut context, id, request_id)?;
-        let entrance = SignInMethod {
+        write_audit_entry(&mut context, id, request_id)?;
+        let method = SignInMethod {
             by: "setup",
             request_id,
         };
-        let session = session::begin(&mut context, (id, &member), entrance)?;
+        let session = session::begin(&mut context, (id, &member), method)?;
         Ok((session, organization, id))
     };
     service.store.write(make).await
 }
 
-/// Deletes all tickets. Fails if this one is not good, or if there is an organization.
-fn burn(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), SignInRefusal> {
-    let mut is_good = false;
+/// Deletes all tickets. Returns an error if this ticket is invalid or expired, or if an organization
+/// exists.
+fn use_ticket(
+    tx: &mut Transaction<'_>,
+    hashed: &[u8],
+    now: Timestamp,
+) -> Result<(), SignInRefusal> {
+    let mut is_valid = false;
     for row in tx.rows(&BURN, &[])? {
-        let (known, until): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
-        is_good |= known == hashed && until > now;
+        let (token_hash, expires_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
+        is_valid |= token_hash == hashed && expires_at > now;
     }
-    if is_good && tx.row(&ANY, &[])?.is_none() {
+    if is_valid && tx.row(&ANY, &[])?.is_none() {
         Ok(())
     } else {
         Err(SignInRefusal::UsedSetupLink)
@@ -223,7 +229,7 @@ fn burn(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), S
 }
 
 /// Writes the audit entry of a set-up.
-fn note(context: &mut Context<'_, '_>, member: Uuid, request_id: Uuid) -> Result<()> {
+fn write_audit_entry(context: &mut Context<'_, '_>, member: Uuid, request_id: Uuid) -> Result<()> {
     let organization = context.organization.clone();
     let name = organization.settings.name.clone();
     let changes = vec![
@@ -245,7 +251,7 @@ fn note(context: &mut Context<'_, '_>, member: Uuid, request_id: Uuid) -> Result
 mod tests {
     use super::*;
 
-    fn typed(changes: &[(&str, &str)]) -> SetupInput {
+    fn input_with(changes: &[(&str, &str)]) -> SetupInput {
         let mut fields = vec![
             ("organization", "Casa Mar"),
             ("country", "es"),
@@ -268,18 +274,18 @@ mod tests {
 
     #[test]
     fn fields_are_read_without_blanks_around_them() {
-        let typed = typed(&[]);
+        let input = input_with(&[]);
         assert_eq!(
-            (typed.name.as_str(), typed.country.as_str()),
+            (input.name.as_str(), input.country.as_str()),
             ("Marta", "ES")
         );
-        assert_eq!(typed.languages, ["es", "fr"]);
-        assert_eq!(typed.wrong(), []);
+        assert_eq!(input.languages, ["es", "fr"]);
+        assert_eq!(input.wrong(), []);
     }
 
     #[test]
     fn each_wrong_field_is_named_once() {
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_NAME_LENGTH + 1);
         for (field, value, wrong) in [
             ("organization", " ", InvalidField::Required),
             ("organization", long.as_str(), InvalidField::TooLong),
@@ -288,7 +294,7 @@ mod tests {
             ("email", "marta", InvalidField::Email),
             ("name", "", InvalidField::Required),
         ] {
-            assert_eq!(typed(&[(field, value)]).wrong(), [(field, wrong)]);
+            assert_eq!(input_with(&[(field, value)]).wrong(), [(field, wrong)]);
         }
     }
 }

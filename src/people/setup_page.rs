@@ -21,9 +21,9 @@ struct SetupField {
     hint: &'static str,
     value: String,
     error: Option<&'static str>,
-    /// The ids of the elements that describe it.
+    /// The ids of the elements that describe the input (`aria-describedby`).
     described: String,
-    /// Further attributes of the input. They are constants.
+    /// Further HTML attributes of the input, inserted without escaping.
     attributes: &'static str,
 }
 
@@ -35,43 +35,43 @@ struct SetupPage<'p> {
     ticket: &'p str,
     form: String,
     fields: Vec<SetupField>,
-    /// Tag, name in the language itself, and whether it is chosen.
+    /// The choices: language tag, name in the language itself, and whether it is chosen.
     languages: Vec<(&'static str, &'static str, bool)>,
     timezones: Vec<String>,
-    /// Id of the field, its label, and its problem.
+    /// The invalid fields: id, label and error.
     problems: Vec<(&'static str, &'static str, &'static str)>,
 }
 
-/// Returns the empty form. The browser's language suggests a country and a language.
+/// Returns the empty form. Country and language are preset from the browser's language.
 pub(super) fn empty(visit: &SignInRequest, ticket: &str) -> Response {
-    let typed = SetupInput {
+    let input = SetupInput {
         country: region(visit).unwrap_or_default(),
         languages: vec![visit.language.to_owned()],
         ..SetupInput::default()
     };
-    shown(visit, 200, ticket, &typed, &[])
+    render(visit, 200, ticket, &input, &[])
 }
 
-/// Returns the form as it was typed, with the reasons why it was refused.
+/// Returns the form with the values that the person typed and the errors of the fields.
 pub(super) fn again(
     visit: &SignInRequest,
     ticket: &str,
-    typed: &SetupInput,
-    wrong: &[(&'static str, InvalidField)],
+    input: &SetupInput,
+    errors: &[(&'static str, InvalidField)],
 ) -> Response {
-    shown(visit, 400, ticket, typed, wrong)
+    render(visit, 400, ticket, input, errors)
 }
 
-fn shown(
+fn render(
     visit: &SignInRequest,
     status: u16,
     ticket: &str,
-    typed: &SetupInput,
-    wrong: &[(&'static str, InvalidField)],
+    input: &SetupInput,
+    errors: &[(&'static str, InvalidField)],
 ) -> Response {
     let forms = visit.forms_of(ticket);
     let texts = &visit.words.setup;
-    let fields = fields(texts, typed, wrong);
+    let fields = fields(texts, input, errors);
     let problem = |field: &SetupField| Some((field.name, field.label, field.error?));
     let template = SetupPage {
         frame: SignInFrame::new(&visit.service, visit.language, texts.title.0, None),
@@ -80,7 +80,7 @@ fn shown(
         form: forms.token(),
         problems: fields.iter().filter_map(problem).collect(),
         fields,
-        languages: languages(&typed.languages),
+        languages: languages(&input.languages),
         timezones: timezones(),
     };
     forms.on(page(status, rendered(&template), visit.language, &[]))
@@ -113,31 +113,31 @@ fn fields(
         field(
             "organization",
             texts.organization,
-            &typed.organization,
+            &input.organization,
             r#" autocomplete="organization" maxlength="200""#,
         ),
         field(
             "country",
             texts.country,
-            &typed.country,
+            &input.country,
             r#" autocomplete="country" maxlength="2" autocapitalize="characters" spellcheck="false""#,
         ),
         field(
             "timezone",
             texts.timezone,
-            &typed.timezone,
+            &input.timezone,
             r#" list="timezones" autocomplete="off" spellcheck="false""#,
         ),
         field(
             "name",
             texts.name,
-            &typed.name,
+            &input.name,
             r#" autocomplete="name" maxlength="200""#,
         ),
         field(
             "email",
             texts.email,
-            &typed.email,
+            &input.email,
             r#" type="email" autocomplete="email""#,
         ),
     ]
@@ -153,9 +153,9 @@ fn describe(texts: &SignInSetupWords, wrong: InvalidField) -> &'static str {
     }
 }
 
-/// Returns the languages that the guest's page speaks, English first.
+/// Returns the languages of the guest's page, English first.
 fn languages(chosen: &[String]) -> Vec<(&'static str, &'static str, bool)> {
-    let is_chosen = |tag: &str| tag == ENGLISH || chosen.iter().any(|known| known == tag);
+    let is_chosen = |tag: &str| tag == ENGLISH || chosen.iter().any(|choice| choice == tag);
     let mut languages: Vec<_> = words::LANGUAGES
         .iter()
         .map(|tag| (*tag, words::own_name(tag), is_chosen(tag)))
@@ -164,7 +164,7 @@ fn languages(chosen: &[String]) -> Vec<(&'static str, &'static str, bool)> {
     languages
 }
 
-/// Returns the names of all time zones that have a region.
+/// Returns the names of all geographic time zones, such as `Europe/Madrid`.
 fn timezones() -> Vec<String> {
     let all = jiff::tz::db().available();
     let mut zones: Vec<String> = all

@@ -1,9 +1,9 @@
-//! inviteMember, updateMember, createMemberSignInLink: the members of an organization, for members
-//! who manage it (rules: members#members-in-the-console).
+//! Operations of members on the members of their organization: `inviteMember`, `updateMember` and
+//! `createMemberSignInLink` (rules: members#members-in-the-console).
 //!
-//! Only signed-in members with access to every property may do this, and they give or take only
-//! permissions that they hold. API keys and apps cannot, because a member that they added would
-//! outlive their access.
+//! Only signed-in members with access to every property may call these operations. They can grant
+//! and revoke only permissions that they hold. API keys and OAuth apps cannot call them, because a
+//! member that they added would outlive their own access.
 
 use std::collections::BTreeSet;
 
@@ -27,11 +27,11 @@ use super::tickets::mint_to_pass_on;
 use crate::platform::{MemberView, audited_member, each_once, named_member, save_member};
 
 store::statements! {
-    /// A member with their times.
+    /// A member by id.
     MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1 and id = ?2";
 }
 
-/// A person to invite.
+/// The person to invite.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "email": "marta@example.com", "name": "Marta", "permissions": ["view_properties", "view_reservations"] }))]
@@ -164,12 +164,12 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Reads the member that an input names, for its audit entry.
+/// Describes the member with the input's `id` for the audit log.
 fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     audited_member(context, &json!({ "memberId": input["id"] }))
 }
 
-/// Returns the member that an input names, as the target of an audit entry.
+/// Returns the audit log's target for the member with the input's `id`.
 fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     named_member(context, &json!({ "memberId": input["id"] }))
 }
@@ -185,7 +185,7 @@ fn check(context: &Context<'_, '_>) -> Result<()> {
     )))
 }
 
-/// Returns 403 if the caller lacks one of these permissions, which they would give or take.
+/// Returns 403 if the caller lacks one of the permissions that they would grant or revoke.
 fn check_permissions<'p>(
     context: &Context<'_, '_>,
     permissions: impl IntoIterator<Item = &'p Permission>,
@@ -196,11 +196,11 @@ fn check_permissions<'p>(
         .find(|permission| !own.has(**permission))
     {
         None => Ok(()),
-        Some(lacking) => Err(Error::forbidden(Reason::rule(
+        Some(missing) => Err(Error::forbidden(Reason::rule(
             "member_holds_more",
             format!(
                 "You do not have the permission {}; you can give and take only permissions that you have.",
-                lacking.as_ref()
+                missing.as_ref()
             ),
         ))),
     }
@@ -208,8 +208,8 @@ fn check_permissions<'p>(
 
 /// Returns 409 if another member has the mail address.
 fn check_address(context: &mut Context<'_, '_>, email: &str, own: Option<Uuid>) -> Result<()> {
-    let known = by_email(context, email)?;
-    if known.is_none_or(|known| Some(known.id) == own) {
+    let existing = by_email(context, email)?;
+    if existing.is_none_or(|existing| Some(existing.id) == own) {
         return Ok(());
     }
     Err(Error::conflict(Reason::rule(
@@ -236,7 +236,7 @@ fn invite(context: &mut Context<'_, '_>, input: InviteMember) -> Result<MemberIn
     })
 }
 
-fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<MemberView> {
+fn require_member(context: &mut Context<'_, '_>, id: Uuid) -> Result<MemberView> {
     let row = context.row(&MEMBER, values![id])?;
     row.as_ref()
         .map(|row: &Row| MemberView::from_row(row))
@@ -245,26 +245,27 @@ fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<MemberView> {
 }
 
 fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberView> {
-    let stored = one(context, input.id)?;
+    let stored = require_member(context, input.id)?;
     check(context)?;
-    let (before, after) = (&stored.member, changed(&stored.member, input.data));
+    let (before, after) = (&stored.member, merge(&stored.member, input.data));
     let is_in = |permission: &&Permission, all: &[Permission]| all.contains(permission);
-    let given = after
+    let granted = after
         .permissions
         .iter()
         .filter(|permission| !is_in(permission, &before.permissions));
-    let taken = before
+    let revoked = before
         .permissions
         .iter()
         .filter(|permission| !is_in(permission, &after.permissions));
-    check_permissions(context, given.chain(taken))?;
+    check_permissions(context, granted.chain(revoked))?;
     if context.access.credential == Credential::Member(stored.id) {
         check_own(before, &after)?;
     } else if before.is_active != after.is_active
         || before.email != after.email
         || !have_same_properties(before, &after)
     {
-        // A new address, or other access, affects all permissions of the member.
+        // A change of address or access concerns everything that the member may do, so the caller
+        // must hold all permissions of the member.
         check_permissions(context, &before.permissions)?;
     }
     if before.email != after.email {
@@ -286,8 +287,8 @@ fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberVi
     save_member(context, stored.id, &after, at)
 }
 
-/// Returns a member with the sent fields replaced.
-fn changed(before: &Member, data: MemberChanges) -> Member {
+/// Returns a member with the fields of the request replaced.
+fn merge(before: &Member, data: MemberChanges) -> Member {
     let mut member = before.clone();
     if let Some(name) = data.name.into_sent() {
         member.name = name.map(|name| name.0).unwrap_or_default();
@@ -308,15 +309,15 @@ fn changed(before: &Member, data: MemberChanges) -> Member {
 }
 
 /// Returns whether two versions of a member have access to the same properties.
-fn have_same_properties(one: &Member, other: &Member) -> bool {
+fn have_same_properties(require_member: &Member, other: &Member) -> bool {
     let ids = |member: &Member| -> Option<BTreeSet<Uuid>> {
         Some(member.property_ids.as_ref()?.iter().copied().collect())
     };
-    ids(one) == ids(other)
+    ids(require_member) == ids(other)
 }
 
-/// Returns 409 if a member would take their own access away, so that at least one member can always
-/// manage the organization.
+/// Returns 409 if a member would lose the right to manage the organization by their own change. So
+/// at least one member can always manage the organization.
 fn check_own(before: &Member, after: &Member) -> Result<()> {
     let manages = |member: &Member| {
         member.is_active
@@ -333,7 +334,7 @@ fn check_own(before: &Member, after: &Member) -> Result<()> {
 }
 
 fn link(context: &mut Context<'_, '_>, input: OneTeamMember) -> Result<MemberLink> {
-    let stored = one(context, input.id)?;
+    let stored = require_member(context, input.id)?;
     check(context)?;
     check_permissions(context, &stored.member.permissions)?;
     if !stored.member.is_active {

@@ -1,4 +1,5 @@
-//! Sign-in tickets: links by which members sign in once (rules: members#signing-in).
+//! Sign-in tickets: secrets in links, each of which signs a member in once (rules:
+//! members#signing-in). Also the operation `createSignInLink` of the platform.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ use super::validity;
 use crate::platform::named_member;
 
 store::statements! {
-    /// A new ticket.
+    /// Inserts a ticket.
     INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at, return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
     /// Deletes the tickets of a member above a limit, those with the earliest expiry first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
@@ -47,13 +48,13 @@ store::statements! {
 }
 
 /// Lifetime of a ticket.
-const GOOD_FOR: SignedDuration = SignedDuration::from_mins(5);
-/// Lifetime of a ticket that a person passes on to another person.
-const PASSED_ON_FOR: SignedDuration = SignedDuration::from_hours(1);
-/// Maximum number of tickets of a member; one more ends the oldest.
-const MOST: i64 = 100;
-/// Maximum number of tickets deleted in one transaction, so that a sweep never blocks other work
-/// for long.
+const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
+/// Lifetime of a ticket in an invitation, which a person sends to another person.
+const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+/// Maximum number of tickets of a member. Another ticket deletes the oldest.
+const MAX_TICKETS: i64 = 100;
+/// Maximum number of tickets that the sweep deletes in one transaction, so that it does not delay
+/// other work.
 const SWEEP_BATCH: u32 = 500;
 /// The prefix of a ticket's token.
 const PREFIX: &str = "st_";
@@ -96,7 +97,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("Make a link by which a member signs in: good once, for five minutes")
         .creates()
         .touches_stream()
-        .rules(|input: CreateSignInLink, _| Findings::sent(issue(&input)))
+        .rules(|input: CreateSignInLink, _| Findings::sent(return_path_issue(&input)))
         .audited(
             Audits::does(named_member)
                 .telling(&["returnTo", "expiresAt"])
@@ -106,9 +107,9 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn issue(input: &CreateSignInLink) -> Option<Issue> {
-    let wrong = return_path::wrong(input.return_to.as_deref()?)?;
-    Some(Issue::new(&["returnTo"], wrong))
+fn return_path_issue(input: &CreateSignInLink) -> Option<Issue> {
+    let message = return_path::wrong(input.return_to.as_deref()?)?;
+    Some(Issue::new(&["returnTo"], message))
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<SignInLink> {
@@ -132,16 +133,16 @@ pub(super) fn mint(
     member: Uuid,
     return_to: &str,
 ) -> Result<(String, Timestamp)> {
-    mint_for(context, member, return_to, GOOD_FOR)
+    mint_for(context, member, return_to, LIFETIME)
 }
 
-/// Creates a link for a member that another person passes on to them. Returns its address and its
-/// expiry.
+/// Creates a sign-in link for an invitation, which another person sends to the member. Returns the
+/// address and the expiry.
 pub(super) fn mint_to_pass_on(
     context: &mut Context<'_, '_>,
     member: Uuid,
 ) -> Result<(String, Timestamp)> {
-    let (token, expires_at) = mint_for(context, member, return_path::DEFAULT, PASSED_ON_FOR)?;
+    let (token, expires_at) = mint_for(context, member, return_path::DEFAULT, INVITATION_LIFETIME)?;
     let url = format!("{}{}", context.public_url(), with_ticket(SIGN_IN, &token));
     Ok((url, expires_at))
 }
@@ -150,7 +151,7 @@ fn mint_for(
     context: &mut Context<'_, '_>,
     member: Uuid,
     return_to: &str,
-    good_for: SignedDuration,
+    lifetime: SignedDuration,
 ) -> Result<(String, Timestamp)> {
     let (id, token) = (
         context.new_id(),
@@ -158,9 +159,9 @@ fn mint_for(
     );
     let expires_at = context
         .now()
-        .checked_add(good_for)
+        .checked_add(lifetime)
         .unwrap_or(Timestamp::MAX);
-    context.execute_deferred(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute_deferred(&MAKE_ROOM, values![member, MAX_TICKETS, MAX_TICKETS - 1])?;
     context.execute_deferred(
         &INSERT,
         values![
@@ -180,11 +181,11 @@ pub(super) struct TicketGrant {
     pub(super) organization: Organization,
     pub(super) member_id: Uuid,
     pub(super) member: Member,
-    /// A path of this service.
+    /// The return path.
     pub(super) return_to: String,
 }
 
-/// Returns the member and the return path of a valid ticket. The ticket stays usable.
+/// Returns the member and the return path of a valid ticket, without redeeming the ticket.
 pub(super) async fn look(service: &Service, ticket: &str) -> Result<TicketGrant, SignInRefusal> {
     let (ticket, now) = (ticket.to_owned(), service.clock.now());
     service.store.read(move |tx| find(tx, &ticket, now)).await
@@ -215,9 +216,9 @@ fn find(
     })
 }
 
-/// Redeems a ticket: deletes it, begins a session and ends the browser's previous session. Of two
-/// concurrent attempts only one succeeds. Returns the session's token, and the ticket's member and
-/// return path.
+/// Redeems a ticket: deletes the ticket, begins a session and ends the browser's previous session,
+/// whose token is `replaced`. Of two concurrent attempts only one succeeds. Returns the token of the
+/// new session, and the ticket's member and return path.
 pub(super) async fn redeem(
     service: &Service,
     ticket: &str,
@@ -230,7 +231,7 @@ pub(super) async fn redeem(
         service.clock.now(),
         service.app_state.clone(),
     );
-    let burn = move |tx: &mut Transaction<'_>| {
+    let redeem = move |tx: &mut Transaction<'_>| {
         let mut system = System {
             tx,
             now,
@@ -247,16 +248,16 @@ pub(super) async fn redeem(
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
         context.execute_deferred(&BURN, values![Value::Bytes(hash(&ticket))])?;
-        let entrance = SignInMethod {
+        let method = SignInMethod {
             by: "link",
             request_id,
         };
-        let session = session::begin(&mut context, (grant.member_id, &grant.member), entrance)?;
+        let session = session::begin(&mut context, (grant.member_id, &grant.member), method)?;
         Ok((session, grant))
     };
     service
         .store
-        .write_for(Some(organization), store::WORK_LIMIT, burn)
+        .write_for(Some(organization), store::WORK_LIMIT, redeem)
         .await
 }
 

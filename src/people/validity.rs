@@ -1,4 +1,5 @@
-//! Validity of sessions and members at the current time (rules: members#sessions).
+//! The rules for when a session expires and which members may be signed in (rules:
+//! members#sessions).
 
 use engine::access::{Member, Settings};
 use jiff::{SignedDuration, Timestamp};
@@ -8,7 +9,7 @@ pub(super) const LONGEST: SignedDuration = SignedDuration::from_hours(12);
 /// Lifetime of an unused session.
 pub(super) const IDLE: SignedDuration = SignedDuration::from_hours(2);
 /// Minimum time between two recorded uses of a session.
-const NOTED_EVERY: SignedDuration = SignedDuration::from_mins(1);
+const MIN_USE_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// The reason why a member may not be signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +42,14 @@ pub(super) fn barred(member: &Member, settings: &Settings) -> Option<SignInBar> 
 
 /// Returns the time at which a session expires unless it is used again.
 pub(super) fn end(created_at: Timestamp, used_at: Timestamp) -> Timestamp {
-    let after = |moment: Timestamp, time| moment.checked_add(time).unwrap_or(Timestamp::MAX);
+    let after = |start: Timestamp, time| start.checked_add(time).unwrap_or(Timestamp::MAX);
     after(created_at, LONGEST).min(after(used_at, IDLE))
 }
 
-/// Whether a use of the session must be recorded.
+/// Returns whether a use of a session must be recorded, because the last recorded use is at least a
+/// minute old.
 pub(super) fn is_to_be_noted(used_at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(used_at) >= NOTED_EVERY
+    now.duration_since(used_at) >= MIN_USE_INTERVAL
 }
 
 #[cfg(test)]
@@ -92,7 +94,7 @@ mod tests {
     }
 
     proptest! {
-        /// A session never outlasts either limit, and no time overflows.
+        /// Checks both limits for arbitrary times, also for overflow.
         #[test]
         fn no_session_outlasts_its_limits(created: i32, used: i32) {
             let (created, used) = (at(created.into()), at(used.into()));

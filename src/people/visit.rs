@@ -1,4 +1,4 @@
-//! A visit to a page for members: its parameters, its language and its answer.
+//! A request for a page for members: its parameters, its language, and the token of its forms.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use super::refusal::SignInRefusal;
 use super::reply;
 use super::return_path;
 
-/// Lifetime of a form of a visitor who is not signed in, in seconds.
-const FORMS_LAST: u64 = 3_600;
-/// Length of the secret of such forms, in characters.
+/// Lifetime of a form for a visitor who is not signed in, in seconds.
+const FORM_COOKIE_SECONDS: u64 = 3_600;
+/// Length of the secret from which form tokens are derived, in characters.
 const SECRET_LENGTH: usize = 43;
 /// The header in which a browser names the origin of a request (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The purpose of the token of such a form.
+/// The purpose of the derived form token.
 const FORM: &str = "form";
 
-/// A request for a page, without its body.
+/// A request for a page for members, without its body.
 pub(super) struct SignInRequest {
     pub(super) service: Arc<Service>,
     pub(super) request_id: Uuid,
@@ -40,26 +40,27 @@ pub(super) struct SignInRequest {
     query: Vec<(String, String)>,
 }
 
-/// The secret of the forms of a visitor who is not signed in.
+/// The secret from which the form token of a visitor who is not signed in is derived, and the cookie
+/// that stores the secret.
 pub(super) struct FormSecret {
     secret: String,
     cookie: Option<HeaderValue>,
 }
 
 impl FormSecret {
-    /// Returns the token of such a form.
+    /// Returns the form token.
     pub(super) fn token(&self) -> String {
         form::derived(&self.secret, FORM)
     }
 
-    /// Adds the cookie of such forms to a page.
+    /// Adds the cookie with the secret to a page.
     pub(super) fn on(self, response: Response) -> Response {
         reply::with_cookies(response, self.cookie)
     }
 }
 
 impl SignInRequest {
-    /// Splits a request into a visit and its body.
+    /// Splits an HTTP request into its parameters and its body.
     pub(super) fn of(service: Arc<Service>, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let (request_id, query) = (request_id(&parts), query(&parts));
@@ -80,29 +81,29 @@ impl SignInRequest {
         )
     }
 
-    /// Returns the value of a name in the query, if it occurs once.
+    /// Returns the value of a query parameter that occurs once.
     pub(super) fn asks(&self, name: &str) -> Option<&str> {
         sent(&self.query, name)
     }
 
-    /// Returns the return path if it is a valid path of this service.
+    /// Returns the return path in the query, if it is valid.
     pub(super) fn return_to(&self) -> Option<&str> {
         self.asks("return_to").and_then(return_path::right)
     }
 
-    /// Returns the secret of this browser's forms. An existing secret is kept, so that a second
-    /// page does not invalidate the first.
+    /// Returns the form secret of this browser. Uses the secret in the browser's cookie, if there is
+    /// one, so that a second page does not invalidate the form of the first.
     pub(super) fn forms(&self) -> FormSecret {
-        let had = Cookie::Forms
+        let existing = Cookie::Forms
             .read(&self.service, &self.headers)
             .filter(|secret| is_secret(secret));
-        let secret = had.unwrap_or_else(|| token("", &self.service.app_state.ids));
-        let cookie = Cookie::Forms.keep(&self.service, &secret, FORMS_LAST);
+        let secret = existing.unwrap_or_else(|| token("", &self.service.app_state.ids));
+        let cookie = Cookie::Forms.keep(&self.service, &secret, FORM_COOKIE_SECONDS);
         FormSecret { secret, cookie }
     }
 
-    /// Returns the secret of a ticket's form. In a browser it is that of a cookie. For other
-    /// clients, such as link previews, it is the ticket itself, and no cookie is set.
+    /// Returns the form secret for the page of a ticket. A browser gets the secret of a cookie. For
+    /// other clients, such as link previews, the secret is the ticket itself, without a cookie.
     pub(super) fn forms_of(&self, ticket: &str) -> FormSecret {
         let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| {
             kinds
@@ -119,40 +120,41 @@ impl SignInRequest {
         }
     }
 
-    /// Whether this server gave a form to this browser before sign-in. Forgery needs a browser, and
-    /// browsers state the origin of every POST. A request without an origin may therefore prove
-    /// itself with the ticket alone.
+    /// Returns whether a form has the token of this browser. A request without an origin may have a
+    /// token derived from its ticket instead: cross-site request forgery needs a browser, and
+    /// browsers send the origin with every POST.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
         let Some(form) = sent(fields, "form") else {
             return false;
         };
-        let is_of = |secret: &str| form::is_derived(form, secret, FORM);
+        let is_derived_from = |secret: &str| form::is_derived(form, secret, FORM);
         let secret = Cookie::Forms
             .read(&self.service, &self.headers)
             .filter(|secret| is_secret(secret));
         let is_browser = [ORIGIN, SEC_FETCH_SITE]
             .iter()
             .any(|header| self.headers.contains_key(header));
-        secret.is_some_and(|secret| is_of(&secret))
-            || (!is_browser && sent(fields, "ticket").is_some_and(is_of))
+        secret.is_some_and(|secret| is_derived_from(&secret))
+            || (!is_browser && sent(fields, "ticket").is_some_and(is_derived_from))
     }
 
-    /// Returns the answer, or the page that explains the refusal, and records the operation's name.
+    /// Returns the response, or the page of the error. Logs the error, and sets the name of the
+    /// operation for the log and metrics.
     pub(super) fn answered(
         &self,
         operation: &'static str,
-        answer: Result<Response, SignInRefusal>,
+        result: Result<Response, SignInRefusal>,
     ) -> Response {
-        let mut response = answer.unwrap_or_else(|refusal| {
-            refusal.log(self.request_id);
-            pages::refusal(self, &refusal)
+        let mut response = result.unwrap_or_else(|error| {
+            error.log(self.request_id);
+            pages::refusal(self, &error)
         });
         note(&mut response, operation, None);
         response
     }
 }
 
-/// Whether a text has the form of a secret from this server.
+/// Returns whether a text has the length and alphabet of a form secret.
 fn is_secret(text: &str) -> bool {
     text.len() == SECRET_LENGTH
         && text
