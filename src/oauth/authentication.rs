@@ -1,5 +1,5 @@
-//! Client authentication (RFC 6749, sections 2.3 and 3.2.1): by a secret in the header or in the
-//! body. A client without a secret presents its id only.
+//! Client authentication (RFC 6749, sections 2.3 and 3.2.1): a secret in the header or in the body.
+//! A client without a secret sends only its id.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use super::client::{Client, ClientId};
 use super::parameters::Parameters;
 use super::refusal::{Code, OauthRefusal};
 
-/// The client that a request claims to be from, with its credentials.
+/// The client id and the secret in a request, before verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClaimedClient {
     /// The client's `client_id`.
@@ -21,17 +21,20 @@ pub(super) struct ClaimedClient {
     secret: Option<Vec<u8>>,
 }
 
+/// The error for an unknown client and for wrong credentials. One error for both does not reveal
+/// which clients exist.
 const UNKNOWN: OauthRefusal = OauthRefusal::new(
     Code::InvalidClient,
     "The client is unknown, or did not authenticate.",
 );
 
 impl ClaimedClient {
-    /// Reads header and body. A request with two credentials is refused (RFC 6749, section 2.3).
+    /// Reads the credentials from header and body. Returns an error for a request with two
+    /// credentials (RFC 6749, section 2.3).
     pub(super) fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Self, OauthRefusal> {
-        let mut all = headers.get_all(AUTHORIZATION).iter();
-        let (header, secret) = (all.next(), parameters.get("client_secret"));
-        if all.next().is_some() || (header.is_some() && secret.is_some()) {
+        let mut headers_iter = headers.get_all(AUTHORIZATION).iter();
+        let (header, secret) = (headers_iter.next(), parameters.get("client_secret"));
+        if headers_iter.next().is_some() || (header.is_some() && secret.is_some()) {
             return Err(OauthRefusal::request(
                 "A client must authenticate in only one way.",
             ));
@@ -47,10 +50,7 @@ impl ClaimedClient {
             });
         };
         let (client, secret) = basic(header.to_str().unwrap_or_default()).ok_or(UNKNOWN)?;
-        if parameters
-            .get("client_id")
-            .is_some_and(|named| named != client)
-        {
+        if parameters.get("client_id").is_some_and(|id| id != client) {
             return Err(OauthRefusal::request(
                 "The client_id in the body is not the one in the Authorization header.",
             ));
@@ -66,24 +66,28 @@ impl ClaimedClient {
         ClientId::parse(&self.client).ok_or(UNKNOWN)
     }
 
-    /// Returns the client that was found, if its credentials are right. A confidential client must
-    /// present its secret. A public client must present none.
+    /// Verifies the credentials for the client in the database. A confidential client must send its
+    /// secret. A public client must not send a secret.
     pub(super) fn verify(
         &self,
-        found: Option<Client>,
+        client: Option<Client>,
         now: Timestamp,
     ) -> Result<Client, OauthRefusal> {
-        let client = found.ok_or(UNKNOWN)?;
-        let is_it = match &self.secret {
+        let client = client.ok_or(UNKNOWN)?;
+        let is_authenticated = match &self.secret {
             Some(hash) => client.has_secret(hash, now),
             None => !client.is_confidential(),
         };
-        if is_it { Ok(client) } else { Err(UNKNOWN) }
+        if is_authenticated {
+            Ok(client)
+        } else {
+            Err(UNKNOWN)
+        }
     }
 }
 
-/// Parses id and secret of HTTP Basic; each is form-encoded (RFC 6749, section 2.3.1 and appendix
-/// B).
+/// Parses the client id and the secret of HTTP Basic. Each is form-encoded (RFC 6749, section 2.3.1
+/// and appendix B).
 fn basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -91,14 +95,14 @@ fn basic(header: &str) -> Option<(String, String)> {
     }
     let text = String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()?;
     let (client, secret) = text.split_once(':')?;
-    Some((decoded(client)?, decoded(secret)?))
+    Some((decode_form_value(client)?, decode_form_value(secret)?))
 }
 
-/// Decodes one form value. Separators in the text are part of the value.
-fn decoded(text: &str) -> Option<String> {
-    let whole = text.replace('&', "%26").replace('=', "%3D");
-    let (value, _) = form_urlencoded::parse(whole.as_bytes()).next()?;
-    (!value.contains(|letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER))
+/// Decodes one form value. `&` and `=` in the text are part of the value.
+fn decode_form_value(text: &str) -> Option<String> {
+    let escaped = text.replace('&', "%26").replace('=', "%3D");
+    let (value, _) = form_urlencoded::parse(escaped.as_bytes()).next()?;
+    (!value.contains(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER))
         .then(|| value.into_owned())
 }
 
@@ -123,29 +127,29 @@ mod tests {
 
     #[test]
     fn a_client_authenticates_by_a_single_method() {
-        let shown = |client: &str, secret: Option<&str>| {
+        let expected = |client: &str, secret: Option<&str>| {
             Ok(ClaimedClient {
                 client: client.into(),
                 secret: secret.map(access::hash),
             })
         };
-        assert_eq!(read(None, "client_id=a"), shown("a", None));
+        assert_eq!(read(None, "client_id=a"), expected("a", None));
         assert_eq!(
             read(None, "client_id=a&client_secret=s%2B"),
-            shown("a", Some("s+"))
+            expected("a", Some("s+"))
         );
-        assert_eq!(read(Some(&header("a:s")), ""), shown("a", Some("s")));
+        assert_eq!(read(Some(&header("a:s")), ""), expected("a", Some("s")));
         assert_eq!(
             read(Some(&header("a:s")), "client_id=a"),
-            shown("a", Some("s"))
+            expected("a", Some("s"))
         );
         assert_eq!(
             read(Some(&header("https%3A%2F%2Fx.example%2Fc:p%25q+r%3As")), ""),
-            shown("https://x.example/c", Some("p%q r:s"))
+            expected("https://x.example/c", Some("p%q r:s"))
         );
         assert_eq!(
             read(Some(&header("a:b:c=d&e")), ""),
-            shown("a", Some("b:c=d&e"))
+            expected("a", Some("b:c=d&e"))
         );
         for (header, query, code) in [
             (None, "", Code::InvalidClient),

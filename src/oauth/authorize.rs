@@ -1,10 +1,11 @@
-//! The authorization endpoint (RFC 6749, section 3.1). A browser brings an app's request. It is
-//! redirected to the app with a code or an error, or it gets a page.
+//! The authorization endpoint (RFC 6749, section 3.1). An app redirects a browser here. This server
+//! shows the consent page (`consent.rs`), and then redirects the browser to the app with a code or an
+//! error.
 //!
-//! Until the redirect address is known to belong to the client, the browser is not redirected. It
-//! gets an error page instead (RFC 6749, section 4.1.2.1). After that, all other errors go back to
-//! the client. Before sign-in, only clients that the platform knows get such a redirect. Otherwise
-//! this server would be an open redirector (RFC 9700, section 4.11.2).
+//! First this module checks that the client has registered the redirect address. Until then, an
+//! error is shown on a page (RFC 6749, section 4.1.2.1). Later errors go to the client in a redirect.
+//! Before sign-in, only clients of the platform get such a redirect; with a redirect for every
+//! registered client, this server would be an open redirector (RFC 9700, section 4.11.2).
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use super::token::resource;
 use super::{client_document, consent, paths, redirect};
 use crate::people::{self, SignedIn};
 
-/// The known parameters; others are ignored (RFC 6749, section 3.1).
+/// The parameters of an authorization request. Other parameters are ignored (RFC 6749, section 3.1).
 pub(super) const NAMES: [&str; 8] = [
     "response_type",
     "client_id",
@@ -40,17 +41,17 @@ pub(super) const NAMES: [&str; 8] = [
     "resource",
 ];
 
-/// A request of a browser to the pages of this module.
+/// A browser's request to the authorization endpoint or the consent form.
 pub(super) struct OauthRequest {
     pub(super) service: Arc<Service>,
     pub(super) headers: HeaderMap,
     pub(super) parameters: Parameters,
     pub(super) request_id: Uuid,
-    /// The member who is signed in, if any.
+    /// The member who is signed in in the browser.
     pub(super) signed_in: Option<SignedIn>,
 }
 
-/// A client and the address at which it wants the answer.
+/// A client and the registered address to which the server redirects the browser with the result.
 #[derive(Debug)]
 pub(super) struct AnswerAddress {
     pub(super) client: Client,
@@ -58,7 +59,7 @@ pub(super) struct AnswerAddress {
     state: Option<String>,
 }
 
-/// A valid request of a client.
+/// The validated parameters of a client's request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AuthorizationRequest {
     pub(super) scopes: ScopeSet,
@@ -70,59 +71,61 @@ pub(super) struct AuthorizationRequest {
 pub(super) async fn get(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let parameters = Parameters::of_query(parts.uri.query());
-    answer(service, request_id(&parts), parts.headers, Ok(parameters)).await
+    respond(service, request_id(&parts), parts.headers, Ok(parameters)).await
 }
 
 /// `POST /oauth/authorize`: the same request as a form (RFC 6749, section 3.1).
 pub(super) async fn post(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let parameters = Parameters::of_form(&parts.headers, body).await;
-    answer(service, request_id(&parts), parts.headers, parameters).await
+    respond(service, request_id(&parts), parts.headers, parameters).await
 }
 
-async fn answer(
+async fn respond(
     service: Arc<Service>,
     request_id: Uuid,
     headers: HeaderMap,
     parameters: Result<Parameters, OauthRefusal>,
 ) -> Response {
-    let shared = service.clone();
-    let shown = async {
-        let mut visit = OauthRequest::begin(service, request_id, headers, parameters?).await?;
-        let way = match visit.way().await? {
-            Ok(way) => way,
-            Err(instead) => return Ok(instead),
+    let service_ref = service.clone();
+    let page = async {
+        let mut request = OauthRequest::begin(service, request_id, headers, parameters?).await?;
+        let redirect_target = match request.way().await? {
+            Ok(redirect_target) => redirect_target,
+            Err(page) => return Ok(page),
         };
-        match (visit.asked(), visit.signed_in.take()) {
-            (Err(refusal), signed_in)
-                if signed_in.is_some() || way.client.origin == AppOrigin::Platform =>
+        match (request.asked(), request.signed_in.take()) {
+            (Err(error), signed_in)
+                if signed_in.is_some() || redirect_target.client.origin == AppOrigin::Platform =>
             {
-                Ok(visit.back(&way, &refusal))
+                Ok(request.back(&redirect_target, &error))
             }
-            (_, None) => Ok(visit.sign_in_first()),
-            (Ok(asked), Some(signed_in)) => consent::show(&visit, &way, &asked, &signed_in).await,
-            (Err(refusal), Some(_)) => Ok(visit.back(&way, &refusal)),
+            (_, None) => Ok(request.sign_in_first()),
+            (Ok(authorization), Some(signed_in)) => {
+                consent::show(&request, &redirect_target, &authorization, &signed_in).await
+            }
+            (Err(error), Some(_)) => Ok(request.back(&redirect_target, &error)),
         }
     };
-    let mut response = match shown.await {
+    let mut response = match page.await {
         Ok(response) => response,
-        Err(wrong) => wrong.answer(&shared, request_id),
+        Err(error) => error.answer(&service_ref, request_id),
     };
     note(&mut response, "authorize", None);
     response
 }
 
-/// The reason why no page can be shown.
+/// An error for which the client's redirect address is not known.
 pub(super) enum InvalidClient {
     /// The request cannot be read.
     Request(OauthRefusal),
-    /// This server failed.
+    /// An internal error of this server, or a failure of a service that it needs.
     Own(Error),
 }
 
 impl From<OauthRefusal> for InvalidClient {
-    fn from(refusal: OauthRefusal) -> Self {
-        Self::Request(refusal)
+    fn from(error: OauthRefusal) -> Self {
+        Self::Request(error)
     }
 }
 
@@ -133,11 +136,11 @@ impl From<Error> for InvalidClient {
 }
 
 impl InvalidClient {
-    /// Returns an error page. The visitor's language is no longer known.
+    /// Returns an error page in English, because the request headers are no longer available.
     pub(super) fn answer(self, service: &Service, request_id: Uuid) -> Response {
         match self {
-            Self::Request(refusal) => {
-                refusal.log("authorize", "", request_id);
+            Self::Request(error) => {
+                error.log("authorize", "", request_id);
                 problem::page(service, &HeaderMap::new(), None, PageProblem::Request)
             }
             Self::Own(error) => {
@@ -149,7 +152,7 @@ impl InvalidClient {
 }
 
 impl OauthRequest {
-    /// Begins a visit with the member who is signed in in the browser.
+    /// Reads the member who is signed in in the browser.
     pub(super) async fn begin(
         service: Arc<Service>,
         request_id: Uuid,
@@ -166,24 +169,24 @@ impl OauthRequest {
         })
     }
 
-    /// Returns the client and its redirect address, or the page to show instead.
+    /// Returns the client and its redirect address. Returns an error page if one of them is unknown.
     pub(super) async fn way(&self) -> Result<Result<AnswerAddress, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
             return Ok(Err(self.problem(PageProblem::Client, "")));
         };
-        let (now, named) = (self.service.clock.now(), id.clone());
-        let found = self
+        let (now, client_id) = (self.service.clock.now(), id.clone());
+        let stored = self
             .service
             .store
-            .read(move |tx| Client::find(tx, &named))
+            .read(move |tx| Client::find(tx, &client_id))
             .await?;
         let client = match (&id, &self.signed_in) {
-            (ClientId::App(_), _) => found.ok_or(PageProblem::Client),
+            (ClientId::App(_), _) => stored.ok_or(PageProblem::Client),
             (ClientId::Document(url), signed_in) => {
-                match (client_document::kept(found, now), signed_in) {
+                match (client_document::kept(stored, now), signed_in) {
                     (Some(client), _) => Ok(client),
-                    // A document is fetched for signed-in members only, so that strangers cannot
-                    // make this server send requests.
+                    // The server fetches a document only for signed-in members, so that strangers
+                    // cannot make it send requests.
                     (None, None) => return Ok(Err(self.sign_in_first())),
                     (None, Some(signed_in)) => {
                         client_document::fetched(&self.service, url, &signed_in.organization)
@@ -197,11 +200,11 @@ impl OauthRequest {
             Ok(client) => client,
             Err(problem) => return Ok(Err(self.problem(problem, &id.to_string()))),
         };
-        let asked = self.parameters.get("redirect_uri");
-        let is_illegible = asked.is_none() && self.parameters.has("redirect_uri");
-        match redirect::chosen(&client.about.redirect_uris, asked)
+        let requested = self.parameters.get("redirect_uri");
+        let is_invalid = requested.is_none() && self.parameters.has("redirect_uri");
+        match redirect::chosen(&client.about.redirect_uris, requested)
             .ok()
-            .filter(|_| !is_illegible)
+            .filter(|_| !is_invalid)
         {
             Some(redirect_uri) => Ok(Ok(AnswerAddress {
                 client,
@@ -212,13 +215,13 @@ impl OauthRequest {
         }
     }
 
-    /// Returns the request of the client, or its error.
+    /// Validates the parameters of the client's request.
     pub(super) fn asked(&self) -> Result<AuthorizationRequest, OauthRefusal> {
-        asked(&self.parameters, &self.service.app_state.public_url)
+        parse_request(&self.parameters, &self.service.app_state.public_url)
     }
 
-    /// Redirects to the sign-in, which leads back to the same request. If the request is too long
-    /// for that, an error page is shown.
+    /// Redirects to the sign-in page, from which the browser returns to the same request. Returns an
+    /// error page if the request is too long for a return path.
     pub(super) fn sign_in_first(&self) -> Response {
         let query = Serializer::new(String::new())
             .extend_pairs(self.parameters.all(&NAMES))
@@ -234,31 +237,38 @@ impl OauthRequest {
     }
 
     /// Redirects to the client with an error, and logs the error.
-    pub(super) fn back(&self, way: &AnswerAddress, refusal: &OauthRefusal) -> Response {
-        refusal.log("authorize", &way.client.id.to_string(), self.request_id);
+    pub(super) fn back(&self, redirect_target: &AnswerAddress, error: &OauthRefusal) -> Response {
+        error.log(
+            "authorize",
+            &redirect_target.client.id.to_string(),
+            self.request_id,
+        );
         self.to(
-            way,
+            redirect_target,
             &[
-                ("error", refusal.code.as_ref()),
-                ("error_description", refusal.description),
+                ("error", error.code.as_ref()),
+                ("error_description", error.description),
             ],
         )
     }
 
-    /// Redirects to the client with an answer, with the client's `state` (RFC 6749, section 4.1.2)
-    /// and with the issuer (RFC 9207, section 2).
-    pub(super) fn to(&self, way: &AnswerAddress, answer: &[(&str, &str)]) -> Response {
-        let state = way.state.as_deref().map(|state| ("state", state));
-        let parameters: Vec<_> = answer
+    /// Redirects to the client with a result, the client's `state` (RFC 6749, section 4.1.2) and the
+    /// issuer (RFC 9207, section 2).
+    pub(super) fn to(&self, redirect_target: &AnswerAddress, result: &[(&str, &str)]) -> Response {
+        let state = redirect_target
+            .state
+            .as_deref()
+            .map(|state| ("state", state));
+        let parameters: Vec<_> = result
             .iter()
             .copied()
             .chain(state)
             .chain([("iss", self.service.app_state.public_url.as_str())])
             .collect();
-        people::redirect(&redirect::with(&way.redirect_uri, &parameters))
+        people::redirect(&redirect::with(&redirect_target.redirect_uri, &parameters))
     }
 
-    /// Returns an error page for the person.
+    /// Returns an error page, and logs the error.
     pub(super) fn problem(&self, problem: PageProblem, client: &str) -> Response {
         tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused an OAuth request");
         problem::page(
@@ -270,7 +280,8 @@ impl OauthRequest {
     }
 }
 
-/// Returns the source that this endpoint may redirect to, as far as the request's path tells.
+/// Returns the policy source (CSP `form-action`) to which this endpoint may redirect a request with
+/// this path. See [`people::FormRedirects`].
 pub(super) fn leads_on(path: &str) -> Option<String> {
     let query = path.strip_prefix(paths::AUTHORIZE)?.strip_prefix('?')?;
     redirect::claimed_source(Parameters::of_query(Some(query)).get("redirect_uri")?)
@@ -278,7 +289,10 @@ pub(super) fn leads_on(path: &str) -> Option<String> {
 
 /// Validates a client's request (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section
 /// 2.1). The default resource is the tool interface.
-fn asked(parameters: &Parameters, public_url: &str) -> Result<AuthorizationRequest, OauthRefusal> {
+fn parse_request(
+    parameters: &Parameters,
+    public_url: &str,
+) -> Result<AuthorizationRequest, OauthRefusal> {
     parameters.check()?;
     match parameters.get("response_type") {
         Some("code") => {}
@@ -309,7 +323,7 @@ mod tests {
 
     use super::*;
 
-    const RIGHT: [(&str, &str); 6] = [
+    const VALID: [(&str, &str); 6] = [
         ("response_type", "code"),
         (
             "code_challenge",
@@ -321,25 +335,25 @@ mod tests {
         ("state", "s"),
     ];
 
-    fn judged(parameters: &[(&str, &str)]) -> Result<AuthorizationRequest, OauthRefusal> {
+    fn parsed(parameters: &[(&str, &str)]) -> Result<AuthorizationRequest, OauthRefusal> {
         let parameters = Parameters::of(
             parameters
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         );
-        asked(&parameters, "https://x.example")
+        parse_request(&parameters, "https://x.example")
     }
 
     #[test]
     fn optional_parameters_have_defaults_and_unknown_are_ignored() {
-        assert_eq!(judged(&RIGHT).unwrap().resource, Resource::Api);
-        let asked = judged(&RIGHT[..3]).unwrap();
+        assert_eq!(parsed(&VALID).unwrap().resource, Resource::Api);
+        let request = parsed(&VALID[..3]).unwrap();
         assert_eq!(
-            (asked.scopes, asked.resource),
+            (request.scopes, request.resource),
             (ScopeSet::all(), Resource::Mcp)
         );
-        let unknown = [&RIGHT[..], &[("prompt", "none"), ("nonce", "x")]].concat();
-        assert!(judged(&unknown).is_ok());
+        let unknown = [&VALID[..], &[("prompt", "none"), ("nonce", "x")]].concat();
+        assert!(parsed(&unknown).is_ok());
     }
 
     #[test]
@@ -362,13 +376,15 @@ mod tests {
             ("resource", "https://y.example/mcp", Code::InvalidTarget),
             ("state", "\u{0}", Code::InvalidRequest),
         ] {
-            let changed = RIGHT.map(|(own, right)| (own, if own == name { value } else { right }));
-            assert_eq!(judged(&changed).unwrap_err().code, code, "{name}={value}");
+            let changed = VALID.map(|(own, value_of_valid)| {
+                (own, if own == name { value } else { value_of_valid })
+            });
+            assert_eq!(parsed(&changed).unwrap_err().code, code, "{name}={value}");
         }
-        for twice in RIGHT {
-            let parameters = [&RIGHT[..], &[twice]].concat();
+        for twice in VALID {
+            let parameters = [&VALID[..], &[twice]].concat();
             assert_eq!(
-                judged(&parameters).unwrap_err().code,
+                parsed(&parameters).unwrap_err().code,
                 Code::InvalidRequest,
                 "{}",
                 twice.0
@@ -379,7 +395,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_an_authorization_request_never_panics(query in ".{0,200}") {
-            let _ = asked(&Parameters::of_query(Some(&query)), "https://x.example");
+            let _ = parse_request(&Parameters::of_query(Some(&query)), "https://x.example");
         }
     }
 }

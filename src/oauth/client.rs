@@ -1,5 +1,5 @@
-//! Clients: the apps that request access (RFC 6749, section 2). The `client_id` of an app is its
-//! id, or the address of its metadata document if it has one.
+//! Clients: the apps that request access (RFC 6749, section 2). The `client_id` of an app is the
+//! address of its metadata document. Without such a document, it is the app's id.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::platform::OauthApp;
 
 store::statements! {
-    /// An app by its id. Apps with a metadata document are not found by id.
+    /// An app without a metadata document, by its id.
     BY_ID = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc from oauth_app
         where id = ?1 and document_url is null";
     /// An app by the address of its document.
@@ -25,7 +25,7 @@ store::statements! {
 }
 
 /// Maximum length of the address of a metadata document, in bytes.
-const LONGEST_URL: usize = 2_000;
+const MAX_URL_BYTES: usize = 2_000;
 
 /// The `client_id` of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) enum ClientId {
 }
 
 impl ClientId {
-    /// Parses a `client_id`, whether or not such a client exists.
+    /// Parses a `client_id`, without a check whether the client exists.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if is_uuid(text) {
             return text.parse().ok().map(Self::App);
@@ -55,57 +55,61 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// Parses the address of a metadata document (draft client-id-metadata-document, section 3). It
-/// must be https with a path, and without dot segments, fragment, user name and password. It must
-/// be in its normal form, because addresses are compared character by character.
+/// Parses the address of a metadata document (draft client-id-metadata-document, section 3). The
+/// address must be https with a path, without dot segments, fragment, user name and password. It
+/// must be normalized, because clients are compared by their addresses, character by character.
 fn document_url(text: &str) -> Option<Url> {
     let url = Url::parse(text)
         .ok()
-        .filter(|_| text.len() <= LONGEST_URL)?;
+        .filter(|_| text.len() <= MAX_URL_BYTES)?;
     let has_path = url.path().len() > 1 && url.host_str().is_some_and(|host| !host.is_empty());
-    let is_nobodys = url.username().is_empty() && url.password().is_none();
+    let has_no_user = url.username().is_empty() && url.password().is_none();
     (url.scheme() == "https"
         && has_path
-        && is_nobodys
+        && has_no_user
         && url.fragment().is_none()
         && url.as_str() == text)
         .then_some(url)
 }
 
-/// The origin of an app.
+/// How this server knows an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AppOrigin {
-    /// The platform created it, so its name is trustworthy.
+    /// The platform created the app, so its name is trustworthy.
     Platform,
-    /// It has registered itself.
+    /// The app has registered itself.
     Registered,
-    /// It is described by a document at an address that only its owner controls.
+    /// The app has a metadata document at an address that only its owner controls.
     Document,
 }
 
+/// A client in the database.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
+    /// The id of the app.
     pub(super) app: Uuid,
     /// The client's `client_id`.
     pub(super) id: ClientId,
     pub(super) origin: AppOrigin,
     /// The stored data of the app.
     pub(super) about: OauthApp,
+    /// The hash of the client's secret; `None` for a public client.
     secret: Option<Vec<u8>>,
+    /// The hash of the previous secret, and the time until which it is valid.
     replaced: Option<(Vec<u8>, Timestamp)>,
 }
 
 impl Client {
-    /// Returns a client from the database.
+    /// Reads a client from the database.
     pub(super) fn find(tx: &mut Transaction<'_>, id: &ClientId) -> Result<Option<Self>> {
         let row = match id {
             ClientId::App(app) => tx.row(&BY_ID, &[(*app).into()])?,
             ClientId::Document(url) => tx.row(&BY_DOCUMENT, &[url.as_str().into()])?,
         };
-        row.map(|row| Self::of_row(&row, id.clone())).transpose()
+        row.map(|row| Self::from_row(&row, id.clone())).transpose()
     }
 
-    fn of_row(row: &Row, id: ClientId) -> Result<Self> {
+    fn from_row(row: &Row, id: ClientId) -> Result<Self> {
         let (is_idle, Json(about)) = (row.get::<Option<Timestamp>>(2)?.is_some(), row.get(6)?);
         let origin = match id {
             ClientId::Document(_) => AppOrigin::Document,
@@ -129,13 +133,14 @@ impl Client {
         context.exists(&HOLD, values![app])
     }
 
-    /// Whether the client must present a secret (RFC 6749, section 2.1).
+    /// Returns whether the client must send a secret (RFC 6749, section 2.1).
     pub(super) const fn is_confidential(&self) -> bool {
         self.secret.is_some()
     }
 
-    /// Whether a hash is that of a currently valid secret of the client. An attacker cannot choose
-    /// the beginning of a hash, so the duration of the comparison reveals nothing about the secret.
+    /// Returns whether a hash is that of a currently valid secret of the client. The comparison does
+    /// not take constant time, but its duration reveals nothing about the secret: an attacker cannot
+    /// choose the beginning of a hash.
     pub(super) fn has_secret(&self, hash: &[u8], now: Timestamp) -> bool {
         let replaced = self
             .replaced
@@ -145,8 +150,8 @@ impl Client {
         self.secret.as_deref() == Some(hash) || replaced == Some(hash)
     }
 
-    /// Returns the name of the client for people to read. Without a name of its own it is the
-    /// document's host, or the app's id.
+    /// Returns the client's name for display. If the name is empty, returns the host of the metadata
+    /// document, or the app's id.
     pub(super) fn name(&self) -> String {
         match (self.about.name.trim(), &self.id) {
             ("", ClientId::Document(url)) => url.host_str().unwrap_or_default().to_owned(),
@@ -172,7 +177,7 @@ mod tests {
         ] {
             assert_eq!(ClientId::parse(url).unwrap().to_string(), url);
         }
-        for wrong in [
+        for invalid in [
             "",
             "app",
             "0192f0c123457abc8def0123456789ab",
@@ -193,10 +198,13 @@ mod tests {
             " https://app.example/client.json",
             "https://app.example/cl\0ient",
         ] {
-            assert_eq!(ClientId::parse(wrong), None, "{wrong:?}");
+            assert_eq!(ClientId::parse(invalid), None, "{invalid:?}");
         }
         assert_eq!(
-            ClientId::parse(&format!("https://app.example/{}", "a".repeat(LONGEST_URL))),
+            ClientId::parse(&format!(
+                "https://app.example/{}",
+                "a".repeat(MAX_URL_BYTES)
+            )),
             None
         );
     }

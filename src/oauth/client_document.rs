@@ -1,6 +1,6 @@
-//! Clients described by a metadata document at an https address, which is also their id (draft
-//! client-id-metadata-document). The document is fetched when a member is asked for consent and
-//! kept for a day.
+//! Clients with a metadata document at an https address, which is also their `client_id` (draft
+//! client-id-metadata-document). The server fetches the document before it shows the consent page,
+//! and stores it for a day.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ use super::client_metadata::ClientMetadata;
 use crate::platform::OauthApp;
 
 store::statements! {
-    /// Stores the content of a document in place of its earlier content.
+    /// Stores the content of a document, replacing its earlier content.
     KEEP = "insert into oauth_app (id, created_at, updated_at, doc, document_url, idle_since) values (?1, ?2, ?2, ?3, ?4, ?2)
         on conflict (document_url) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = excluded.idle_since";
 }
@@ -32,57 +32,57 @@ store::statements! {
 const DEADLINE: Duration = Duration::from_secs(5);
 /// Maximum size of a document: 64 KiB.
 const LIMIT: usize = 64 << 10;
-/// Time for which a fetched document is used.
-const KEPT: SignedDuration = SignedDuration::from_hours(24);
-/// Maximum number of concurrent fetches. An organization may take at most as many slots as it
-/// leaves free, so there is always one for another organization.
-const MOST: usize = 32;
+/// Time for which a stored document is used without another fetch.
+const CACHE_LIFETIME: SignedDuration = SignedDuration::from_hours(24);
+/// Maximum number of concurrent fetches. A fetch of an organization must leave at least as many
+/// slots free as the organization uses, so there is always a slot for another organization.
+const MAX_FETCHES: usize = 32;
 /// The user agent of the requests for documents.
 const USER_AGENT: &str = "Vestibule-OAuth/1";
 
-/// Fetches documents. The application state holds it.
+/// Fetches metadata documents. An extension of the application state.
 pub struct Documents {
     http: Http,
     targets: Targets,
-    places: Arc<FetchSlots>,
+    slots: Arc<FetchSlots>,
 }
 
-/// The slots of running fetches, by organization.
+/// The number of fetches in progress, by organization.
 #[derive(Default)]
 struct FetchSlots {
-    taken: Mutex<HashMap<Uuid, usize>>,
+    in_use: Mutex<HashMap<Uuid, usize>>,
     freed: Notify,
 }
 
-/// A slot, held while a document is being fetched.
+/// A slot for one fetch. Dropping it frees the slot.
 struct FetchSlot {
-    places: Arc<FetchSlots>,
+    slots: Arc<FetchSlots>,
     organization: Uuid,
 }
 
 impl FetchSlots {
     /// Waits for a slot.
-    async fn enter(self: &Arc<Self>, organization: Uuid) -> FetchSlot {
+    async fn acquire(self: &Arc<Self>, organization: Uuid) -> FetchSlot {
         loop {
             let freed = self.freed.notified();
-            if let Some(place) = self.try_enter(organization) {
-                return place;
+            if let Some(slot) = self.try_acquire(organization) {
+                return slot;
             }
             freed.await;
         }
     }
 
-    fn try_enter(self: &Arc<Self>, organization: Uuid) -> Option<FetchSlot> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = taken.values().sum();
-        let own = taken.get(&organization).copied().unwrap_or_default();
-        if own >= MOST.saturating_sub(all) {
+    fn try_acquire(self: &Arc<Self>, organization: Uuid) -> Option<FetchSlot> {
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let total: usize = in_use.values().sum();
+        let own = in_use.get(&organization).copied().unwrap_or_default();
+        if own >= MAX_FETCHES.saturating_sub(total) {
             return None;
         }
-        *taken.entry(organization).or_default() += 1;
-        drop(taken);
+        *in_use.entry(organization).or_default() += 1;
+        drop(in_use);
         Some(FetchSlot {
-            places: self.clone(),
+            slots: self.clone(),
             organization,
         })
     }
@@ -90,19 +90,19 @@ impl FetchSlots {
 
 impl Drop for FetchSlot {
     fn drop(&mut self) {
-        let mut taken = self
-            .places
-            .taken
+        let mut in_use = self
+            .slots
+            .in_use
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = taken.get_mut(&self.organization) {
+        if let Some(count) = in_use.get_mut(&self.organization) {
             *count -= 1;
             if *count == 0 {
-                taken.remove(&self.organization);
+                in_use.remove(&self.organization);
             }
         }
-        drop(taken);
-        self.places.freed.notify_waiters();
+        drop(in_use);
+        self.slots.freed.notify_waiters();
     }
 }
 
@@ -110,8 +110,8 @@ impl Drop for FetchSlot {
 type DocumentFailure = String;
 
 impl Documents {
-    /// Creates the fetcher. Documents are fetched only from targets that webhooks may be sent to.
-    /// `ca` is a PEM bundle of additional trusted authorities.
+    /// Creates the fetcher. It refuses private addresses, like webhooks. `ca` is a PEM bundle of
+    /// additional trusted authorities.
     pub fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let http = guarded(targets.clone(), USER_AGENT, DEADLINE, ca)?.build();
         let http = http.map_err(|error| {
@@ -123,19 +123,20 @@ impl Documents {
         Ok(Self {
             http,
             targets,
-            places: Arc::default(),
+            slots: Arc::default(),
         })
     }
 
     /// Fetches the document at an address for an organization, within the deadline.
     async fn fetch(&self, url: &Url, organization: Uuid) -> Result<OauthApp, DocumentFailure> {
         let fetched = tokio::time::timeout(DEADLINE, async {
-            let _place = self.places.enter(organization).await;
+            let _slot = self.slots.acquire(organization).await;
             self.read(url).await
         });
         parse(&fetched.await.map_err(|_| "timed out".to_owned())??, url)
     }
 
+    /// Sends the request and reads the body within its size limit.
     async fn read(&self, url: &Url) -> Result<Vec<u8>, DocumentFailure> {
         let address = self
             .targets
@@ -148,7 +149,7 @@ impl Documents {
             .send()
             .await
             .map_err(reason)?;
-        // A redirect is not a document either (section 5).
+        // The draft forbids following redirects (section 5).
         if response.status() != StatusCode::OK {
             return Err(format!("answered {}", response.status().as_u16()));
         }
@@ -171,11 +172,10 @@ fn reason(error: reqwest::Error) -> DocumentFailure {
     }
 }
 
-/// Reads a document that was fetched from an address. It must name that address itself (section
-/// 4.1) and no unsupported authentication method.
+/// Parses a document that was fetched from an address. The document's `client_id` must be this
+/// address (section 4.1), and its authentication method must be supported.
 fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
-    let metadata =
-        ClientMetadata::read(document).map_err(|refusal| refusal.description.to_owned())?;
+    let metadata = ClientMetadata::read(document).map_err(|error| error.description.to_owned())?;
     if metadata.client_id.as_deref() != Some(url.as_str()) {
         return Err("its client_id differs from its address".into());
     }
@@ -184,24 +184,24 @@ fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
     }
     metadata
         .leniently()
-        .map_err(|refusal| refusal.description.to_owned())
+        .map_err(|error| error.description.to_owned())
 }
 
-/// Whether a document that was fetched at this time is still used.
+/// Returns whether a document that was fetched at this time can be used without another fetch.
 fn is_fresh(fetched_at: Option<Moment>, now: Timestamp) -> bool {
     fetched_at
-        .and_then(|moment| moment.0.checked_add(KEPT).ok())
+        .and_then(|fetched_at| fetched_at.0.checked_add(CACHE_LIFETIME).ok())
         .is_some_and(|until| now < until)
 }
 
-/// Returns the stored client of a document if it is fresh. `None` means that the document must be
-/// fetched first.
-pub(super) fn kept(found: Option<Client>, now: Timestamp) -> Option<Client> {
-    found.filter(|client| is_fresh(client.about.fetched_at, now))
+/// Returns the client if its stored document is fresh. Returns `None` if the document must be fetched
+/// first.
+pub(super) fn kept(client: Option<Client>, now: Timestamp) -> Option<Client> {
+    client.filter(|client| is_fresh(client.about.fetched_at, now))
 }
 
 /// Fetches the current document of a client and stores it for all nodes. Returns `None` if the
-/// document cannot be used; the log says why. The fetch counts against an organization's share, so
+/// document cannot be used, and logs the reason. The fetch counts as work of the organization, so
 /// that slow name resolution does not delay other organizations.
 pub(super) async fn fetched(
     service: &Service,
@@ -262,25 +262,25 @@ mod tests {
     }
 
     #[test]
-    fn slow_documents_of_an_organization_leave_places_to_others() {
-        let places = Arc::<FetchSlots>::default();
-        let mut taken = Vec::new();
+    fn slow_documents_of_an_organization_leave_slots_to_others() {
+        let slots = Arc::<FetchSlots>::default();
+        let mut acquired = Vec::new();
         for organization in 1..=4 {
             let id = Uuid::from_u128(organization);
-            while let Some(place) = places.try_enter(id) {
-                taken.push(place);
+            while let Some(slot) = slots.try_acquire(id) {
+                acquired.push(slot);
             }
-            assert!(taken.iter().any(|place| place.organization == id));
+            assert!(acquired.iter().any(|slot| slot.organization == id));
         }
         assert_eq!(
-            taken
+            acquired
                 .iter()
-                .filter(|place| place.organization == Uuid::from_u128(1))
+                .filter(|slot| slot.organization == Uuid::from_u128(1))
                 .count(),
-            MOST / 2
+            MAX_FETCHES / 2
         );
-        drop(taken);
-        assert!(places.taken.lock().unwrap().is_empty());
+        drop(acquired);
+        assert!(slots.in_use.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -9,9 +9,10 @@ use crate::platform::OauthApp;
 /// Maximum number of redirect addresses.
 pub(super) const MOST_ADDRESSES: usize = 10;
 /// Maximum length of a name, in characters.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_LENGTH: usize = 200;
 
-/// The known fields of a client's metadata; others are ignored (RFC 7591, section 2).
+/// The fields of a client's metadata that this server uses. Other fields are ignored (RFC 7591,
+/// section 2).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ClientMetadata {
@@ -24,57 +25,59 @@ pub(super) struct ClientMetadata {
     response_types: Option<Vec<String>>,
 }
 
-/// Whether a character changes the direction of the text after it (Unicode Standard Annex 9,
-/// section 2). A name with such a character could make the text around it read differently.
-const fn turns(letter: char) -> bool {
-    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Returns whether a character changes the direction of the text after it (Unicode Standard Annex 9,
+/// section 2). A name with such a character could change how the rest of the consent page reads.
+const fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The method by which a client authenticates (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Method {
-    /// The client has no secret.
+    /// No authentication; the client has no secret.
     None,
-    /// A secret in the header.
+    /// A secret in the `Authorization` header.
     ClientSecretBasic,
-    /// A secret in the body.
+    /// A secret in the request body.
     ClientSecretPost,
 }
 
-const fn unfit(description: &'static str) -> OauthRefusal {
+const fn invalid_metadata(description: &'static str) -> OauthRefusal {
     OauthRefusal::new(Code::InvalidClientMetadata, description)
 }
 
 impl ClientMetadata {
     /// Reads the metadata from a JSON object.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, OauthRefusal> {
-        let wrong = unfit("The metadata must be a JSON object with fields of the right types.");
-        // Serde would read an array as the fields in their order.
+        let error =
+            invalid_metadata("The metadata must be a JSON object with fields of the right types.");
+        // Serde would accept an array with the fields' values in order.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
-            return Err(wrong);
+            return Err(error);
         }
-        serde_json::from_slice(bytes).map_err(|_| wrong)
+        serde_json::from_slice(bytes).map_err(|_| error)
     }
 
-    /// Returns the client's authentication method; the default is a secret in the header (RFC 7591,
+    /// Returns the client's authentication method. The default is a secret in the header (RFC 7591,
     /// section 2).
     pub(super) fn method(&self) -> Result<Method, OauthRefusal> {
         let Some(method) = &self.token_endpoint_auth_method else {
             return Ok(Method::ClientSecretBasic);
         };
-        method.parse().map_err(|_| unfit("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post."))
+        method.parse().map_err(|_| invalid_metadata("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post."))
     }
 
-    /// Whether a client with a metadata document uses no authentication. Such a client can have no
-    /// secret, so the method may be left out (draft client-id-metadata-document, section 4.1).
+    /// Returns whether the authentication method of a metadata document is `none` or absent. A client
+    /// with a document has no secret, so the document may omit the method (draft
+    /// client-id-metadata-document, section 4.1).
     pub(super) fn is_public_document(&self) -> bool {
         self.token_endpoint_auth_method
             .as_deref()
             .is_none_or(|method| method == Method::None.as_ref())
     }
 
-    /// Returns the app. Every address must be a valid redirect address.
+    /// Validates the metadata of a registration. Every redirect address must be valid.
     pub(super) fn strictly(self) -> Result<OauthApp, OauthRefusal> {
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
             return Err(OauthRefusal::new(
@@ -85,8 +88,8 @@ impl ClientMetadata {
         self.leniently()
     }
 
-    /// Returns the app with its valid redirect addresses only, because a document is written for
-    /// other servers as well.
+    /// Validates the metadata of a document. Omits invalid redirect addresses, because a document is
+    /// written for other servers as well.
     pub(super) fn leniently(mut self) -> Result<OauthApp, OauthRefusal> {
         if self.redirect_uris.len() > MOST_ADDRESSES {
             return Err(OauthRefusal::new(
@@ -101,20 +104,20 @@ impl ClientMetadata {
                 "redirect_uris contains no usable redirect URI.",
             ));
         }
-        let lacks = |list: &Option<Vec<String>>, wanted| {
+        let lacks = |list: &Option<Vec<String>>, value| {
             list.as_ref()
-                .is_some_and(|list| !list.iter().any(|item| item == wanted))
+                .is_some_and(|list| !list.iter().any(|item| item == value))
         };
         if lacks(&self.grant_types, "authorization_code") || lacks(&self.response_types, "code") {
-            return Err(unfit(
+            return Err(invalid_metadata(
                 "grant_types must contain authorization_code, and response_types must contain code.",
             ));
         }
         let name = self.client_name.unwrap_or_default();
-        if name.chars().count() > LONGEST_NAME
-            || name.contains(|letter: char| letter.is_control() || turns(letter))
+        if name.chars().count() > MAX_NAME_LENGTH
+            || name.contains(|c: char| c.is_control() || changes_direction(c))
         {
-            return Err(unfit(
+            return Err(invalid_metadata(
                 "client_name must have at most 200 characters, without control characters or changes of text direction.",
             ));
         }

@@ -1,5 +1,6 @@
 //! Authorization codes (RFC 6749, sections 4.1.2 and 4.1.3). A code is valid for a minute and for
-//! one exchange, and only with its client, redirect address, verifier and resource.
+//! one exchange. The exchange must have the client, redirect address, verifier and resource of the
+//! authorization request.
 
 use engine::access::{self, Resource};
 use engine::context::Context;
@@ -13,23 +14,22 @@ use super::refresh::{self, TokenAnswer};
 use super::refusal::{Code, OauthRefusal};
 
 /// Lifetime of a code (rules: oauth#codes; RFC 6749, section 4.1.2, allows at most ten minutes).
-const LASTS: SignedDuration = SignedDuration::from_secs(60);
+const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
 /// The prefix of a code.
 pub(super) const PREFIX: &str = "ac_";
 
-/// The credentials that a client presents to exchange a code.
+/// A client's request to exchange a code.
 #[derive(Debug, Clone)]
 pub(super) struct PresentedCode {
     /// The client's app.
     pub(super) app: Uuid,
     /// The hash of the code.
     pub(super) hash: Vec<u8>,
-    /// The secret whose hash is the challenge.
+    /// The PKCE verifier: the secret whose hash is the challenge.
     pub(super) verifier: String,
-    /// The address that the code was sent to, if the client names it. It is optional (OAuth 2.1,
-    /// section 10.2).
+    /// The redirect address of the authorization request. Optional (OAuth 2.1, section 10.2).
     pub(super) redirect_uri: Option<String>,
-    /// The resource, if the client names it. It is optional (RFC 8707, section 2.2).
+    /// The resource. Optional (RFC 8707, section 2.2).
     pub(super) resource: Option<Resource>,
 }
 
@@ -41,22 +41,27 @@ pub(super) fn make(
     allowed: &Allowed,
 ) -> Result<String> {
     let code = access::token_of(PREFIX, context.organization.id, context.ids());
-    let until = grant::after(context.now(), LASTS);
-    grant::begin(context, (member, app), allowed, access::hash(&code), until)?;
+    let expires_at = grant::after(context.now(), LIFETIME);
+    grant::begin(
+        context,
+        (member, app),
+        allowed,
+        access::hash(&code),
+        expires_at,
+    )?;
     Ok(code)
 }
 
 /// Exchanges a code for tokens.
 ///
 /// The lock of the organization serializes all exchanges of a code, on every node. The first valid
-/// exchange gets the tokens; each later one finds the code exchanged. A code that is presented
-/// again has leaked, so the grant ends (RFC 6749, section 4.1.2). Any other refusal leaves the code
-/// unchanged.
+/// exchange gets the tokens. A second exchange of the same code means that the code has leaked, so
+/// the function ends the grant (RFC 6749, section 4.1.2). Other errors do not change the code.
 pub(super) fn exchange(
     context: &mut Context<'_, '_>,
-    shown: &PresentedCode,
+    presented: &PresentedCode,
 ) -> Result<Result<TokenAnswer, OauthRefusal>> {
-    let Some(grant) = Grant::by_code(context, &shown.hash)? else {
+    let Some(grant) = Grant::by_code(context, &presented.hash)? else {
         return Ok(Err(UNKNOWN));
     };
     if grant.exchanged_at.is_some() {
@@ -65,14 +70,14 @@ pub(super) fn exchange(
             "The code was already exchanged; the tokens from that exchange have been revoked.",
         )));
     }
-    if let Err(refusal) = judge(
-        shown,
+    if let Err(error) = check(
+        presented,
         grant.app,
         grant.expires_at,
         &grant.allowed,
         context.now(),
     ) {
-        return Ok(Err(refusal));
+        return Ok(Err(error));
     }
     if !grant.has_good_member(&context.organization.settings) {
         return Ok(Err(OauthRefusal::grant(
@@ -89,24 +94,24 @@ pub(super) fn exchange(
 /// The error for a code that does not exist or has expired.
 pub(super) const UNKNOWN: OauthRefusal = OauthRefusal::grant("The code is unknown or has expired.");
 
-/// Checks that a client presents the values that the code was made for (RFC 6749, section 4.1.3;
-/// RFC 7636, section 4.6; RFC 8707, section 2.2).
-fn judge(
-    shown: &PresentedCode,
+/// Checks that the values of an exchange are those of the authorization request (RFC 6749, section
+/// 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
+fn check(
+    presented: &PresentedCode,
     app: Uuid,
-    until: Timestamp,
+    expires_at: Timestamp,
     allowed: &Allowed,
     now: Timestamp,
 ) -> Result<(), OauthRefusal> {
-    if until <= now {
+    if expires_at <= now {
         return Err(UNKNOWN);
     }
-    if shown.app != app {
+    if presented.app != app {
         return Err(OauthRefusal::grant(
             "The code was issued to another client.",
         ));
     }
-    if shown
+    if presented
         .redirect_uri
         .as_ref()
         .is_some_and(|uri| *uri != allowed.redirect_uri)
@@ -115,12 +120,12 @@ fn judge(
             "The code was issued for another redirect_uri.",
         ));
     }
-    if !pkce::answers(&shown.verifier, &allowed.challenge) {
+    if !pkce::answers(&presented.verifier, &allowed.challenge) {
         return Err(OauthRefusal::grant(
             "code_verifier does not match code_challenge.",
         ));
     }
-    if shown
+    if presented
         .resource
         .is_some_and(|resource| Some(resource) != allowed.resource)
     {
@@ -146,8 +151,8 @@ mod tests {
     }
 
     proptest! {
-        /// A code is valid only if every presented value is that of the code. Optional values may
-        /// be left out.
+        /// Checks a code with right, wrong and missing values. Only the redirect address and the
+        /// resource may be missing.
         #[test]
         fn a_code_is_valid_only_with_the_values_of_its_request(
             is_own: bool,
@@ -162,16 +167,16 @@ mod tests {
                 challenge: CHALLENGE.into(),
                 ..Allowed::default()
             };
-            let shown = PresentedCode {
+            let presented = PresentedCode {
                 app: Uuid::from_u128(if is_own { 1 } else { 2 }),
                 hash: Vec::new(),
                 verifier: if is_secret { VERIFIER } else { CHALLENGE }.into(),
                 redirect_uri: redirect.map(|is_right| if is_right { "https://a.example/cb" } else { "https://a.example/CB" }.into()),
                 resource: resource.map(|is_right| if is_right { Resource::Mcp } else { Resource::Api }),
             };
-            let judged = judge(&shown, Uuid::from_u128(1), at(60), &allowed, at(second));
-            let is_good = is_own && redirect != Some(false) && is_secret && resource != Some(false) && second < 60;
-            prop_assert_eq!(judged.is_ok(), is_good);
+            let result = check(&presented, Uuid::from_u128(1), at(60), &allowed, at(second));
+            let is_valid = is_own && redirect != Some(false) && is_secret && resource != Some(false) && second < 60;
+            prop_assert_eq!(result.is_ok(), is_valid);
         }
     }
 }

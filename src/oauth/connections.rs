@@ -1,5 +1,5 @@
-//! Connections: the grants of members to apps, for members who manage the organization to list and
-//! to end.
+//! Operations on the connected apps of an organization: `listConnections` and `deleteConnection`. A
+//! connection consists of all grants of a member to an app for a resource.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,8 @@ use super::redirect;
 use crate::platform::{AppConnection, CredentialSuccess, OauthApp, named_member};
 
 store::statements! {
-    /// A page of connections, by the time of the first grant. All grants of a member to an app for
-    /// a resource are one connection.
+    /// A page of connections, by the time of the first grant. Groups the grants of a member to an app
+    /// for a resource into one connection.
     LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at), a.document_url, a.doc from oauth_grant g
         join oauth_app a on a.id = g.oauth_app_id
         where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2
@@ -34,14 +34,14 @@ store::statements! {
     /// Number of connections.
     COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1 and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
-    /// The grants of some members to some apps, in order.
+    /// The grants of some members to some apps, by the time of their exchange.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
-    /// The app that a document describes. Apps belong to no organization.
+    /// The app with a metadata document. Apps belong to no organization.
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 
-/// The same limits as other administration lists.
+/// The page limits, like those of other lists for administrators.
 const PAGES: PageLimits = PageLimits {
     default: 50,
     max: 100,
@@ -153,15 +153,15 @@ fn view(
     public_url: &str,
 ) -> Result<ConnectionView> {
     let key = key(row)?;
-    let own: Vec<&Allowed> = grants
+    let own_grants: Vec<&Allowed> = grants
         .iter()
-        .filter(|(of, _)| *of == key)
+        .filter(|(grant_key, _)| *grant_key == key)
         .map(|(_, allowed)| allowed)
         .collect();
     let (connected_at, last_used_at): (Timestamp, Timestamp) = (row.get(3)?, row.get(4)?);
     let (document, Json(app)): (Option<String>, Json<OauthApp>) = (row.get(5)?, row.get(6)?);
     let (app_id, member_id, resource) = key;
-    let scopes: BTreeSet<Permission> = own
+    let scopes: BTreeSet<Permission> = own_grants
         .iter()
         .flat_map(|allowed| allowed.permissions.iter().copied())
         .collect();
@@ -169,12 +169,12 @@ fn view(
         oauth_app_id: document.unwrap_or_else(|| app_id.to_string()),
         member_id,
         name: app.name,
-        redirect_host: own
+        redirect_host: own_grants
             .last()
             .map(|allowed| redirect::host(&allowed.redirect_uri))
             .unwrap_or_default(),
         scopes: scopes.into_iter().collect(),
-        resource: own
+        resource: own_grants
             .last()
             .and_then(|allowed| allowed.resource)
             .map_or(resource, |resource: Resource| resource.url(public_url)),
@@ -196,8 +196,8 @@ fn delete(context: &mut Context<'_, '_>, input: RevokedConnection) -> Result<Cre
         app,
         member: input.member_id,
     });
-    let has_ended = connection.map_or(Ok(false), |connection| connection.end(context))?;
-    if has_ended {
+    let was_connected = connection.map_or(Ok(false), |connection| connection.end(context))?;
+    if was_connected {
         Ok(CredentialSuccess { success: true })
     } else {
         Err(Error::not_found("Connection"))

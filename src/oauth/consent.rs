@@ -1,6 +1,7 @@
-//! The consent page: which app asks, for what, and the member's decision. The page is shown every
-//! time. An earlier consent does not justify further access, and a page that approves by itself
-//! could be abused (RFC 8252, section 8.6).
+//! The consent page: it shows the app and the requested permissions, and the member approves or
+//! denies. The server shows the page for every request, even if the member has approved the app
+//! before. An automatic approval could be abused by another program that uses the app's id (RFC
+//! 8252, section 8.6).
 
 use std::sync::Arc;
 
@@ -29,12 +30,12 @@ use super::{code, paths, redirect};
 use crate::people::{self, SignInFrame, SignedIn};
 
 store::statements! {
-    /// Some properties.
+    /// The properties with these ids, by creation.
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
 }
 
-/// Maximum number of properties that are named; the rest is counted.
-const NAMED: u32 = 8;
+/// Maximum number of property names on the page. The page has only the number of further properties.
+const MAX_NAMES: u32 = 8;
 
 /// The consent page.
 #[derive(Template)]
@@ -62,59 +63,59 @@ struct ConsentPage<'p> {
 
 /// Shows the consent page.
 pub(super) async fn show(
-    visit: &OauthRequest,
-    way: &AnswerAddress,
-    asked: &AuthorizationRequest,
+    request: &OauthRequest,
+    redirect_target: &AnswerAddress,
+    authorization: &AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<Response, InvalidClient> {
     let (service, language) = (
-        &visit.service,
-        people::language(&visit.service, &visit.headers),
+        &request.service,
+        people::language(&request.service, &request.headers),
     );
     let words = table(language);
     let organization = signed_in.organization.settings.name.as_str();
-    let given = asked.scopes.held(&signed_in.member.permissions);
+    let granted = authorization.scopes.held(&signed_in.member.permissions);
     let text = |permissions: &[Permission]| {
         permissions
             .iter()
             .map(|permission| describe(words, *permission))
             .collect::<Vec<_>>()
     };
-    let not_given: Vec<_> = asked
+    let not_granted: Vec<_> = authorization
         .scopes
         .permissions()
         .iter()
         .copied()
-        .filter(|asked| !given.permissions().contains(asked))
+        .filter(|permission| !granted.permissions().contains(permission))
         .collect();
-    let app = way.client.name();
+    let app = redirect_target.client.name();
     let title = words.title.replace("{app}", &app);
-    let host = redirect::host(&way.redirect_uri);
+    let host = redirect::host(&redirect_target.redirect_uri);
     let page = ConsentPage {
-        caution: caution(words, &way.client),
-        leads_to: if redirect::is_local(&way.redirect_uri) {
+        caution: caution(words, &redirect_target.client),
+        leads_to: if redirect::is_local(&redirect_target.redirect_uri) {
             words.local.replace("{host}", &host)
         } else {
             host
         },
         organization,
         member: signed_in.member.email.clone(),
-        through: match asked.resource {
+        through: match authorization.resource {
             Resource::Api => words.through_api,
             Resource::Mcp | Resource::McpReadOnly => words.through_tools,
         },
         properties: properties(service, words, signed_in).await?,
-        granted: text(given.permissions()),
-        not_granted: text(&not_given),
+        granted: text(granted.permissions()),
+        not_granted: text(&not_granted),
         lasts: words.lasts.replace("{organization}", organization),
         action: people::address(service, paths::CONSENT),
         form: signed_in.form_token(),
-        hidden: visit.parameters.all(&NAMES).collect(),
+        hidden: request.parameters.all(&NAMES).collect(),
         frame: SignInFrame::new(service, language, &title, Some(signed_in)),
         words,
         app,
     };
-    // The decision redirects to the app, whose address may lead on to any other.
+    // The form redirects to the app, and the app may redirect to any address.
     Ok(people::page_leading_anywhere(
         200,
         page.render().map_err(Error::internal),
@@ -156,7 +157,7 @@ fn caution(words: &ConsentWords, client: &Client) -> Option<String> {
     }
 }
 
-/// Describes the properties that the app can access: those of the member.
+/// Returns the text about the properties that the app can access, which are those of the member.
 async fn properties(
     service: &Service,
     words: &ConsentWords,
@@ -174,20 +175,20 @@ async fn properties(
     let rows = service
         .store
         .read_for(Some(organization), move |tx| {
-            tx.rows(&PROPERTIES, &values![organization, ids, NAMED])
+            tx.rows(&PROPERTIES, &values![organization, ids, MAX_NAMES])
         })
         .await?;
     let names: Vec<String> = rows
         .iter()
         .map(|row| row.get(0).map(|Json::<NamedScope>(property)| property.name))
         .collect::<store::Result<_>>()?;
-    let listed = names.join(", ");
+    let list = names.join(", ");
     Ok(match count - names.len() {
         _ if names.is_empty() => words.no_property.to_owned(),
-        0 => listed,
+        0 => list,
         more => words
             .and_more
-            .replace("{names}", &listed)
+            .replace("{names}", &list)
             .replace("{more}", &more.to_string()),
     })
 }
@@ -197,123 +198,126 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
     let (parts, body) = request.into_parts();
     let request_id = request_id(&parts);
     let parameters = Parameters::of_form(&parts.headers, body).await;
-    let shared = service.clone();
-    let decided = async {
+    let service_ref = service.clone();
+    let decision = async {
         carry_out(&OauthRequest::begin(service, request_id, parts.headers, parameters?).await?)
             .await
     };
-    let mut response = match decided.await {
+    let mut response = match decision.await {
         Ok(response) => response,
-        Err(wrong) => wrong.answer(&shared, request_id),
+        Err(error) => error.answer(&service_ref, request_id),
     };
     note(&mut response, "decideConsent", None);
     response
 }
 
-/// Carries out the member's decision. Everything is checked again, because the form may have been
-/// open for a long time.
-async fn carry_out(visit: &OauthRequest) -> Result<Response, InvalidClient> {
-    let Some(signed_in) = &visit.signed_in else {
-        return Ok(visit.sign_in_first());
+/// Carries out the member's decision. Checks the whole request again, because the client or the
+/// member may have changed since the page was shown.
+async fn carry_out(request: &OauthRequest) -> Result<Response, InvalidClient> {
+    let Some(signed_in) = &request.signed_in else {
+        return Ok(request.sign_in_first());
     };
-    if !visit
+    if !request
         .parameters
         .get("form")
         .is_some_and(|token| signed_in.is_own_form(token))
     {
-        return Ok(visit.problem(
+        return Ok(request.problem(
             PageProblem::Form,
-            visit.parameters.get("client_id").unwrap_or_default(),
+            request.parameters.get("client_id").unwrap_or_default(),
         ));
     }
-    let way = match visit.way().await? {
-        Ok(way) => way,
-        Err(instead) => return Ok(instead),
+    let redirect_target = match request.way().await? {
+        Ok(redirect_target) => redirect_target,
+        Err(page) => return Ok(page),
     };
-    let asked = match visit.asked() {
-        Ok(asked) => asked,
-        Err(refusal) => return Ok(visit.back(&way, &refusal)),
+    let authorization = match request.asked() {
+        Ok(authorization) => authorization,
+        Err(error) => return Ok(request.back(&redirect_target, &error)),
     };
-    match visit.parameters.get("decision") {
+    match request.parameters.get("decision") {
         Some("approve") => {}
         Some("deny") => {
-            return Ok(visit.back(
-                &way,
+            return Ok(request.back(
+                &redirect_target,
                 &OauthRefusal::new(Code::AccessDenied, "The member denied the request."),
             ));
         }
-        _ => return show(visit, &way, &asked, signed_in).await,
+        _ => return show(request, &redirect_target, &authorization, signed_in).await,
     }
-    match approve(visit, &way, asked, signed_in).await? {
-        Approved::Code(code) => {
+    match approve(request, &redirect_target, authorization, signed_in).await? {
+        ApprovalResult::Code(code) => {
             let (client, organization, member) = (
-                &way.client.id,
+                &redirect_target.client.id,
                 signed_in.organization.id,
                 signed_in.member_id,
             );
-            tracing::info!(request_id = %visit.request_id, %client, %organization, %member, "a member allowed an app");
-            Ok(visit.to(&way, &[("code", &code)]))
+            tracing::info!(request_id = %request.request_id, %client, %organization, %member, "a member allowed an app");
+            Ok(request.to(&redirect_target, &[("code", &code)]))
         }
-        Approved::Nothing => Ok(visit.back(
-            &way,
+        ApprovalResult::NoPermission => Ok(request.back(
+            &redirect_target,
             &OauthRefusal::new(
                 Code::AccessDenied,
                 "The member has none of the requested permissions.",
             ),
         )),
-        Approved::ByNobody => Ok(visit.sign_in_first()),
-        Approved::ForNobody => Ok(visit.problem(PageProblem::Client, &way.client.id.to_string())),
+        ApprovalResult::MemberDeleted => Ok(request.sign_in_first()),
+        ApprovalResult::AppDeleted => {
+            Ok(request.problem(PageProblem::Client, &redirect_target.client.id.to_string()))
+        }
     }
 }
 
 /// The result of an approval.
-enum Approved {
-    /// A code.
+enum ApprovalResult {
+    /// The authorization code for the app.
     Code(String),
     /// The member holds none of the requested permissions.
-    Nothing,
+    NoPermission,
     /// The member no longer exists.
-    ByNobody,
+    MemberDeleted,
     /// The app no longer exists.
-    ForNobody,
+    AppDeleted,
 }
 
+/// Creates an authorization code for the app, with an audit entry.
 async fn approve(
-    visit: &OauthRequest,
-    way: &AnswerAddress,
-    asked: AuthorizationRequest,
+    request: &OauthRequest,
+    redirect_target: &AnswerAddress,
+    authorization: AuthorizationRequest,
     signed_in: &SignedIn,
-) -> Result<Approved> {
-    let (service, request_id) = (&visit.service, visit.request_id);
-    let client = json!({ "oauthAppId": way.client.id.to_string(), "name": way.client.name() });
+) -> Result<ApprovalResult> {
+    let (service, request_id) = (&request.service, request.request_id);
+    let client = json!({ "oauthAppId": redirect_target.client.id.to_string(), "name": redirect_target.client.name() });
     let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (
-        way.client.app,
+        redirect_target.client.app,
         signed_in.member_id,
-        way.redirect_uri.clone(),
+        redirect_target.redirect_uri.clone(),
     );
     grant::within(service, signed_in.organization.id, move |context| {
         let Some(member) = context.member(member_id)? else {
-            return Ok(Approved::ByNobody);
+            return Ok(ApprovalResult::MemberDeleted);
         };
         if !Client::hold(context, app)? {
-            return Ok(Approved::ForNobody);
+            return Ok(ApprovalResult::AppDeleted);
         }
-        let given = asked.scopes.held(&member.permissions);
-        if given.is_empty() {
-            return Ok(Approved::Nothing);
+        let granted = authorization.scopes.held(&member.permissions);
+        if granted.is_empty() {
+            return Ok(ApprovalResult::NoPermission);
         }
         let allowed = Allowed {
-            permissions: given.permissions().to_vec(),
-            resource: Some(asked.resource),
+            permissions: granted.permissions().to_vec(),
+            resource: Some(authorization.resource),
             redirect_uri,
-            challenge: asked.challenge.as_text().to_owned(),
+            challenge: authorization.challenge.as_text().to_owned(),
         };
-        let reported = [
+        let fields = [
             ("app", client),
             ("permissions", json!(allowed.permissions)),
             ("resource", json!(allowed.resource)),
         ];
-        let changes = reported
+        let changes = fields
             .into_iter()
             .map(|(field, value)| Change::to(field, value))
             .collect();
@@ -330,7 +334,7 @@ async fn approve(
                 at,
             },
         )?;
-        code::make(context, member_id, app, &allowed).map(Approved::Code)
+        code::make(context, member_id, app, &allowed).map(ApprovalResult::Code)
     })
     .await
 }

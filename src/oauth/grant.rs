@@ -1,5 +1,6 @@
-//! Grants: the permissions that a member gives an app. A grant begins as a code. Once the code is
-//! exchanged, the grant has tokens. All of them end with the grant.
+//! Grants: the permissions that a member grants to an app. A grant begins with an authorization
+//! code. After the exchange of the code, the grant has access tokens and refresh tokens. The end of
+//! the grant deletes all of them.
 
 use engine::access::{Access, AccessToken, Member, Permission, Resource, Settings};
 use engine::context::{Context, RaisedRevision};
@@ -16,7 +17,7 @@ use super::scope::ScopeSet;
 use crate::platform::AppConnection;
 
 store::statements! {
-    /// A new grant, which begins as a code.
+    /// Inserts a grant with an unexchanged code.
     INSERT = "insert into oauth_grant
         (id, organization_id, member_id, oauth_app_id, resource, code_hash, created_at, exchanged_at, used_at, expires_at, doc)
         values (?2, ?1, ?3, ?4, ?5, ?6, ?7, null, ?7, ?8, ?9)";
@@ -27,11 +28,11 @@ store::statements! {
     LIMIT_GRANTS = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2 and exchanged_at is not null
         order by used_at desc, id desc limit ?3 offset ?4)";
-    /// The grant of a code, exchanged or not.
+    /// The grant of a code. The code may have been exchanged.
     BY_CODE = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.code_hash = ?2";
-    /// A grant.
+    /// A grant by its id.
     BY_ID = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.id = ?2";
@@ -48,29 +49,29 @@ store::statements! {
 }
 
 /// Time after which an unused grant expires (rules: oauth#tokens).
-const LASTS: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Lifetime of an access token (rules: oauth#tokens). Answers give it in whole seconds.
+const IDLE_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Lifetime of an access token (rules: oauth#tokens): whole seconds, because `expires_in` is.
 pub(super) const TOKEN_LASTS: SignedDuration = SignedDuration::from_secs(3_600);
 /// Maximum number of unexchanged codes of a member.
-const MOST_CODES: i64 = 20;
+const MAX_CODES: i64 = 20;
 /// Maximum number of grants of a member.
-const MOST_GRANTS: i64 = 100;
+const MAX_GRANTS: i64 = 100;
 /// Maximum number of access tokens of a grant.
-const MOST_TOKENS: i64 = 50;
+const MAX_TOKENS: i64 = 50;
 /// Maximum number of rows deleted at once to enforce a limit.
-const STEP: i64 = 500;
+const DELETE_BATCH: i64 = 500;
 
-/// The content of a grant, as it is stored.
+/// The stored document of a grant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Allowed {
-    /// The permissions of the app, as far as the member holds them.
+    /// The granted permissions. A token has only those that the member still holds.
     pub(super) permissions: Vec<Permission>,
     /// The resource that the grant is for.
     pub(super) resource: Option<Resource>,
-    /// The address that the code was sent to.
+    /// The redirect address of the authorization request.
     pub(super) redirect_uri: String,
-    /// The hash of the secret that the app presents with the code (RFC 7636).
+    /// The PKCE challenge: the hash of the secret that the app sends with the code (RFC 7636).
     pub(super) challenge: String,
 }
 
@@ -81,14 +82,14 @@ impl Allowed {
     }
 }
 
-/// A grant, with the current state of its member.
+/// A grant, with the current data of its member.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) id: Uuid,
     pub(super) member_id: Uuid,
     /// The app that holds the grant.
     pub(super) app: Uuid,
-    /// The time at which its code was exchanged, if it was.
+    /// The time at which the code was exchanged; `None` before the exchange.
     pub(super) exchanged_at: Option<Timestamp>,
     /// The time at which the grant expires.
     pub(super) expires_at: Timestamp,
@@ -97,14 +98,14 @@ pub(super) struct Grant {
     member: Member,
 }
 
-/// Returns the time a while after `now`.
-pub(super) fn after(now: Timestamp, while_: SignedDuration) -> Timestamp {
-    now.checked_add(while_).unwrap_or(Timestamp::MAX)
+/// Returns `now` plus a duration, at most the latest timestamp.
+pub(super) fn after(now: Timestamp, duration: SignedDuration) -> Timestamp {
+    now.checked_add(duration).unwrap_or(Timestamp::MAX)
 }
 
 impl Grant {
     /// Reads a grant from the columns of [`BY_CODE`].
-    fn of_row(row: &Row) -> Result<Self> {
+    fn from_row(row: &Row) -> Result<Self> {
         let (Json(allowed), Json(member)) = (row.get(5)?, row.get(6)?);
         Ok(Self {
             id: row.get(0)?,
@@ -117,12 +118,12 @@ impl Grant {
         })
     }
 
-    /// Returns the grant of a code, exchanged or not.
+    /// Returns the grant of a code. The code may have been exchanged.
     pub(super) fn by_code(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Option<Self>> {
         context
             .row(&BY_CODE, [Value::Bytes(hash.to_vec())])?
             .as_ref()
-            .map(Self::of_row)
+            .map(Self::from_row)
             .transpose()
     }
 
@@ -131,24 +132,27 @@ impl Grant {
         context
             .row(&BY_ID, values![id])?
             .as_ref()
-            .map(Self::of_row)
+            .map(Self::from_row)
             .transpose()
     }
 
-    /// Whether an app may act for the member: the member is active and fulfils the current
-    /// two-factor rule of the organization.
+    /// Returns whether an app may act for the member: the member is active, and has enrolled in
+    /// two-factor authentication if the organization requires it.
     pub(super) const fn has_good_member(&self, settings: &Settings) -> bool {
         self.member.is_active
             && (self.member.is_two_factor_enrolled || !settings.is_two_factor_required)
     }
 
-    /// Marks the code as exchanged. Returns false if it already was.
+    /// Marks the code as exchanged. Returns false if it was exchanged before.
     pub(super) fn exchange(&self, context: &mut Context<'_, '_>) -> Result<bool> {
         let now = context.now();
-        if context.execute(&EXCHANGE, values![self.id, now, after(now, LASTS)])? == 0 {
+        if context.execute(&EXCHANGE, values![self.id, now, after(now, IDLE_LIFETIME)])? == 0 {
             return Ok(false);
         }
-        context.execute_deferred(&LIMIT_GRANTS, values![self.member_id, STEP, MOST_GRANTS])?;
+        context.execute_deferred(
+            &LIMIT_GRANTS,
+            values![self.member_id, DELETE_BATCH, MAX_GRANTS],
+        )?;
         self.connection().end_elsewhere(context)?;
         Ok(true)
     }
@@ -156,7 +160,7 @@ impl Grant {
     /// Records a use, which extends the grant.
     pub(super) fn note_use(&self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
-        context.execute_deferred(&NOTE_USE, values![self.id, now, after(now, LASTS)])?;
+        context.execute_deferred(&NOTE_USE, values![self.id, now, after(now, IDLE_LIFETIME)])?;
         Ok(())
     }
 
@@ -175,12 +179,12 @@ impl Grant {
         };
         self.connection()
             .store(context, Some(self.id), &token, secret)?;
-        context.execute_deferred(&LIMIT_TOKENS, values![self.id, STEP, MOST_TOKENS])?;
+        context.execute_deferred(&LIMIT_TOKENS, values![self.id, DELETE_BATCH, MAX_TOKENS])?;
         Ok(())
     }
 
-    /// Ends the grant with all its tokens. Running requests with one of the tokens are
-    /// authenticated again.
+    /// Ends the grant with all its tokens. Raises the configuration revision, so that requests in
+    /// progress with one of the tokens are authenticated again.
     pub(super) fn end(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.touch_configuration();
         context.execute_deferred(&END, values![self.id])?;
@@ -195,21 +199,21 @@ impl Grant {
     }
 }
 
-/// Stores a new grant of a member to an app, as a code that is valid until a given time.
+/// Stores a new grant of a member to an app, with the hash and the expiry of its code.
 pub(super) fn begin(
     context: &mut Context<'_, '_>,
-    of: (Uuid, Uuid),
+    (member, app): (Uuid, Uuid),
     allowed: &Allowed,
     hash: Vec<u8>,
-    until: Timestamp,
+    expires_at: Timestamp,
 ) -> Result<()> {
-    let ((member, app), id, now) = (of, context.new_id(), context.now());
+    let (id, now) = (context.new_id(), context.now());
     let resource = allowed
         .resource
         .as_ref()
         .map_or_else(String::new, |resource| resource.as_ref().to_owned());
     let doc = Value::json(allowed)?;
-    context.execute_deferred(&LIMIT_CODES, values![member, STEP, MOST_CODES - 1])?;
+    context.execute_deferred(&LIMIT_CODES, values![member, DELETE_BATCH, MAX_CODES - 1])?;
     context.execute_deferred(
         &INSERT,
         values![
@@ -219,38 +223,38 @@ pub(super) fn begin(
             resource,
             Value::Bytes(hash),
             now,
-            until,
+            expires_at,
             doc
         ],
     )?;
     Ok(())
 }
 
-/// Runs work in an organization under its lock, with the rights of the server itself. The caller
-/// has already verified the client by its credentials.
+/// Runs work in a write transaction that locks the organization, with the rights of the server
+/// itself. The caller must have verified the client's credentials.
 pub(super) async fn within<T: Send + 'static>(
     service: &std::sync::Arc<Service>,
     organization: Uuid,
     work: impl FnOnce(&mut Context<'_, '_>) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let shared = service.clone();
-    let done = service
+    let service_ref = service.clone();
+    let result = service
         .store
         .write_for(Some(organization), store::WORK_LIMIT, move |tx| {
-            // The time is read once the lock is held, because a request may expire while it waits
-            // for the lock.
-            let (access, now) = (Access::platform(), shared.clock.now());
-            let mut system = shared.system(tx, now);
+            // Read the time again after the lock is acquired, because a code or token may expire
+            // while the request waits for the lock.
+            let (access, now) = (Access::platform(), service_ref.clock.now());
+            let mut system = service_ref.system(tx, now);
             let locked = system
                 .lock(organization, RaisedRevision::Stream)?
                 .ok_or_else(|| Error::not_found("Organization"))?;
-            system.now = shared.clock.now();
+            system.now = service_ref.clock.now();
             let mut context = Context::of_locked(system, locked, &access);
-            let done = work(&mut context)?;
+            let result = work(&mut context)?;
             context.close()?;
-            Ok::<_, Error>((done, context.take_wake_signals()))
+            Ok::<_, Error>((result, context.take_wake_signals()))
         });
-    let (done, wake_signals) = done.await?;
+    let (result, wake_signals) = result.await?;
     service.app_state.wake(&wake_signals);
-    Ok(done)
+    Ok(result)
 }

@@ -1,5 +1,5 @@
-//! Metadata of this server and of its resources (RFC 8414, section 2; RFC 9728, section 2). A
-//! client that knows nothing about the server begins here.
+//! Metadata documents of this server and of its resources (RFC 8414, section 2; RFC 9728, section
+//! 2). From them a client learns the server's endpoints.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use super::{paths, pkce, reply};
 /// The path of the server's metadata (RFC 8414, section 3).
 const SERVER: &str = "/.well-known/oauth-authorization-server";
 
-/// The routes of the metadata. If the public URL has a path, the documents are also served where
-/// clients look for them: with the well-known part before that path (RFC 8414, section 3.1; RFC
-/// 9728, section 3.1). Some clients take the address of the tools for the server's own, so both
-/// documents are served below it as well.
+/// The routes of the metadata documents. If the public URL has a path, the documents are also at the
+/// well-known path followed by this path, where clients look for them (RFC 8414, section 3.1; RFC
+/// 9728, section 3.1). Some clients use the address of the tool interface as the address of the
+/// server, so both documents are also below the path of the tool interface.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     let prefix = Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned())
         .unwrap_or_default();
-    // A path that the router would read as a pattern is ignored.
+    // Ignore a path with characters that the router would read as a pattern.
     let prefix = if prefix.contains(['{', '}', '*', ':']) {
         String::new()
     } else {
         prefix
     };
     let mut routes = Router::new();
-    let of_tools = |resource: &&Resource| **resource != Resource::Api;
+    let is_tool_interface = |resource: &&Resource| **resource != Resource::Api;
     let servers: BTreeSet<String> = [SERVER.to_owned(), format!("{SERVER}{prefix}")]
         .into_iter()
         .chain(
             Resource::VARIANTS
                 .iter()
-                .filter(of_tools)
+                .filter(is_tool_interface)
                 .map(|resource| format!("{}{SERVER}", resource.path())),
         )
         .collect();
@@ -60,23 +60,23 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
             format!("{}{prefix}{path}", Resource::METADATA),
         ]
         .into();
-        if of_tools(&resource) {
+        if is_tool_interface(&resource) {
             paths.insert(format!("{path}{}", Resource::METADATA));
         }
         if *resource == Resource::Mcp {
-            // The default resource is the one that clients find by themselves.
+            // The tool interface is the default resource: clients find its document without a path.
             paths.extend([
                 Resource::METADATA.to_owned(),
                 format!("{}{prefix}", Resource::METADATA),
             ]);
         }
         for path in paths {
-            let answer = move |State(service): State<Arc<Service>>| async move {
-                of_resource(&service, *resource)
+            let handler = move |State(service): State<Arc<Service>>| async move {
+                resource_response(&service, *resource)
             };
             routes = routes.route(
                 &path,
-                get(answer)
+                get(handler)
                     .options(reply::preflight)
                     .fallback(method_not_found),
             );
@@ -85,13 +85,15 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     routes
 }
 
+/// Answers with the metadata of the server.
 async fn server(State(service): State<Arc<Service>>) -> Response {
     let mut response = reply::document(&server_document(&service.app_state.public_url));
     note(&mut response, "getAuthorizationServerMetadata", None);
     response
 }
 
-fn of_resource(service: &Service, resource: Resource) -> Response {
+/// Returns the metadata of a resource as a response.
+fn resource_response(service: &Service, resource: Resource) -> Response {
     let mut response = reply::document(&resource_document(&service.app_state.public_url, resource));
     note(&mut response, "getProtectedResourceMetadata", None);
     response

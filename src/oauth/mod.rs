@@ -1,20 +1,22 @@
-//! The authorization server (rules: oauth): members grant access to apps, and apps fetch tokens.
+//! The OAuth 2.1 authorization server (rules: oauth): members grant access to apps, and apps get
+//! tokens for the REST and tool interfaces.
 //!
-//! The files follow the RFCs:
+//! The modules, in the order of an authorization:
 //!
-//! - [`metadata`] describes the server and its endpoints (RFC 8414, RFC 9728).
-//! - [`client`] is the app that requests access. It has registered itself ([`registration`],
-//!   RFC 7591), is described by a document ([`client_document`]), or was created by the platform.
-//!   [`authentication`] verifies it (RFC 6749, section 2.3).
-//! - [`authorize`] checks the request (RFC 6749, section 4.1): redirect address ([`redirect`]),
-//!   scopes ([`scope`]), proof key ([`pkce`], RFC 7636) and resource (RFC 8707).
-//! - [`consent`] asks the member.
-//! - The result is a [`code`], a [`grant`] and tokens ([`token`], [`refresh`]), until they are
-//!   revoked ([`revoke`], RFC 7009; [`connections`]).
+//! - [`metadata`] publishes the server's endpoints (RFC 8414, RFC 9728).
+//! - [`client`] reads the app that requests access. The app has registered itself
+//!   ([`registration`], RFC 7591), has a metadata document ([`client_document`]), or was created by
+//!   the platform. [`authentication`] verifies its credentials (RFC 6749, section 2.3).
+//! - [`authorize`] checks the app's request (RFC 6749, section 4.1): redirect address
+//!   ([`redirect`]), scopes ([`scope`]), proof key ([`pkce`], RFC 7636) and resource (RFC 8707).
+//! - [`consent`] shows the request to the member and processes the decision.
+//! - [`code`] creates an authorization code, with which a [`grant`] begins. [`token`] and
+//!   [`refresh`] exchange codes and refresh tokens for access tokens.
+//! - [`revoke`] (RFC 7009) and [`connections`] end grants and tokens.
 //!
-//! The server issues the access tokens of the interface. A token belongs to an app together with a
-//! member. It has the member's access, and the granted permissions as far as the member still holds
-//! them. The engine alone decides on the rights of a token.
+//! An access token belongs to an app and a member. It has the granted permissions that the member
+//! still holds, on the properties that the member can access. The engine checks this on every
+//! request.
 
 mod authentication;
 mod authorize;
@@ -56,15 +58,15 @@ pub(crate) use sweep::sweep;
 
 /// The paths of the endpoints, below the public URL.
 mod paths {
-    /// A browser brings an app's request to this path.
+    /// The authorization endpoint, to which an app redirects the browser.
     pub(super) const AUTHORIZE: &str = "/oauth/authorize";
-    /// The consent page sends its form to this path.
+    /// The target of the form on the consent page.
     pub(super) const CONSENT: &str = "/oauth/consent";
-    /// Codes and refresh tokens are exchanged here.
+    /// The token endpoint, which exchanges codes and refresh tokens.
     pub(super) const TOKEN: &str = "/oauth/token";
-    /// Tokens are revoked here.
+    /// The revocation endpoint.
     pub(super) const REVOKE: &str = "/oauth/revoke";
-    /// Clients register themselves here.
+    /// The registration endpoint for clients.
     pub(super) const REGISTER: &str = "/oauth/register";
 }
 
@@ -72,26 +74,26 @@ mod paths {
 pub(crate) static MODULE: Module = Module {
     operations: connections::operations,
     statements: || {
-        let of_clients = [
+        let client_statements = [
             client::STATEMENTS,
             client_document::STATEMENTS,
             registration::STATEMENTS,
         ]
         .concat();
-        let of_grants = [
+        let grant_statements = [
             grant::STATEMENTS,
             refresh::STATEMENTS,
             token::STATEMENTS,
             revoke::STATEMENTS,
         ]
         .concat();
-        let of_people = [
+        let other_statements = [
             consent::STATEMENTS,
             connections::STATEMENTS,
             sweep::STATEMENTS,
         ]
         .concat();
-        [of_clients, of_grants, of_people].concat()
+        [client_statements, grant_statements, other_statements].concat()
     },
     erased: erased::STATEMENTS,
     routes: Some(pages),
@@ -116,7 +118,7 @@ fn pages(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-/// The routes for programs, including programs in browsers of any origin.
+/// The routes for programs, including scripts in browsers of any origin.
 fn endpoints(service: &Arc<Service>) -> Router {
     metadata::routes(service)
         .route(

@@ -1,4 +1,4 @@
-//! The parameters of a query or a form; each may occur once.
+//! The OAuth parameters of a request, from its query or its form. Each parameter may occur once.
 
 use axum::body::Body;
 use http::HeaderMap;
@@ -6,9 +6,8 @@ use http::HeaderMap;
 use super::refusal::OauthRefusal;
 use crate::people::read_form;
 
-/// Maximum length of a value, in bytes. Only a `state` in which a client stores its own data comes
-/// near it.
-const LONGEST: usize = 4_096;
+/// Maximum length of a value, in bytes. It leaves room for a `state` in which a client stores data.
+const MAX_VALUE_BYTES: usize = 4_096;
 
 /// The parameters of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,8 +27,7 @@ impl Parameters {
         ))
     }
 
-    /// Collects parameters. A parameter without a value counts as left out (RFC 6749, sections 3.1
-    /// and 3.2).
+    /// Collects parameters. Omits parameters without a value (RFC 6749, sections 3.1 and 3.2).
     pub(super) fn of(fields: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(
             fields
@@ -39,7 +37,8 @@ impl Parameters {
         )
     }
 
-    /// Returns a parameter if it occurs exactly once and is legible.
+    /// Returns the value of a parameter. Returns `None` if the parameter is missing, repeated, too
+    /// long or not text.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut values = self
             .0
@@ -48,17 +47,18 @@ impl Parameters {
             .map(|(_, value)| value.as_str());
         values
             .next()
-            .filter(|value| values.next().is_none() && is_legible(value))
+            .filter(|value| values.next().is_none() && is_valid_text(value))
     }
 
-    /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and is legible.
+    /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and that every value
+    /// is text within the size limit.
     pub(super) fn check(&self) -> Result<(), OauthRefusal> {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         if names.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(OauthRefusal::request("A parameter is sent more than once."));
         }
-        if !self.0.iter().all(|(_, value)| is_legible(value)) {
+        if !self.0.iter().all(|(_, value)| is_valid_text(value)) {
             return Err(OauthRefusal::request(
                 "A parameter is too long, or contains characters that are not allowed.",
             ));
@@ -66,7 +66,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// Whether a parameter is present, legible or not.
+    /// Returns whether a parameter is present, even if its value is invalid.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
     }
@@ -80,12 +80,11 @@ impl Parameters {
     }
 }
 
-/// Whether a value is short enough and is text. Bytes that are not UTF-8 have become a replacement
-/// character.
-fn is_legible(value: &str) -> bool {
-    value.len() <= LONGEST
-        && !value
-            .contains(|letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER)
+/// Returns whether a value is text within the size limit. The parser has replaced invalid UTF-8 by
+/// U+FFFD, so a value with this character is invalid.
+fn is_valid_text(value: &str) -> bool {
+    value.len() <= MAX_VALUE_BYTES
+        && !value.contains(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]
@@ -95,12 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_or_illegible_parameters_are_refused() {
+    fn repeated_or_invalid_parameters_are_refused() {
         let parameters = |query: &str| Parameters::of_query(Some(query));
         assert_eq!(parameters("a=1&b=&c=%20x").get("c"), Some(" x"));
         assert_eq!(parameters("a=1&b=").get("b"), None);
         assert!(parameters("a=1&b=2").check().is_ok() && parameters("a=1&a=").check().is_ok());
-        for wrong in [
+        for invalid in [
             "a=1&a=1",
             "a=1&b=1&a=2",
             "a=%00",
@@ -108,10 +107,10 @@ mod tests {
             "a=%0d%0aset-cookie:x",
             "a=%7f",
         ] {
-            assert!(parameters(wrong).check().is_err(), "{wrong}");
-            assert_eq!(parameters(wrong).get("a"), None, "{wrong}");
+            assert!(parameters(invalid).check().is_err(), "{invalid}");
+            assert_eq!(parameters(invalid).get("a"), None, "{invalid}");
         }
-        let long = "a".repeat(LONGEST);
+        let long = "a".repeat(MAX_VALUE_BYTES);
         assert!(
             parameters(&format!("a={long}")).check().is_ok()
                 && parameters(&format!("a={long}a")).check().is_err()
@@ -127,13 +126,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_returned_parameter_is_never_empty_or_illegible(query in ".{0,200}", name in "[a-c]") {
+        fn a_returned_parameter_is_never_empty_or_invalid(query in ".{0,200}", name in "[a-c]") {
             let parameters = Parameters::of_query(Some(&query));
-            let all_are_well = parameters.check().is_ok();
+            let are_all_valid = parameters.check().is_ok();
             if let Some(value) = parameters.get(&name) {
-                prop_assert!(!value.is_empty() && is_legible(value));
+                prop_assert!(!value.is_empty() && is_valid_text(value));
             }
-            prop_assert!(!all_are_well || parameters.0.iter().all(|(name, value)| parameters.get(name) == Some(value)));
+            prop_assert!(!are_all_valid || parameters.0.iter().all(|(name, value)| parameters.get(name) == Some(value)));
         }
     }
 }

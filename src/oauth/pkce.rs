@@ -1,6 +1,6 @@
-//! Proof key for code exchange (RFC 7636). A client sends the hash of a secret with its request for
-//! a code, and the secret itself with the exchange. The proof is always required, and only with
-//! `S256` (OAuth 2.1, sections 4.1.1 and 7.5.2).
+//! Proof key for code exchange (PKCE, RFC 7636). A client sends the hash of a secret (the challenge)
+//! with the authorization request, and the secret itself (the verifier) with the exchange. This
+//! server requires PKCE and supports only the method `S256` (OAuth 2.1, sections 4.1.1 and 7.5.2).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,13 +11,13 @@ use super::refusal::OauthRefusal;
 /// The only supported method.
 pub(super) const METHOD: &str = "S256";
 
-/// The hash that a client has sent, in the client's encoding.
+/// The challenge of an authorization request, as the client sent it: a SHA-256 hash in base64url.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Challenge(String);
 
 impl Challenge {
-    /// Parses the parameters of an authorization request (RFC 7636, section 4.3). The default
-    /// method is `plain`, which is not supported.
+    /// Parses the PKCE parameters of an authorization request (RFC 7636, section 4.3). A missing
+    /// method is an error, because the default of the RFC is `plain`.
     pub(super) fn parse(
         challenge: Option<&str>,
         method: Option<&str>,
@@ -46,12 +46,12 @@ impl Challenge {
     }
 }
 
-/// Whether a verifier is the secret of a challenge (RFC 7636, sections 4.1 and 4.6).
+/// Returns whether a challenge is the hash of a verifier (RFC 7636, sections 4.1 and 4.6).
 pub(super) fn answers(verifier: &str, challenge: &str) -> bool {
     is_verifier(verifier) && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == challenge
 }
 
-/// Whether a text has 43 to 128 unreserved characters (RFC 7636, section 4.1).
+/// Returns whether a text has 43 to 128 unreserved characters (RFC 7636, section 4.1).
 fn is_verifier(text: &str) -> bool {
     (43..=128).contains(&text.len())
         && text
@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// RFC 7636, appendix B.
+    /// The example of RFC 7636, appendix B.
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 

@@ -1,4 +1,5 @@
-//! Error pages for people who cannot be redirected to an app.
+//! Error pages of the authorization endpoint, for errors for which the browser cannot be redirected
+//! to the app.
 
 use askama::Template;
 use axum::response::Response;
@@ -15,15 +16,15 @@ pub(super) enum PageProblem {
     Client,
     /// The client's metadata document cannot be used.
     Document,
-    /// The client has not registered the address.
+    /// The client has not registered the redirect address.
     Redirect,
     /// The request cannot be read.
     Request,
-    /// The request is too long to be kept during a sign-in.
+    /// The request is too long for a return path after sign-in.
     TooLong,
-    /// The form does not come from this server, or belongs to another session.
+    /// The form does not have the token of this session.
     Form,
-    /// This server is temporarily unavailable.
+    /// A service that this server needs is not available.
     Unavailable,
 }
 
@@ -57,7 +58,7 @@ struct ProblemPage<'p> {
     text: &'static str,
 }
 
-/// Returns the page of a problem.
+/// Returns the page of an error, in the browser's language.
 pub(super) fn page(
     service: &Service,
     headers: &HeaderMap,
@@ -68,12 +69,12 @@ pub(super) fn page(
     let own = texts::consent::table(language);
     let around = SignInFrame::new(service, language, "", None).words;
     let (title, text) = match problem {
-        PageProblem::Client => own.unknown_client,
-        PageProblem::Document => own.bad_document,
-        PageProblem::Redirect => own.bad_redirect,
-        PageProblem::Request | PageProblem::TooLong => own.bad_request,
-        PageProblem::Form => around.foreign_form,
-        PageProblem::Unavailable => around.unavailable,
+        PageProblem::Client => texts.unknown_client,
+        PageProblem::Document => texts.bad_document,
+        PageProblem::Redirect => texts.bad_redirect,
+        PageProblem::Request | PageProblem::TooLong => texts.bad_request,
+        PageProblem::Form => frame_texts.foreign_form,
+        PageProblem::Unavailable => frame_texts.unavailable,
     };
     let page = ProblemPage {
         frame: SignInFrame::new(service, language, title, signed_in),

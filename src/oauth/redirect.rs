@@ -1,11 +1,11 @@
-//! Redirect addresses: a client must have registered an address, which is compared character by
-//! character (RFC 6749, section 3.1.2.3; OAuth 2.1, sections 2.3.1 and 4.1.1).
+//! Redirect addresses of clients. The address in a request must equal a registered address,
+//! character by character (RFC 6749, section 3.1.2.3; OAuth 2.1, sections 2.3.1 and 4.1.1).
 
 use engine::format::is_redirect_uri;
 use form_urlencoded::Serializer;
 use url::{Host, Url};
 
-/// The reason why there is no redirect.
+/// The reason why a request has no valid redirect address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvalidRedirect {
     /// The request has no address, and the client has not registered exactly one (RFC 6749, section
@@ -17,44 +17,49 @@ pub(super) enum InvalidRedirect {
 
 /// Returns the redirect address: the requested one, if the client has registered it; without a
 /// requested one, the only registered address (RFC 6749, section 3.1.2.3).
-pub(super) fn chosen(named: &[String], asked: Option<&str>) -> Result<String, InvalidRedirect> {
-    match (asked, named) {
-        (Some(asked), _)
-            if is_redirect_uri(asked) && named.iter().any(|named| is_same(named, asked)) =>
+pub(super) fn chosen(
+    registered: &[String],
+    requested: Option<&str>,
+) -> Result<String, InvalidRedirect> {
+    match (requested, registered) {
+        (Some(requested), _)
+            if is_redirect_uri(requested)
+                && registered
+                    .iter()
+                    .any(|registered| is_same(registered, requested)) =>
         {
-            Ok(asked.to_owned())
+            Ok(requested.to_owned())
         }
-        (None, [only]) if is_redirect_uri(only) => Ok(only.clone()),
+        (None, [single]) if is_redirect_uri(single) => Ok(single.clone()),
         (Some(_), _) => Err(InvalidRedirect::Foreign),
         (None, _) => Err(InvalidRedirect::Missing),
     }
 }
 
-/// Whether two addresses are the same. They are compared character by character. On a loopback
-/// address the port may differ, because a program there gets a new port each time it runs (RFC
+/// Returns whether a requested address equals a registered address, character by character. The
+/// ports of loopback addresses may differ, because a program gets a new port each time it runs (RFC
 /// 8252, section 7.3).
-fn is_same(named: &str, asked: &str) -> bool {
-    named == asked
-        || matches!((on_loopback(named), on_loopback(asked)), (Some(named), Some(asked)) if named == asked)
+fn is_same(registered: &str, requested: &str) -> bool {
+    registered == requested
+        || matches!((split_loopback(registered), split_loopback(requested)), (Some(registered), Some(requested)) if registered == requested)
 }
 
 /// Splits a loopback address into its host and the part after the port.
-fn on_loopback(uri: &str) -> Option<(&str, &str)> {
+fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     if !is_redirect_uri(uri) {
         return None;
     }
     let rest = uri.strip_prefix("http://")?;
-    let (authority, behind) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (authority, rest_after_port) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     // The colons of an IPv6 address are inside its brackets.
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,
         _ => authority,
     };
-    Some((host, behind))
+    Some((host, rest_after_port))
 }
 
-/// Returns the host of a redirect address, for people to read. For a private-use scheme it returns
-/// the scheme.
+/// Returns the host of a redirect address for display, or the scheme if it is private-use.
 pub(super) fn host(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
         return String::new();
@@ -67,15 +72,16 @@ pub(super) fn host(uri: &str) -> String {
     }
 }
 
-/// Whether an address leads to a program on the browser's machine.
+/// Returns whether an address leads to a program on the browser's machine.
 pub(super) fn is_local(uri: &str) -> bool {
-    // Plain http is for this machine alone, and any other scheme belongs to an app on it.
+    // Valid redirect addresses have plain http only on loopback addresses. Any other scheme but
+    // https belongs to an app on the machine.
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 
-/// Returns an address as a source of a content security policy (CSP 3, section 2.3.1); browsers
-/// check the redirect of a form against the policy. A policy cannot name an IPv6 address, so for
-/// one the source allows every host at its port.
+/// Returns the source of an address for `form-action` of a content security policy (CSP 3, section
+/// 2.3.1), because browsers check redirects after a form against the policy. A policy cannot contain
+/// an IPv6 address; for such an address, the source allows every host at the same port.
 pub(super) fn source(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
         return String::new();
@@ -94,8 +100,8 @@ pub(super) fn source(uri: &str) -> String {
     }
 }
 
-/// Returns the source of the redirect address in a request, whether or not a client has registered
-/// it.
+/// Returns the policy source of the redirect address in a request, without a check whether a client
+/// has registered the address.
 pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))
 }
@@ -105,13 +111,13 @@ pub(super) fn with(uri: &str, parameters: &[(&str, &str)]) -> String {
     let query = Serializer::new(String::new())
         .extend_pairs(parameters)
         .finish();
-    let between = match uri.split_once('?') {
+    let separator = match uri.split_once('?') {
         None => "?",
         Some((_, "")) => "",
-        Some((_, own)) if own.ends_with('&') => "",
+        Some((_, query)) if query.ends_with('&') => "",
         Some(_) => "&",
     };
-    format!("{uri}{between}{query}")
+    format!("{uri}{separator}{query}")
 }
 
 #[cfg(test)]
@@ -120,26 +126,29 @@ mod tests {
 
     use super::*;
 
-    fn is_named(named: &str, asked: &str) -> bool {
-        chosen(&[named.to_owned()], Some(asked)).is_ok()
+    fn is_registered(registered: &str, requested: &str) -> bool {
+        chosen(&[registered.to_owned()], Some(requested)).is_ok()
     }
 
     #[test]
     fn loopback_redirects_match_on_any_port() {
-        for (named, asked) in [
+        for (registered, requested) in [
             ("http://127.0.0.1/cb", "http://127.0.0.1:49152/cb"),
             ("http://127.0.0.1:80/cb", "http://127.0.0.1:49152/cb"),
             ("http://[::1]/cb", "http://[::1]:3000/cb"),
             ("http://localhost:3000/cb?x=1", "http://localhost/cb?x=1"),
             ("http://localhost", "http://localhost:3000"),
         ] {
-            assert!(is_named(named, asked), "{named} {asked}");
+            assert!(
+                is_registered(registered, requested),
+                "{registered} {requested}"
+            );
         }
     }
 
     #[test]
     fn similar_redirect_addresses_do_not_match() {
-        for (named, asked) in [
+        for (registered, requested) in [
             ("https://app.example/cb", "https://app.example/CB"),
             ("https://app.example/cb", "https://APP.example/cb"),
             ("https://app.example/cb", "HTTPS://app.example/cb"),
@@ -186,7 +195,10 @@ mod tests {
             ("com.example.app:/cb", "com.example.app:/cb2"),
             ("com.example.app:/cb", "com.example.app:cb"),
         ] {
-            assert!(!is_named(named, asked), "{named} {asked}");
+            assert!(
+                !is_registered(registered, requested),
+                "{registered} {requested}"
+            );
         }
     }
 
@@ -227,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_host_and_form_policy_of_a_redirect_address_are_derived() {
-        for (uri, reported, policy, is_on_machine) in [
+        for (uri, expected_host, policy, is_on_machine) in [
             (
                 "https://app.example/cb",
                 "app.example",
@@ -269,7 +281,7 @@ mod tests {
             assert!(is_redirect_uri(uri), "{uri}");
             assert_eq!(
                 (host(uri).as_str(), source(uri).as_str(), is_local(uri)),
-                (reported, policy, is_on_machine),
+                (expected_host, policy, is_on_machine),
                 "{uri}"
             );
         }
@@ -326,19 +338,19 @@ mod tests {
     }
 
     proptest! {
-        /// A redirect keeps the host and the scheme of the registered address.
+        /// Checks that a redirect has the host, scheme and path of the registered address.
         #[test]
-        fn a_redirect_keeps_host_scheme_and_path_of_the_address(named in tricky(), asked in tricky()) {
-            if let Ok(chosen) = chosen(std::slice::from_ref(&named), Some(&asked)) {
-                let (named, there) = (Url::parse(&named).unwrap(), Url::parse(&with(&chosen, &[("code", "x")])).unwrap());
-                prop_assert_eq!(there.host_str(), named.host_str());
-                prop_assert_eq!(there.scheme(), named.scheme());
-                prop_assert_eq!(there.path(), named.path());
-                prop_assert_eq!((there.username(), there.password(), there.fragment()), ("", None, None));
+        fn a_redirect_keeps_host_scheme_and_path_of_the_address(registered in tricky(), requested in tricky()) {
+            if let Ok(chosen) = chosen(std::slice::from_ref(&registered), Some(&requested)) {
+                let (registered, target) = (Url::parse(&registered).unwrap(), Url::parse(&with(&chosen, &[("code", "x")])).unwrap());
+                prop_assert_eq!(target.host_str(), registered.host_str());
+                prop_assert_eq!(target.scheme(), registered.scheme());
+                prop_assert_eq!(target.path(), registered.path());
+                prop_assert_eq!((target.username(), target.password(), target.fragment()), ("", None, None));
             }
         }
 
-        /// Every valid redirect address fits into a header and into a policy.
+        /// Checks that every valid redirect address fits into a header and into a policy.
         #[test]
         fn every_redirect_address_fits_in_headers(text in prop_oneof![tricky(), any::<String>()]) {
             if is_redirect_uri(&text) {

@@ -1,12 +1,13 @@
-//! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3). Each refresh token is exchanged
-//! for a new pair of tokens. A refresh token that is presented long after its exchange ends the
-//! grant.
+//! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3). A client exchanges a refresh token
+//! for a pair of new tokens: an access token and a refresh token. If a client sends a replaced token
+//! after the grace period, the token has leaked, and the server ends the grant.
 //!
-//! A replaced token still works for a grace period and is then answered with the same pair. Several
-//! processes of one client, which all hold the token, therefore go on with one chain of tokens.
+//! Within the grace period, the server answers a replaced token with the same pair again. So several
+//! processes of one client that share a token continue with the same tokens.
 //!
-//! The pair is derived from the replaced token and a random seed that is stored with its hash.
-//! Neither of the two reveals a token of the pair.
+//! The server derives the pair from the replaced token and a random seed. The database contains the
+//! seed and the hash of the replaced token. An attacker with only the token, or only the database,
+//! cannot derive the pair.
 
 use engine::access::{self, AccessToken, Resource};
 use engine::context::Context;
@@ -24,15 +25,16 @@ use super::scope::ScopeSet;
 use crate::people;
 
 store::statements! {
-    /// A new refresh token.
+    /// Inserts a refresh token.
     INSERT = "insert into oauth_refresh_token (organization_id, token_hash, grant_id, id, replaced_at, expires_at) values (?1, ?2, ?3, ?4, null, ?5)";
-    /// A refresh token: its grant, its time of replacement, its expiry, and what replaced it.
+    /// A refresh token: its grant, its time of replacement, its expiry, and the seed and scope of the
+    /// pair that replaced it.
     BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
     /// Marks a refresh token as replaced, with the seed and the scope of the pair that replaces it.
     REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5 where organization_id = ?1 and token_hash = ?2";
-    /// An access token that is still there, with its expiry.
+    /// An access token by its hash.
     ACCESS_TOKEN = "select doc from access_token where organization_id = ?1 and token_hash = ?2";
-    /// Extends an access token.
+    /// Sets the expiry of an access token.
     EXTEND = "update access_token set expires_at = ?3, doc = ?4 where organization_id = ?1 and token_hash = ?2";
     /// Deletes the oldest refresh tokens of a grant above a limit.
     LIMIT = "delete from oauth_refresh_token where organization_id = ?1 and token_hash in
@@ -40,20 +42,20 @@ store::statements! {
 }
 
 /// Time after which an unused refresh token expires (rules: oauth#tokens).
-const LASTS: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// The time for which a replaced token stays valid, because a client may have lost the answer with
-/// the new token (rules: oauth#tokens).
+const LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// The time for which a replaced token stays valid, because a client may not have received the
+/// response with the new tokens (rules: oauth#tokens).
 const GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// The prefix of a refresh token.
 pub(super) const PREFIX: &str = "rt_";
 /// The prefix of an access token.
 const ACCESS_PREFIX: &str = "at_";
 /// Maximum number of stored refresh tokens of a grant, including replaced ones.
-const MOST: i64 = 500;
-/// Maximum number of rows deleted at once to enforce that limit.
-const STEP: i64 = 500;
+const MAX_TOKENS: i64 = 500;
+/// Maximum number of rows deleted at once to enforce [`MAX_TOKENS`].
+const DELETE_BATCH: i64 = 500;
 
-/// The answer to a client (RFC 6749, section 5.1).
+/// The token response (RFC 6749, section 5.1).
 #[derive(Debug, Serialize)]
 pub(super) struct TokenAnswer {
     access_token: String,
@@ -63,50 +65,50 @@ pub(super) struct TokenAnswer {
     scope: String,
 }
 
-/// The credentials that a client presents for new tokens.
+/// A client's request to exchange a refresh token.
 #[derive(Debug, Clone)]
 pub(super) struct PresentedToken {
     /// The client's app.
     pub(super) app: Uuid,
     /// The refresh token.
     pub(super) token: String,
-    /// The requested scope, if the client requests less than was granted.
+    /// The requested scope. `None` requests the granted scope.
     pub(super) scope: Option<String>,
-    /// The resource, if the client names it.
+    /// The resource. Optional.
     pub(super) resource: Option<Resource>,
 }
 
-/// The secret part of a pair of tokens.
-struct Pair {
+/// The secrets of an access token and a refresh token.
+struct TokenPair {
     access: String,
     refresh: String,
 }
 
-impl Pair {
+impl TokenPair {
     /// Returns a random pair.
-    fn fresh(context: &Context<'_, '_>) -> Self {
-        let of = |prefix| access::token_of(prefix, context.organization.id, context.ids());
+    fn random(context: &Context<'_, '_>) -> Self {
+        let token = |prefix| access::token_of(prefix, context.organization.id, context.ids());
         Self {
-            access: of(ACCESS_PREFIX),
-            refresh: of(PREFIX),
+            access: token(ACCESS_PREFIX),
+            refresh: token(PREFIX),
         }
     }
 
-    /// Returns the pair that replaces a refresh token, by the seed that is stored with it.
-    fn replacing(context: &Context<'_, '_>, token: &str, seed: &str) -> Self {
+    /// Derives the pair that replaces a refresh token, with the seed that is stored with the token.
+    fn derive(context: &Context<'_, '_>, token: &str, seed: &str) -> Self {
         let secret = format!("{seed} {token}");
-        let of = |prefix| {
-            let derived = people::derived(&secret, prefix);
-            access::token_with(prefix, context.organization.id, &derived)
+        let token_of = |prefix| {
+            let derived_secret = people::derived(&secret, prefix);
+            access::token_with(prefix, context.organization.id, &derived_secret)
         };
         Self {
-            access: of(ACCESS_PREFIX),
-            refresh: of(PREFIX),
+            access: token_of(ACCESS_PREFIX),
+            refresh: token_of(PREFIX),
         }
     }
 
-    /// Returns the answer to the client.
-    fn answer(self, scopes: &ScopeSet) -> TokenAnswer {
+    /// Returns the token response.
+    fn response(self, scopes: &ScopeSet) -> TokenAnswer {
         TokenAnswer {
             access_token: self.access,
             token_type: "Bearer",
@@ -123,54 +125,56 @@ pub(super) fn pair(
     grant: &Grant,
     scopes: &ScopeSet,
 ) -> Result<TokenAnswer> {
-    let pair = Pair::fresh(context);
+    let pair = TokenPair::random(context);
     store(context, grant, scopes, pair)
 }
 
+/// Stores the hashes of a pair. Returns the token response.
 fn store(
     context: &mut Context<'_, '_>,
     grant: &Grant,
     scopes: &ScopeSet,
-    pair: Pair,
+    pair: TokenPair,
 ) -> Result<TokenAnswer> {
     grant.issue(context, scopes, &pair.access)?;
-    let (id, until) = (context.new_id(), after(context.now(), LASTS));
+    let (id, expires_at) = (context.new_id(), after(context.now(), LIFETIME));
     let hash = Value::Bytes(access::hash(&pair.refresh));
-    context.execute_deferred(&INSERT, values![hash, grant.id, id, until])?;
-    context.execute_deferred(&LIMIT, values![grant.id, STEP, MOST])?;
-    Ok(pair.answer(scopes))
+    context.execute_deferred(&INSERT, values![hash, grant.id, id, expires_at])?;
+    context.execute_deferred(&LIMIT, values![grant.id, DELETE_BATCH, MAX_TOKENS])?;
+    Ok(pair.response(scopes))
 }
 
-/// Answers a replaced refresh token with the pair that replaced it. The access token lasts as long
-/// as the answer says, counted from now, unless the client has revoked it.
-fn again(
+/// Returns the token response for a replaced refresh token, with the pair that replaced it. Extends
+/// the access token to its full lifetime from now, because the response says so, unless the client
+/// has revoked the token.
+fn repeat_response(
     context: &mut Context<'_, '_>,
     token: &str,
     seed: &str,
     scopes: &ScopeSet,
 ) -> Result<TokenAnswer> {
-    let pair = Pair::replacing(context, token, seed);
+    let pair = TokenPair::derive(context, token, seed);
     let hash = Value::Bytes(access::hash(&pair.access));
     if let Some(row) = context.row(&ACCESS_TOKEN, values![hash.clone()])? {
         let Json(mut token): Json<AccessToken> = row.get(0)?;
-        let until = after(context.now(), TOKEN_LASTS);
-        token.expires_at = Some(Moment(until));
+        let expires_at = after(context.now(), TOKEN_LASTS);
+        token.expires_at = Some(Moment(expires_at));
         let doc = Value::json(&token)?;
         context.touch_configuration();
-        context.execute_deferred(&EXTEND, values![hash, until, doc])?;
+        context.execute_deferred(&EXTEND, values![hash, expires_at, doc])?;
     }
-    Ok(pair.answer(scopes))
+    Ok(pair.response(scopes))
 }
 
 /// The state of a refresh token at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenState {
-    /// It can be exchanged for a new pair.
-    Good,
-    /// It has expired.
+    /// The token can be exchanged for a new pair.
+    Valid,
+    /// The token has expired.
     Expired,
-    /// It was replaced longer ago than the grace period. The token has therefore leaked (OAuth 2.1,
-    /// section 4.3.1).
+    /// The token was replaced longer ago than the grace period, so it has leaked (OAuth 2.1, section
+    /// 4.3.1).
     Reused,
 }
 
@@ -182,16 +186,16 @@ fn token_state(
     match replaced_at {
         Some(replaced_at) if after(replaced_at, GRACE) <= now => TokenState::Reused,
         _ if expires_at <= now => TokenState::Expired,
-        _ => TokenState::Good,
+        _ => TokenState::Valid,
     }
 }
 
 /// Exchanges a refresh token for a new pair.
 pub(super) fn refresh(
     context: &mut Context<'_, '_>,
-    shown: &PresentedToken,
+    presented: &PresentedToken,
 ) -> Result<Result<TokenAnswer, OauthRefusal>> {
-    let hash = Value::Bytes(access::hash(&shown.token));
+    let hash = Value::Bytes(access::hash(&presented.token));
     let Some(row) = context.row(&BY_HASH, values![hash.clone()])? else {
         return Ok(Err(UNKNOWN));
     };
@@ -202,7 +206,7 @@ pub(super) fn refresh(
     let Some(grant) = Grant::by_id(context, row.get(0)?)? else {
         return Ok(Err(UNKNOWN));
     };
-    if grant.app != shown.app {
+    if grant.app != presented.app {
         return Ok(Err(OauthRefusal::grant(
             "The refresh token was issued to another client.",
         )));
@@ -214,10 +218,10 @@ pub(super) fn refresh(
                 "The refresh token was already replaced; the grant has been revoked.",
             )));
         }
-        TokenState::Good if grant.expires_at > context.now() => {}
-        TokenState::Good | TokenState::Expired => return Ok(Err(UNKNOWN)),
+        TokenState::Valid if grant.expires_at > context.now() => {}
+        TokenState::Valid | TokenState::Expired => return Ok(Err(UNKNOWN)),
     }
-    if shown
+    if presented
         .resource
         .is_some_and(|resource| Some(resource) != grant.allowed.resource)
     {
@@ -226,9 +230,9 @@ pub(super) fn refresh(
             "The refresh token was issued for another resource.",
         )));
     }
-    let scopes = match grant.allowed.scopes().narrowed(shown.scope.as_deref()) {
+    let scopes = match grant.allowed.scopes().narrowed(presented.scope.as_deref()) {
         Ok(scopes) => scopes,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(error) => return Ok(Err(error)),
     };
     if !grant.has_good_member(&context.organization.settings) {
         return Ok(Err(OauthRefusal::grant(
@@ -237,11 +241,11 @@ pub(super) fn refresh(
     }
     grant.note_use(context)?;
     if let Some((seed, scope)) = replaced_by {
-        let given = ScopeSet::parse(&scope).ok().flatten().unwrap_or(scopes);
-        return again(context, &shown.token, &seed, &given).map(Ok);
+        let replaced_scopes = ScopeSet::parse(&scope).ok().flatten().unwrap_or(scopes);
+        return repeat_response(context, &presented.token, &seed, &replaced_scopes).map(Ok);
     }
     let (seed, now) = (access::token("", context.ids()), context.now());
-    let pair = Pair::replacing(context, &shown.token, &seed);
+    let pair = TokenPair::derive(context, &presented.token, &seed);
     context.execute_deferred(&REPLACE, values![hash, now, seed, scopes.to_string()])?;
     store(context, &grant, &scopes, pair).map(Ok)
 }
@@ -265,8 +269,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// An unreplaced token is valid until it expires. A replaced token is valid for another
-        /// minute and counts as reused after that, whatever its age.
+        /// Checks that a token is valid until its expiry, and that a replaced token is valid for
+        /// another minute and then counts as reused, even after its expiry.
         #[test]
         fn a_replaced_refresh_token_is_valid_for_another_minute(replaced in proptest::option::of(0_i64..5_000_000), now in 0_i64..5_000_000) {
             let at = |second| Timestamp::from_second(second).unwrap();
@@ -274,7 +278,7 @@ mod tests {
             let expected = match replaced {
                 Some(replaced) if now >= replaced + 60 => TokenState::Reused,
                 _ if now >= expires => TokenState::Expired,
-                _ => TokenState::Good,
+                _ => TokenState::Valid,
             };
             prop_assert_eq!(token_state(replaced.map(at), at(expires), at(now)), expected);
         }

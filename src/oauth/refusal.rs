@@ -1,5 +1,5 @@
-//! Errors of these endpoints, in the format of the RFCs rather than the interface's envelope, and
-//! their log entries.
+//! Errors of the OAuth endpoints, in the format of the RFCs instead of the REST interface's error
+//! format, and their log entries.
 
 use axum::response::{IntoResponse as _, Response};
 use engine::error::{Error, ErrorKind};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::reply;
 
-/// The error codes.
+/// The error codes of the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Code {
@@ -39,11 +39,11 @@ pub(super) enum Code {
     /// There are too many requests, or the server is temporarily unavailable (RFC 6749, section
     /// 4.1.2.1).
     TemporarilyUnavailable,
-    /// This server failed (RFC 6749, section 4.1.2.1).
+    /// An internal error of this server (RFC 6749, section 4.1.2.1).
     ServerError,
 }
 
-/// An error answer.
+/// An error of an OAuth endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OauthRefusal {
     pub(super) code: Code,
@@ -55,7 +55,7 @@ pub(super) struct OauthRefusal {
 }
 
 impl OauthRefusal {
-    /// Creates a refusal with its reason.
+    /// Creates an error with its code and reason.
     pub(super) const fn new(code: Code, description: &'static str) -> Self {
         Self {
             code,
@@ -64,7 +64,7 @@ impl OauthRefusal {
         }
     }
 
-    /// Creates a refusal for too many requests.
+    /// Creates the error for too many requests.
     pub(super) const fn too_often(description: &'static str, retry_after: u64) -> Self {
         Self {
             code: Code::TemporarilyUnavailable,
@@ -73,12 +73,12 @@ impl OauthRefusal {
         }
     }
 
-    /// Creates a refusal for a missing, repeated or malformed parameter.
+    /// Creates the error for a missing, repeated or malformed parameter.
     pub(super) const fn request(description: &'static str) -> Self {
         Self::new(Code::InvalidRequest, description)
     }
 
-    /// Creates a refusal for an invalid code or refresh token.
+    /// Creates the error for an invalid code or refresh token.
     pub(super) const fn grant(description: &'static str) -> Self {
         Self::new(Code::InvalidGrant, description)
     }
@@ -95,8 +95,8 @@ impl OauthRefusal {
         }
     }
 
-    /// Returns the answer to a client's own request (RFC 6749, section 5.2; RFC 7591, section
-    /// 3.2.2). A 401 says how to authenticate, as every 401 must (RFC 9110, section 15.5.2).
+    /// Returns the error as a JSON response (RFC 6749, section 5.2; RFC 7591, section 3.2.2). A 401
+    /// has the required `WWW-Authenticate` header (RFC 9110, section 15.5.2).
     pub(super) fn answer(&self) -> Response {
         let body = json!({ "error": self.code.as_ref(), "error_description": self.description })
             .to_string();
@@ -122,8 +122,7 @@ impl OauthRefusal {
         reply::without_caching(response)
     }
 
-    /// Logs the client as far as it is known, the endpoint and the reason. The entry contains no
-    /// secret.
+    /// Logs endpoint, client and reason, without secrets. `client` is empty if it is unknown.
     pub(super) fn log(&self, endpoint: &'static str, client: &str, request_id: Uuid) {
         tracing::info!(%request_id, endpoint, client, error = self.code.as_ref(), reason = self.description, "refused an OAuth request");
     }
@@ -143,7 +142,7 @@ impl From<Error> for OauthRefusal {
                     "Not available right now; try again.",
                 )
             }
-            // The thing was found, but its organization has been deleted since.
+            // The organization of the code or token was erased during the request.
             ErrorKind::NotFound => Self::grant("The organization or the client no longer exists."),
             _ => {
                 tracing::error!(cause, "an OAuth request failed with an internal error");
@@ -159,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_error_has_the_status_of_its_code() {
-        for (refusal, status, retry_after) in [
+        for (error, status, retry_after) in [
             (OauthRefusal::request("x"), 400, None),
             (OauthRefusal::new(Code::InvalidClient, "x"), 401, None),
             (
@@ -170,8 +169,8 @@ mod tests {
             (OauthRefusal::too_often("x", 60), 429, Some("60")),
             (Error::internal("x").into(), 500, None),
         ] {
-            let response = refusal.answer();
-            assert_eq!(response.status(), status, "{refusal:?}");
+            let response = error.answer();
+            assert_eq!(response.status(), status, "{error:?}");
             assert_eq!(
                 response
                     .headers()

@@ -1,4 +1,4 @@
-//! Dynamic client registration (RFC 7591), for programs that this server does not know yet.
+//! Dynamic client registration (RFC 7591): apps that this server does not know register themselves.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::reply;
 use crate::platform::new_secret;
 
 store::statements! {
-    /// A client that has registered itself. It has no grant yet.
+    /// Inserts a client that registers itself. Its idle period begins at once.
     INSERT = "insert into oauth_app (id, created_at, updated_at, doc, idle_since, secret_hash) values (?1, ?2, ?2, ?3, ?2, ?4)";
 }
 
@@ -32,16 +32,16 @@ const BODY_LIMIT: usize = 64 << 10;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Window in which registrations are counted.
 const WINDOW: Duration = Duration::from_secs(3_600);
-/// Maximum number of registrations from one address in that window. Its network may make three
-/// times as many.
-const MOST_OF_ONE: u32 = 20;
+/// Maximum number of registrations from one address in the window. All addresses of a network
+/// together may make three times as many.
+const MAX_PER_ADDRESS: u32 = 20;
 
-/// Counts the registrations of each address at this node.
+/// Counts the registrations from each address at this node. An extension of the application state.
 pub struct Registrations(PeerLimits);
 
 impl Default for Registrations {
     fn default() -> Self {
-        Self(PeerLimits::new(MOST_OF_ONE, WINDOW))
+        Self(PeerLimits::new(MAX_PER_ADDRESS, WINDOW))
     }
 }
 
@@ -55,35 +55,35 @@ pub(super) async fn register(
         .extensions
         .get::<Peer>()
         .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-    let mut response = match registered(&service, &parts.headers, body, peer).await {
+    let mut response = match register_client(&service, &parts.headers, body, peer).await {
         Ok(client) => reply::json(StatusCode::CREATED, &client),
-        Err(refusal) => {
-            refusal.log("register", &peer.to_string(), request_id(&parts));
-            refusal.answer()
+        Err(error) => {
+            error.log("register", &peer.to_string(), request_id(&parts));
+            error.answer()
         }
     };
     note(&mut response, "registerClient", None);
     response
 }
 
-/// Registers a client and returns its registered metadata (RFC 7591, section 3.2.1). A secret is
-/// shown only here, and does not expire.
-async fn registered(
+/// Registers a client. Returns the client's metadata (RFC 7591, section 3.2.1), with its secret if it
+/// has one. The secret does not expire and cannot be read again.
+async fn register_client(
     service: &Arc<Service>,
     headers: &HeaderMap,
     body: Body,
     peer: IpAddr,
 ) -> Result<Value, OauthRefusal> {
-    let metadata = ClientMetadata::read(&read(headers, body).await?)?;
+    let metadata = ClientMetadata::read(&read_body(headers, body).await?)?;
     let method = metadata.method()?;
     let about = metadata.strictly()?;
-    let taken = service
+    let limit_check = service
         .app_state
         .extension::<Registrations>()
         .map_or(Ok(()), |registrations| {
             registrations.0.take(peer, service.clock.elapsed())
         });
-    taken.map_err(|seconds| {
+    limit_check.map_err(|seconds| {
         OauthRefusal::too_often(
             "Too many clients have been registered from this address; try again after the seconds in Retry-After.",
             seconds,
@@ -118,7 +118,8 @@ async fn registered(
     Ok(client)
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthRefusal> {
+/// Reads a JSON body within its size and deadline.
+async fn read_body(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthRefusal> {
     let kind = headers
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
@@ -129,15 +130,15 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthRefusal> 
             "The body must be application/json.",
         ));
     }
-    let collected =
+    let body_result =
         tokio::time::timeout(BODY_DEADLINE, Limited::new(body, BODY_LIMIT).collect()).await;
-    let unread = OauthRefusal::new(
+    let error = OauthRefusal::new(
         Code::InvalidClientMetadata,
         "The body must have at most 64 KiB and arrive within 30 seconds.",
     );
-    Ok(collected
-        .map_err(|_| unread.clone())?
-        .map_err(|_| unread)?
+    Ok(body_result
+        .map_err(|_| error.clone())?
+        .map_err(|_| error)?
         .to_bytes()
         .to_vec())
 }

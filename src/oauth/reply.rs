@@ -1,4 +1,4 @@
-//! JSON answers of these endpoints to programs. Programs in browsers of any origin may read them.
+//! JSON responses of the OAuth endpoints. Their headers allow scripts of any origin to read them.
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
@@ -11,23 +11,23 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
 use vestibule_http::surface::READ_BY_PAGES;
 
-/// Returns a JSON answer that is not cached, as an answer with secrets must not be (RFC 6749,
-/// section 5.1).
+/// Returns a JSON response that must not be cached, because it may contain secrets (RFC 6749, section
+/// 5.1).
 pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    without_caching(written(status, body))
+    without_caching(json_response(status, body))
 }
 
-/// Returns a JSON answer that is the same for everybody and may be cached for a while.
+/// Returns a public JSON document that may be cached for five minutes.
 pub(super) fn document(body: &impl Serialize) -> Response {
-    let mut response = written(StatusCode::OK, body);
+    let mut response = json_response(StatusCode::OK, body);
     response.headers_mut().insert(
         CACHE_CONTROL,
         HeaderValue::from_static("public, max-age=300"),
     );
-    open(response)
+    allow_any_origin(response)
 }
 
-fn written(status: StatusCode, body: &impl Serialize) -> Response {
+fn json_response(status: StatusCode, body: &impl Serialize) -> Response {
     match serde_json::to_string(body) {
         Ok(text) => (
             status,
@@ -42,7 +42,7 @@ fn written(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-/// Marks an answer as not to be cached.
+/// Adds the headers that forbid caching.
 pub(super) fn without_caching(mut response: Response) -> Response {
     response
         .headers_mut()
@@ -50,12 +50,12 @@ pub(super) fn without_caching(mut response: Response) -> Response {
     response
         .headers_mut()
         .insert(PRAGMA, HeaderValue::from_static("no-cache"));
-    open(response)
+    allow_any_origin(response)
 }
 
-/// Allows programs in browsers of any origin to read an answer. This is safe, because a request
-/// carries its own credentials and the browser adds none.
-fn open(mut response: Response) -> Response {
+/// Adds the headers that allow scripts of any origin to read the response. This is safe, because
+/// requests contain their own credentials, and the browser adds none.
+fn allow_any_origin(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -66,7 +66,7 @@ fn open(mut response: Response) -> Response {
     response
 }
 
-/// Answers a browser's preflight request.
+/// Answers a CORS preflight request.
 pub(super) async fn preflight() -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

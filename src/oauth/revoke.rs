@@ -1,4 +1,4 @@
-//! Revocation (RFC 7009): a client ends one of its tokens.
+//! The revocation endpoint (RFC 7009): a client revokes one of its tokens.
 
 use std::sync::Arc;
 
@@ -35,32 +35,40 @@ store::statements! {
 /// `POST /oauth/revoke`.
 pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
-    let mut asked = RequestClient::default();
+    let mut request_client = RequestClient::default();
     let request_id = request_id(&parts);
-    let mut response = match answer(&service, &parts.headers, body, &mut asked, request_id).await {
-        // The body has no meaning (section 2.2).
+    let mut response = match revoke_token(
+        &service,
+        &parts.headers,
+        body,
+        &mut request_client,
+        request_id,
+    )
+    .await
+    {
+        // Clients ignore the body (section 2.2).
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
-        Err(refusal) => {
-            refusal.log("revoke", &asked.client, request_id);
-            refusal.answer()
+        Err(error) => {
+            error.log("revoke", &request_client.client, request_id);
+            error.answer()
         }
     };
     note(&mut response, "revokeToken", None);
     response
 }
 
-/// Revokes a token. An unknown token is no error, because there is nothing left to revoke (section
-/// 2.2). The prefix of a token shows its type, so the hint is not needed (section 2.1).
-async fn answer(
+/// Revokes a token. Succeeds for an unknown token (section 2.2). Finds the type of a token by its
+/// prefix and ignores `token_type_hint` (section 2.1).
+async fn revoke_token(
     service: &Arc<Service>,
     headers: &HeaderMap,
     body: Body,
-    asked: &mut RequestClient,
+    request_client: &mut RequestClient,
     request_id: Uuid,
 ) -> Result<(), OauthRefusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
-    let client = authenticated(service, headers, &parameters, asked).await?;
+    let client = authenticated(service, headers, &parameters, request_client).await?;
     let token = parameters
         .get("token")
         .ok_or(OauthRefusal::request("token is missing."))?;
@@ -77,19 +85,19 @@ async fn answer(
     let Some(organization) = organization else {
         return Ok(());
     };
-    let ended = grant::within(service, organization, move |context| {
+    let revocation = grant::within(service, organization, move |context| {
         if is_refresh {
             end_grant(context, &hash, app, request_id)
         } else {
             end_token(context, hash, app, request_id)
         }
     });
-    match ended.await {
+    match revocation.await {
         Ok(true) => Ok(()),
         Ok(false) => Err(OauthRefusal::grant(
             "The token was issued to another client.",
         )),
-        // The token was deleted with its organization.
+        // The organization was erased, and its tokens with it.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -110,7 +118,7 @@ fn end_grant(
         return Ok(false);
     }
     grant.end(context)?;
-    tell(context, (app, grant.member_id), "refresh_token", request_id)?;
+    write_audit_entry(context, (app, grant.member_id), "refresh_token", request_id)?;
     Ok(true)
 }
 
@@ -130,21 +138,21 @@ fn end_token(
     }
     context.touch_configuration();
     context.execute_deferred(&END, values![Value::Bytes(hash)])?;
-    tell(context, (app, row.get(1)?), "access_token", request_id)?;
+    write_audit_entry(context, (app, row.get(1)?), "access_token", request_id)?;
     Ok(true)
 }
 
-/// Writes to the audit log that an app has revoked its token for a member.
-fn tell(
+/// Writes the audit entry of an app that has revoked its token for a member.
+fn write_audit_entry(
     context: &mut Context<'_, '_>,
     (app, member): (Uuid, Uuid),
-    what: &str,
+    token_type: &str,
     request_id: Uuid,
 ) -> Worked<()> {
     let target = named_member(context, &json!({ "memberId": member }))?;
     let changes = vec![
         Change::to("oauthAppId", json!(app)),
-        Change::to("tokenType", what.into()),
+        Change::to("tokenType", token_type.into()),
     ];
     let (actor, at) = (
         Actor::of(Credential::Connection { app, member })?,

@@ -1,4 +1,5 @@
-//! Scopes: the permissions of the interface, under the same names (RFC 6749, section 3.3).
+//! OAuth scopes (RFC 6749, section 3.3). Each permission of the interface is a scope of the same
+//! name.
 
 use std::fmt;
 
@@ -7,8 +8,8 @@ use strum::VariantArray as _;
 
 use super::refusal::{Code, OauthRefusal};
 
-/// Scopes of OpenID Connect that many clients always send. They count as not written.
-const OF_OPENID: [&str; 4] = ["openid", "profile", "email", "offline_access"];
+/// Scopes of OpenID Connect, which many clients always send. This server ignores them.
+const OPENID_SCOPES: [&str; 4] = ["openid", "profile", "email", "offline_access"];
 
 /// A set of scopes without duplicates, in the order of the permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,28 +21,29 @@ impl ScopeSet {
         Self(Permission::VARIANTS.to_vec())
     }
 
-    /// Returns the requested scopes. The default is all scopes; it is documented, as RFC 6749,
-    /// section 3.3, requires.
+    /// Returns the scopes of an authorization request. The default is all scopes; RFC 6749, section
+    /// 3.3, requires that the default is documented.
     pub(super) fn asked(text: Option<&str>) -> Result<Self, OauthRefusal> {
         Ok(Self::parse(text.unwrap_or_default())?.unwrap_or_else(Self::all))
     }
 
-    /// Parses names that are separated by any number of blanks. Returns `None` if no scope is left
-    /// once those of OpenID Connect are left out.
+    /// Parses names that are separated by any number of blanks. Returns `None` if the text has no
+    /// names but those of OpenID Connect.
     ///
-    /// Foreign scopes are left out beside known ones. Without a known one they are an error, so
-    /// that a misspelt request never gets every scope.
+    /// Ignores unknown scopes if there is a known scope. A text with only unknown scopes is an error.
+    /// Otherwise a request with a misspelt scope would get the default, which is all scopes.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, OauthRefusal> {
         let names = text.split_whitespace();
-        let names: Vec<&str> = names.filter(|name| !OF_OPENID.contains(name)).collect();
-        let known: Vec<Permission> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        if known.is_empty() && !names.is_empty() {
+        let names: Vec<&str> = names.filter(|name| !OPENID_SCOPES.contains(name)).collect();
+        let permissions: Vec<Permission> =
+            names.iter().filter_map(|name| name.parse().ok()).collect();
+        if permissions.is_empty() && !names.is_empty() {
             return Err(OauthRefusal::new(
                 Code::InvalidScope,
                 "No scope of this server is among those that were asked for.",
             ));
         }
-        Ok((!known.is_empty()).then(|| Self::of(known)))
+        Ok((!permissions.is_empty()).then(|| Self::of(permissions)))
     }
 
     /// Creates a set from permissions in any order.
@@ -52,26 +54,30 @@ impl ScopeSet {
         Self(permissions)
     }
 
-    /// Returns the scopes that a member holds, because a member can grant only their own
-    /// permissions.
-    pub(super) fn held(&self, by: &[Permission]) -> Self {
+    /// Returns the scopes among the permissions of a member, because a member can grant only their
+    /// own permissions.
+    pub(super) fn held(&self, own: &[Permission]) -> Self {
         Self(
             self.0
                 .iter()
                 .copied()
-                .filter(|permission| by.contains(permission))
+                .filter(|permission| own.contains(permission))
                 .collect(),
         )
     }
 
-    /// Returns the scopes of a refresh, which may not exceed the granted scopes (RFC 6749, section
-    /// 6).
+    /// Returns the scopes of a refresh request: the granted scopes, or the requested part of them. A
+    /// request for more is an error (RFC 6749, section 6).
     pub(super) fn narrowed(&self, text: Option<&str>) -> Result<Self, OauthRefusal> {
-        let Some(asked) = Self::parse(text.unwrap_or_default())? else {
+        let Some(requested) = Self::parse(text.unwrap_or_default())? else {
             return Ok(self.clone());
         };
-        if asked.0.iter().all(|permission| self.0.contains(permission)) {
-            return Ok(asked);
+        if requested
+            .0
+            .iter()
+            .all(|permission| self.0.contains(permission))
+        {
+            return Ok(requested);
         }
         Err(OauthRefusal::new(
             Code::InvalidScope,
@@ -103,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn some() -> impl Strategy<Value = ScopeSet> {
+    fn any_scopes() -> impl Strategy<Value = ScopeSet> {
         proptest::sample::subsequence(
             Permission::VARIANTS.to_vec(),
             1..=Permission::VARIANTS.len(),
@@ -133,41 +139,41 @@ mod tests {
         for nothing in ["", " ", "openid profile email", "offline_access  "] {
             assert_eq!(ScopeSet::parse(nothing).unwrap(), None, "{nothing:?}");
         }
-        for wrong in [
+        for invalid in [
             "view_everything",
             "VIEW_TASKS",
             "view_tasks,view_guides",
             "openid view_everything",
         ] {
             assert_eq!(
-                ScopeSet::parse(wrong).unwrap_err().code,
+                ScopeSet::parse(invalid).unwrap_err().code,
                 Code::InvalidScope,
-                "{wrong:?}"
+                "{invalid:?}"
             );
         }
     }
 
     proptest! {
         #[test]
-        fn written_scopes_read_back(scopes in some()) {
+        fn written_scopes_read_back(scopes in any_scopes()) {
             prop_assert_eq!(ScopeSet::parse(&scopes.to_string()).unwrap(), Some(scopes));
         }
 
         #[test]
-        fn a_refresh_never_widens_its_scopes(granted in some(), asked in some()) {
-            let is_within = asked.held(granted.permissions()) == asked;
-            let narrowed = granted.narrowed(Some(&asked.to_string()));
+        fn a_refresh_never_widens_its_scopes(granted in any_scopes(), requested in any_scopes()) {
+            let is_within = requested.held(granted.permissions()) == requested;
+            let narrowed = granted.narrowed(Some(&requested.to_string()));
             prop_assert_eq!(narrowed.is_ok(), is_within);
             if let Ok(narrowed) = narrowed {
-                prop_assert_eq!(narrowed, asked);
+                prop_assert_eq!(narrowed, requested);
             }
             prop_assert_eq!(granted.narrowed(None).unwrap(), granted);
         }
 
         #[test]
-        fn granted_scopes_are_held_by_the_member(asked in some(), held in some()) {
-            let given = asked.held(held.permissions());
-            prop_assert!(given.permissions().iter().all(|permission| asked.permissions().contains(permission) && held.permissions().contains(permission)));
+        fn granted_scopes_are_held_by_the_member(requested in any_scopes(), held in any_scopes()) {
+            let granted = requested.held(held.permissions());
+            prop_assert!(granted.permissions().iter().all(|permission| requested.permissions().contains(permission) && held.permissions().contains(permission)));
         }
 
         #[test]

@@ -1,5 +1,5 @@
-//! Deletion of expired data: unexchanged codes, unused grants, expired tokens, and idle clients
-//! that the platform did not create (rules: oauth#tokens).
+//! The sweep of expired OAuth data: unexchanged codes, unused grants, expired tokens, and idle
+//! clients that the platform did not create (rules: oauth#tokens).
 
 use std::collections::BTreeSet;
 
@@ -25,15 +25,15 @@ store::statements! {
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by sqlite_autoindex_access_token_1");
     /// Restarts the idle period of clients that the platform did not create.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
-    /// Clients that the platform did not create and whose idle period is over. They are locked, so
-    /// that no member can grant them access meanwhile.
+    /// Reads and locks clients that the platform did not create and whose idle period is over. The
+    /// lock prevents a member from granting them access until the transaction ends.
     IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2 for update skip locked";
-    /// The same for clients with a metadata document.
+    /// Reads and locks clients with a metadata document whose idle period is over.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// The clients among these that have a grant.
+    /// The clients in a list that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// The clients among these that have a token.
+    /// The clients in a list that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
     /// Restarts the idle period of clients.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
@@ -41,21 +41,21 @@ store::statements! {
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 
-/// Maximum number of rows deleted in one transaction, so that a sweep never blocks other work for
-/// long.
+/// Maximum number of rows of each type that one transaction deletes, so that the sweep does not delay
+/// other work.
 const BATCH: u32 = 200;
-/// Time for which a self-registered client without a grant is kept.
-const REGISTERED: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Time for which the document of a client without a grant is kept; afterwards it would be fetched
-/// again anyway.
-const DOCUMENT: SignedDuration = SignedDuration::from_hours(24);
+/// Time after which a self-registered client without a grant or token is deleted.
+const REGISTERED_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Time after which a client with a metadata document, but without a grant or token, is deleted. Its
+/// stored document is then out of date anyway.
+const DOCUMENT_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 /// Deletes expired data. Returns true if there may be more.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
-    let ended = tx.rows(&ENDED_GRANTS, &values![now, BATCH])?;
-    if !ended.is_empty() {
-        let apps: BTreeSet<Uuid> = ended
+    let ended_grants = tx.rows(&ENDED_GRANTS, &values![now, BATCH])?;
+    if !ended_grants.is_empty() {
+        let apps: BTreeSet<Uuid> = ended_grants
             .iter()
             .map(|row| row.get(2))
             .collect::<store::Result<_>>()?;
@@ -65,18 +65,18 @@ pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
         sweeping::remove::<Uuid>(tx, &ENDED_GRANTS, &REMOVE_GRANTS, now, BATCH)?,
         sweeping::remove::<Vec<u8>>(tx, &OLD_REFRESH_TOKENS, &REMOVE_REFRESH_TOKENS, now, BATCH)?,
         sweeping::remove::<Uuid>(tx, &OLD_ACCESS_TOKENS, &REMOVE_ACCESS_TOKENS, now, BATCH)?,
-        settle(tx, &IDLE, before(REGISTERED), now)?,
-        settle(tx, &IDLE_DOCUMENTS, before(DOCUMENT), now)?,
+        delete_idle_clients(tx, &IDLE, before(REGISTERED_IDLE_PERIOD), now)?,
+        delete_idle_clients(tx, &IDLE_DOCUMENTS, before(DOCUMENT_IDLE_PERIOD), now)?,
     ];
     Ok(removed.iter().any(|count| *count >= u64::from(BATCH)))
 }
 
-/// Deletes idle clients that nothing refers to, and restarts the idle period of the others. Returns
-/// the number of idle clients.
+/// Deletes idle clients without grants and tokens, and restarts the idle period of the others.
+/// Returns the number of idle clients.
 ///
-/// The clients are locked before the query for their grants and tokens. A grant that was being made
-/// meanwhile is therefore seen.
-fn settle(
+/// Locks the clients before it reads their grants and tokens. A concurrent transaction that creates a
+/// grant locks the client too, so its grant is visible here, or it finds the client deleted.
+fn delete_idle_clients(
     tx: &mut Transaction<'_>,
     idle: &'static Statement,
     before: Timestamp,
@@ -93,12 +93,12 @@ fn settle(
     }
     let mut used = ids(tx.rows(&ALLOWED, &values![idle.clone()])?)?;
     used.extend(ids(tx.rows(&IN_USE, &values![idle.clone()])?)?);
-    let (kept, forgotten): (Vec<Uuid>, Vec<Uuid>) = idle.iter().partition(|id| used.contains(id));
-    if !kept.is_empty() {
-        tx.execute(&KEEP, &values![now, kept])?;
+    let (in_use, unused): (Vec<Uuid>, Vec<Uuid>) = idle.iter().partition(|id| used.contains(id));
+    if !in_use.is_empty() {
+        tx.execute(&KEEP, &values![now, in_use])?;
     }
-    if !forgotten.is_empty() {
-        tx.execute(&FORGET, &values![forgotten])?;
+    if !unused.is_empty() {
+        tx.execute(&FORGET, &values![unused])?;
     }
     Ok(idle.len() as u64)
 }

@@ -1,4 +1,5 @@
-//! The token endpoint (RFC 6749, section 3.2).
+//! The token endpoint (RFC 6749, section 3.2): exchanges a code (`code.rs`) or a refresh token
+//! (`refresh.rs`) for tokens.
 
 use std::sync::Arc;
 
@@ -31,36 +32,36 @@ store::statements! {
 /// `POST /oauth/token`.
 pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
-    let mut asked = RequestClient::default();
-    let mut response = match answer(&service, &parts.headers, body, &mut asked).await {
+    let mut request_client = RequestClient::default();
+    let mut response = match exchange(&service, &parts.headers, body, &mut request_client).await {
         Ok(tokens) => reply::json(StatusCode::OK, &tokens),
-        Err(refusal) => {
-            refusal.log("token", &asked.client, request_id(&parts));
-            refusal.answer()
+        Err(error) => {
+            error.log("token", &request_client.client, request_id(&parts));
+            error.answer()
         }
     };
     note(&mut response, "exchangeToken", None);
     response
 }
 
-/// The client of a request, as far as it is known, for the log.
+/// The client of a request, for the log. Empty until the client id has been parsed.
 #[derive(Default)]
 pub(super) struct RequestClient {
     pub(super) client: String,
 }
 
-async fn answer(
+async fn exchange(
     service: &Arc<Service>,
     headers: &HeaderMap,
     body: Body,
-    asked: &mut RequestClient,
+    request_client: &mut RequestClient,
 ) -> Result<TokenAnswer, OauthRefusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
-    let client = authenticated(service, headers, &parameters, asked).await?;
+    let client = authenticated(service, headers, &parameters, request_client).await?;
     match parameters.get("grant_type") {
-        Some("authorization_code") => of_code(service, &client, &parameters).await,
-        Some("refresh_token") => of_refresh_token(service, &client, &parameters).await,
+        Some("authorization_code") => exchange_code(service, &client, &parameters).await,
+        Some("refresh_token") => exchange_refresh_token(service, &client, &parameters).await,
         Some(_) => Err(OauthRefusal::new(
             Code::UnsupportedGrantType,
             "grant_type must be authorization_code or refresh_token.",
@@ -74,17 +75,17 @@ pub(super) async fn authenticated(
     service: &Service,
     headers: &HeaderMap,
     parameters: &Parameters,
-    asked: &mut RequestClient,
+    request_client: &mut RequestClient,
 ) -> Result<Client, OauthRefusal> {
-    let shown = ClaimedClient::read(headers, parameters)?;
-    let id = shown.id()?;
-    asked.client = id.to_string();
-    let found = service.store.read(move |tx| Client::find(tx, &id)).await?;
-    shown.verify(found, service.clock.now())
+    let credentials = ClaimedClient::read(headers, parameters)?;
+    let id = credentials.id()?;
+    request_client.client = id.to_string();
+    let client = service.store.read(move |tx| Client::find(tx, &id)).await?;
+    credentials.verify(client, service.clock.now())
 }
 
 /// Exchanges a code for tokens (RFC 6749, section 4.1.3).
-async fn of_code(
+async fn exchange_code(
     service: &Arc<Service>,
     client: &Client,
     parameters: &Parameters,
@@ -92,7 +93,7 @@ async fn of_code(
     let code = parameters
         .get("code")
         .ok_or(OauthRefusal::request("code is missing."))?;
-    let shown = code::PresentedCode {
+    let presented = code::PresentedCode {
         app: client.app,
         hash: access::hash(code),
         verifier: parameters
@@ -106,13 +107,13 @@ async fn of_code(
         .await?
         .ok_or(code::UNKNOWN)?;
     grant::within(service, organization, move |context| {
-        code::exchange(context, &shown)
+        code::exchange(context, &presented)
     })
     .await?
 }
 
 /// Exchanges a refresh token for tokens (RFC 6749, section 6).
-async fn of_refresh_token(
+async fn exchange_refresh_token(
     service: &Arc<Service>,
     client: &Client,
     parameters: &Parameters,
@@ -120,7 +121,7 @@ async fn of_refresh_token(
     let token = parameters
         .get("refresh_token")
         .ok_or(OauthRefusal::request("refresh_token is missing."))?;
-    let shown = refresh::PresentedToken {
+    let presented = refresh::PresentedToken {
         app: client.app,
         token: token.to_owned(),
         scope: parameters.get("scope").map(str::to_owned),
@@ -130,26 +131,26 @@ async fn of_refresh_token(
         .await?
         .ok_or(refresh::UNKNOWN)?;
     grant::within(service, organization, move |context| {
-        refresh::refresh(context, &shown)
+        refresh::refresh(context, &presented)
     })
     .await?
 }
 
-/// Returns the resource that a request names, if any. It must be the address of one of the
-/// resources (RFC 8707, section 2). A query selects tools and is no part of the resource.
+/// Returns the resource in a request, if there is one. It must be the address of a resource of this
+/// server (RFC 8707, section 2). Ignores the query of the address, which selects tools.
 pub(super) fn resource(
     parameters: &Parameters,
     public_url: &str,
 ) -> Result<Option<Resource>, OauthRefusal> {
-    let Some(asked) = parameters.get("resource") else {
+    let Some(address) = parameters.get("resource") else {
         return Ok(None);
     };
-    let asked = asked.split('?').next().unwrap_or_default();
-    let known = Resource::VARIANTS
+    let address = address.split('?').next().unwrap_or_default();
+    let found = Resource::VARIANTS
         .iter()
         .copied()
-        .find(|resource| resource.url(public_url) == asked);
-    known.map(Some).ok_or(OauthRefusal::new(
+        .find(|resource| resource.url(public_url) == address);
+    found.map(Some).ok_or(OauthRefusal::new(
         Code::InvalidTarget,
         "resource is not a resource of this server.",
     ))
@@ -160,8 +161,8 @@ pub(super) async fn refresh_owner(service: &Service, token: &str) -> Result<Opti
     owner(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN).await
 }
 
-/// Returns the organization of a token. Changes to the token are made under that organization's
-/// lock.
+/// Returns the organization of a code or token. Every change of the code or token must lock this
+/// organization.
 pub(super) async fn owner(
     service: &Service,
     (prefix, token): (&'static str, &str),

@@ -31,7 +31,7 @@ const PART_LENGTH: usize = 3_600;
 const MAX_PARTS: usize = 3;
 // The parts have room for a secret, a separator and the longest return path in base64.
 const _: () =
-    assert!(43 + 1 + super::return_path::LONGEST.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS);
+    assert!(43 + 1 + super::return_path::MAX_LENGTH.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS);
 
 impl Cookie {
     /// Returns the name of the cookie.
