@@ -146,11 +146,11 @@ pub(super) fn resource(
         return Ok(None);
     };
     let address = address.split('?').next().unwrap_or_default();
-    let found = Resource::VARIANTS
+    let resource = Resource::VARIANTS
         .iter()
         .copied()
         .find(|resource| resource.url(public_url) == address);
-    found.map(Some).ok_or(OauthRefusal::new(
+    resource.map(Some).ok_or(OauthRefusal::new(
         Code::InvalidTarget,
         "resource is not a resource of this server.",
     ))
