@@ -1,4 +1,5 @@
-//! Applies a fetched calendar to the reservations of its feed (rules: calendar-feeds#changes).
+//! Writes the changes of a fetched calendar to the reservations of its feed (rules:
+//! calendar-feeds#changes). `plan.rs` decides the change of each event.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -23,20 +24,21 @@ use crate::platform::{OnInvalid, SyncRecord, SyncSettings, apply_records};
 use crate::records::{Property, RecordKind, RecordOrigin, ReservationStatus, stored, typed};
 
 /// Maximum length of a channel.
-const LONGEST_CHANNEL: usize = 200;
+const MAX_CHANNEL_CHARS: usize = 200;
 
-/// The result of a successful fetch.
+/// The parsed result of a successful fetch.
 pub(super) enum FetchedNews {
-    /// The same calendar as before.
+    /// The calendar has not changed since the last fetch.
     Unchanged,
+    /// A new version of the calendar.
     Calendar {
         content: FeedContent,
-        /// The name of its version.
+        /// The `ETag` of the version.
         etag: Option<String>,
     },
 }
 
-/// The flat of a feed, as far as dates need it.
+/// The current time, and the time zone and check-in time of a feed's flat.
 struct Clock {
     now: Timestamp,
     zone: TimeZone,
@@ -58,20 +60,21 @@ impl Clock {
 
     /// Returns whether a stay with this first day has begun.
     fn is_past(&self, check_in: Date) -> bool {
-        let begins = check_in.to_datetime(self.check_in_time);
+        let start = check_in.to_datetime(self.check_in_time);
         self.zone
-            .to_timestamp(begins)
-            .is_ok_and(|begins| begins <= self.now)
+            .to_timestamp(start)
+            .is_ok_and(|start| start <= self.now)
     }
 }
 
-/// A reservation of a feed, as it stands.
+/// A stored reservation of a feed.
 struct FeedStay {
     data: Object,
     origin: RecordOrigin,
 }
 
 impl FeedStay {
+    /// Returns the properties of the reservation on which the plan depends.
     fn current(&self, clock: &Clock) -> CurrentReservation {
         let day = |field: &str| self.data.get(field)?.as_str()?.parse::<Date>().ok();
         CurrentReservation {
@@ -83,13 +86,14 @@ impl FeedStay {
     }
 }
 
-/// Returns the id of the reservation of an event.
+/// Returns the id of the reservation of an event. It is derived from the event's UID, so that every
+/// fetch finds the same reservation.
 fn reservation_id(organization: Uuid, feed: Uuid, uid: &str) -> Uuid {
     let name = [feed.as_bytes(), uid.as_bytes()].concat();
     Uuid::new_v5(&organization, &name)
 }
 
-/// Applies a calendar to the reservations of a feed, and notes its state.
+/// Applies a calendar to the reservations of a feed, and updates the feed's state.
 pub(super) fn apply(
     context: &mut Context<'_, '_>,
     feed: Uuid,
@@ -98,14 +102,14 @@ pub(super) fn apply(
     news: FetchedNews,
 ) -> Result<()> {
     let organization = context.organization.id;
-    let known = feed::known_events(context, &[feed])?;
+    let stored_events = feed::known_events(context, &[feed])?;
     let mut events = HashMap::new();
-    let mut kept: BTreeSet<Uuid> = BTreeSet::new();
+    let mut unchanged: BTreeSet<Uuid> = BTreeSet::new();
     match news {
-        FetchedNews::Unchanged => kept.extend(
-            known
+        FetchedNews::Unchanged => unchanged.extend(
+            stored_events
                 .iter()
-                .filter(|(_, known)| known.missed == 0)
+                .filter(|(_, event)| event.missed == 0)
                 .map(|(id, _)| *id),
         ),
         FetchedNews::Calendar { content, etag } => {
@@ -113,7 +117,7 @@ pub(super) fn apply(
             state.skipped_count = content.skipped;
             state.warnings = content.warnings;
             let id = |uid: &str| reservation_id(organization, feed, uid);
-            kept.extend(content.left_out.iter().map(|uid| id(uid)));
+            unchanged.extend(content.left_out.iter().map(|uid| id(uid)));
             events.extend(
                 content
                     .events
@@ -122,24 +126,24 @@ pub(super) fn apply(
             );
         }
     }
-    let ids: BTreeSet<Uuid> = known.keys().chain(events.keys()).copied().collect();
+    let ids: BTreeSet<Uuid> = stored_events.keys().chain(events.keys()).copied().collect();
     let ids: Vec<Uuid> = ids.into_iter().collect();
     let stays = stays(context, ids.clone())?;
     let clock = Clock::of(context, property)?;
-    let (mut remembered, mut records) = (Vec::new(), Vec::new());
+    let (mut changed_events, mut records) = (Vec::new(), Vec::new());
     for id in ids {
-        let known = known.get(&id);
+        let stored_event = stored_events.get(&id);
         let stay = stays.get(&id);
         let current = stay.map(|stay| stay.current(&clock));
-        let outcome = match (events.get(&id), known) {
-            (Some(event), known) => present(event, state.ambiguous, known, current),
-            (None, Some(known)) if kept.contains(&id) => seen_again(known),
-            (None, Some(known)) => absent(known, current),
+        let outcome = match (events.get(&id), stored_event) {
+            (Some(event), stored_event) => present(event, state.ambiguous, stored_event, current),
+            (None, Some(stored_event)) if unchanged.contains(&id) => seen_again(stored_event),
+            (None, Some(stored_event)) => absent(stored_event, current),
             (None, None) => EventOutcome::default(),
         };
-        remembered.extend(outcome.known.map(|known: KnownEvent| (id, known)));
+        changed_events.extend(outcome.known.map(|event: KnownEvent| (id, event)));
         if let Some(change) = outcome.change {
-            let data = changed(stay, change, property, state, context.now());
+            let data = changed_data(stay, change, property, state, context.now());
             records.push(SyncRecord {
                 kind: RecordKind::Reservation,
                 id,
@@ -150,23 +154,24 @@ pub(super) fn apply(
         }
     }
     write(context, records)?;
-    feed::put_events(context, feed, remembered)
+    feed::put_events(context, feed, changed_events)
 }
 
-/// Writes reservations of feeds. They fire the same events as those of the platform.
+/// Writes reservations of feeds. They fire the same webhook events as reservations of the platform.
 fn write(context: &mut Context<'_, '_>, records: Vec<SyncRecord>) -> Result<()> {
     if records.is_empty() {
         return Ok(());
     }
-    let manner = SyncSettings {
+    let settings = SyncSettings {
         writer: RecordOrigin::Calendar,
         fires: true,
         is_dry_run: false,
         on_invalid: OnInvalid::Refuse,
     };
-    apply_records(context, records, manner).map(drop)
+    apply_records(context, records, settings).map(drop)
 }
 
+/// Reads reservations by id.
 fn stays(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, FeedStay>> {
     let rows = stored::find_rows(context, RecordKind::Reservation, ids)?;
     rows.iter()
@@ -178,8 +183,8 @@ fn stays(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, 
         .collect()
 }
 
-/// Returns the data of a reservation after a change. Fields that the feed does not know stay.
-fn changed(
+/// Returns the data of a reservation after a change. Fields that no feed has keep their values.
+fn changed_data(
     stay: Option<&FeedStay>,
     change: StayChange,
     property: Uuid,
@@ -212,7 +217,7 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
         Some(None) => (guest.as_deref(), None),
         None => (None, None),
     };
-    let channel: String = channel.chars().take(LONGEST_CHANNEL).collect();
+    let channel: String = channel.chars().take(MAX_CHANNEL_CHARS).collect();
     let data = json!({
         "propertyId": property,
         "channel": channel,
@@ -225,8 +230,8 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
     }
 }
 
-/// Gives the reservations of feeds that are deleted to the people of the organization. With
-/// `cancels` those that have not begun are cancelled first.
+/// Deletes feeds. Their reservations become manual, so that people can edit them. With `cancels`,
+/// cancels the stays that have not begun first.
 pub(super) fn let_go(context: &mut Context<'_, '_>, feeds: &[Uuid], cancels: bool) -> Result<()> {
     let known = feed::known_events(context, feeds)?;
     let ids: Vec<Uuid> = known.into_keys().collect();
@@ -244,8 +249,8 @@ fn cancel_upcoming(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> 
         let property = stay.data.get("propertyId").and_then(Value::as_str);
         let property: Uuid = property.and_then(|id| id.parse().ok()).unwrap_or_default();
         let clock = match clocks.entry(property) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Clock::of(context, property)?),
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Clock::of(context, property)?),
         };
         let current = stay.current(clock);
         if current.is_cancelled || current.has_begun || current.is_of_platform {

@@ -1,4 +1,5 @@
-//! Describes calendar feeds for the audit log. The address is named by its host alone.
+//! Descriptions of calendar feeds for the audit log. They contain only the host of the address,
+//! because the rest is a secret.
 
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
@@ -11,27 +12,28 @@ use super::feed::{self, StoredFeed, without_secret};
 /// The kind of a feed in the audit log.
 pub(super) const KIND: &str = "calendar_feed";
 
-fn found(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFeed> {
+/// Reads a feed that the caller can access.
+fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFeed> {
     feed::find(context, id?).ok()
 }
 
-/// Reads the feed that an input names.
+/// Describes the feed with the input's `id`.
 pub(super) fn feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(feed) = found(context, id(input, "id")) else {
+    let Some(feed) = find_feed(context, id(input, "id")) else {
         return Ok(None);
     };
-    let shown = json!({
+    let fields = json!({
         "propertyId": feed.property_id, "channel": feed.state.channel, "ambiguous": feed.state.ambiguous,
         "url": without_secret(&feed.url),
     });
     Thing::new(KIND, Some(feed.id), Some(feed.state.channel))
-        .showing(&shown)
+        .showing(&fields)
         .map(Some)
 }
 
-/// Names the feed that an input names.
+/// Returns the audit log's target for the feed with the input's `id`.
 pub(super) fn named(context: &mut Context<'_, '_>, input: &Value) -> Target {
     let id = id(input, "id");
-    let name = found(context, id).map(|feed| feed.state.channel);
+    let name = find_feed(context, id).map(|feed| feed.state.channel);
     Target::new(KIND, id, name)
 }

@@ -1,18 +1,20 @@
-//! Tells bookings from closures by the texts of an event (rules: calendar-feeds#classification).
+//! Decides by the texts of an event whether it is a booking or a closure (rules:
+//! calendar-feeds#classification).
 //!
-//! Booking sites write few words into their calendars, and some write the same words for both.
-//! Where the words may mean either, a person decides.
+//! Booking sites write few words into their calendars, and some sites write the same words for both.
+//! If the words can mean both, the result is [`Meaning::Unclear`], and the feed's setting `ambiguous`
+//! applies.
 
 use engine::fold::fold;
 
 /// The meaning of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A booking, with the guest's name where the texts have it.
+    /// A booking, with the guest's name if the texts contain a name.
     Booking(Option<String>),
     /// Days that cannot be booked.
     Closure,
-    /// Either of both.
+    /// A booking or a closure.
     Unclear,
 }
 
@@ -74,7 +76,7 @@ const BLOCKED: [&str; 27] = [
     "manutenzione",
 ];
 
-/// Words that say neither, folded. Some sites close the calendar for bookings of their own.
+/// Words that can mean both, folded. For example, some sites write "closed" for their own bookings.
 const CLOSED: [&str; 20] = [
     "closed",
     "cerrado",
@@ -111,30 +113,32 @@ const NAME_LABELS: [&str; 9] = [
     "ospite",
 ];
 
-/// Parts of the address of a booking.
+/// Texts in the path of a URL that show that the URL is that of a booking.
 const BOOKING_PATHS: [&str; 4] = ["reservation", "booking", "/res/", "/reserva"];
 /// Maximum number of characters of a name.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 /// Maximum number of words of a name.
-const MOST_WORDS: usize = 6;
+const MAX_NAME_WORDS: usize = 6;
 
 /// Returns the meaning of an event.
 pub(super) fn meaning(summary: &str, description: &str, url: Option<&str>) -> Meaning {
     let name = name(summary, description);
-    if names_booking(description) || url.is_some_and(names_booking) || names_booking(summary) {
+    if has_booking_url(description) || url.is_some_and(has_booking_url) || has_booking_url(summary)
+    {
         return Meaning::Booking(name);
     }
-    let of_summary = by_words(summary);
-    let of_description = by_words(description);
-    match (of_summary, of_description) {
+    let summary_meaning = meaning_of_words(summary);
+    let description_meaning = meaning_of_words(description);
+    match (summary_meaning, description_meaning) {
         (Some(TextMeaning::Booked), Some(TextMeaning::Blocked))
         | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked))
         | (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None) => {
-            // The words contradict each other or are unclear. A named guest makes it a booking.
-            named_in(description).map_or(Meaning::Unclear, |name| Meaning::Booking(Some(name)))
+            // The words contradict each other or can mean both. A guest's name decides for a booking.
+            name_in_description(description)
+                .map_or(Meaning::Unclear, |name| Meaning::Booking(Some(name)))
         }
         (Some(TextMeaning::Booked), _) | (_, Some(TextMeaning::Booked)) => Meaning::Booking(name),
-        (Some(TextMeaning::Blocked), _) => match named_in(description) {
+        (Some(TextMeaning::Blocked), _) => match name_in_description(description) {
             Some(_) => Meaning::Unclear,
             None => Meaning::Closure,
         },
@@ -152,14 +156,11 @@ enum TextMeaning {
     Unclear,
 }
 
-/// Returns the meaning of the words of a text; `None` where it has no known word.
-fn by_words(text: &str) -> Option<TextMeaning> {
-    let words = spaced(text);
-    let has = |known: &[&str]| {
-        known
-            .iter()
-            .any(|word| words.contains(&format!(" {word} ")))
-    };
+/// Returns the meaning of the words of a text. Returns `None` if the text contains no word of the
+/// lists.
+fn meaning_of_words(text: &str) -> Option<TextMeaning> {
+    let words = folded_words(text);
+    let has = |list: &[&str]| list.iter().any(|word| words.contains(&format!(" {word} ")));
     let (is_booked, is_blocked) = (has(&BOOKED), has(&BLOCKED));
     if has(&CLOSED) || (is_booked && is_blocked) {
         Some(TextMeaning::Unclear)
@@ -172,67 +173,68 @@ fn by_words(text: &str) -> Option<TextMeaning> {
     }
 }
 
-/// Returns the words of a text, folded, each between blanks.
-fn spaced(text: &str) -> String {
-    let words = fold(text).replace(|letter: char| !letter.is_alphanumeric(), " ");
+/// Folds a text and replaces punctuation by blanks. The result begins and ends with a blank, so that
+/// a search for ` word ` finds whole words.
+fn folded_words(text: &str) -> String {
+    let words = fold(text).replace(|c: char| !c.is_alphanumeric(), " ");
     format!(" {} ", fold(&words))
 }
 
-/// Returns whether a text has the address of a booking. The host is not looked at, because it is
-/// the same for closures.
-fn names_booking(text: &str) -> bool {
+/// Returns whether a text contains the URL of a booking. Ignores the host, because it is the same for
+/// closures.
+fn has_booking_url(text: &str) -> bool {
     let addresses = text
         .match_indices("://")
-        .map(|(place, _)| &text[place + 3..]);
+        .map(|(offset, _)| &text[offset + 3..]);
     addresses.into_iter().any(|rest| {
         let address = rest.split_whitespace().next().unwrap_or_default();
-        let path = address.find('/').map_or("", |place| &address[place..]);
+        let path = address.find('/').map_or("", |offset| &address[offset..]);
         let path = path.to_ascii_lowercase();
         BOOKING_PATHS.iter().any(|part| path.contains(part))
     })
 }
 
-/// Returns the name of a guest, from the summary or from a line of the description.
+/// Returns the name of a guest from the summary or from a line of the description.
 fn name(summary: &str, description: &str) -> Option<String> {
-    let rest = summary
+    let after_label = summary
         .split_once(" - ")
         .or_else(|| summary.split_once(": "))
-        .filter(|(first, _)| by_words(first) == Some(TextMeaning::Booked))
-        .map(|(_, rest)| rest);
-    let after = rest.and_then(|rest| person(rest, 1));
-    after
-        .or_else(|| named_in(description))
-        .or_else(|| person(summary, 2))
+        .filter(|(first, _)| meaning_of_words(first) == Some(TextMeaning::Booked))
+        .map(|(_, text)| text);
+    after_label
+        .and_then(|text| person_name(text, 1))
+        .or_else(|| name_in_description(description))
+        .or_else(|| person_name(summary, 2))
 }
 
-/// Returns the name that a line of a description gives, such as `Guest: Ada Lovelace`.
-fn named_in(description: &str) -> Option<String> {
+/// Returns the guest's name in a line of the description, such as `Guest: Ada Lovelace`.
+fn name_in_description(description: &str) -> Option<String> {
     description.lines().find_map(|line| {
         let (label, rest) = line.split_once(':')?;
-        let label = spaced(label);
-        let is_label = NAME_LABELS.iter().any(|known| label.trim() == *known);
-        person(rest, 1).filter(|_| is_label)
+        let label = folded_words(label);
+        let is_label = NAME_LABELS
+            .iter()
+            .any(|name_label| label.trim() == *name_label);
+        person_name(rest, 1).filter(|_| is_label)
     })
 }
 
-/// Returns a text that reads like a person's name: words of letters alone, each with a capital
-/// where its script has capitals, and no word of a calendar.
-fn person(text: &str, least_words: usize) -> Option<String> {
+/// Returns the text if it looks like a person's name: at least `min_words` words of letters, each
+/// with a capital first letter if its script has capitals, and none of the words of the lists.
+fn person_name(text: &str, min_words: usize) -> Option<String> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_word = |word: &&str| {
-        let mut letters = word.chars();
-        let starts = letters.next().is_some_and(|first| {
+        let mut chars = word.chars();
+        let has_valid_start = chars.next().is_some_and(|first| {
             first.is_alphabetic() && (first.is_uppercase() || !first.is_lowercase())
         });
-        starts
-            && letters
-                .all(|letter| letter.is_alphabetic() || matches!(letter, '-' | '\'' | '’' | '.'))
+        has_valid_start && chars.all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '.'))
     };
-    let is_name = (least_words..=MOST_WORDS).contains(&words.len())
-        && text.chars().count() <= LONGEST_NAME
+    let is_name = (min_words..=MAX_NAME_WORDS).contains(&words.len())
+        && text.chars().count() <= MAX_NAME_CHARS
         && words.iter().all(is_word)
-        && by_words(text).is_none();
+        && meaning_of_words(text).is_none();
     is_name.then(|| words.join(" "))
 }
 
@@ -246,11 +248,11 @@ mod tests {
         Meaning::Booking((!name.is_empty()).then(|| name.to_owned()))
     }
 
-    /// The texts are those that the sites document, with invented names.
+    /// Classifies the texts that booking sites document, with invented names.
     #[test]
     fn events_of_booking_sites_are_told_apart() {
         let details = "Reservation URL: https://www.airbnb.com/hosting/reservations/details/HMABCDEFGH\nPhone Number (Last 4 Digits): 1234";
-        for (summary, description, wanted) in [
+        for (summary, description, expected) in [
             // Airbnb
             ("Reserved", details, booked("")),
             ("Airbnb (Not available)", "", Meaning::Closure),
@@ -289,7 +291,7 @@ mod tests {
         ] {
             assert_eq!(
                 meaning(summary, description, None),
-                wanted,
+                expected,
                 "{summary}, {description}"
             );
         }
@@ -305,16 +307,19 @@ mod tests {
 
     #[test]
     fn words_count_only_as_whole_words() {
-        assert_eq!(by_words("Blocks"), None);
-        assert_eq!(by_words("(Reserved)"), Some(TextMeaning::Booked));
-        assert_eq!(by_words("not  AVAILABLE!"), Some(TextMeaning::Blocked));
+        assert_eq!(meaning_of_words("Blocks"), None);
+        assert_eq!(meaning_of_words("(Reserved)"), Some(TextMeaning::Booked));
+        assert_eq!(
+            meaning_of_words("not  AVAILABLE!"),
+            Some(TextMeaning::Blocked)
+        );
     }
 
     proptest! {
         #[test]
         fn any_text_has_a_meaning(summary: String, description: String, url: Option<String>) {
             if let Meaning::Booking(Some(name)) = meaning(&summary, &description, url.as_deref()) {
-                prop_assert!(!name.trim().is_empty() && name.chars().count() <= LONGEST_NAME);
+                prop_assert!(!name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Fetches calendar files, within the limits of size and time, and through the guard of webhook
-//! targets.
+//! The HTTP client that fetches calendar files. It limits size and time, and refuses private
+//! addresses, like webhooks.
 
 use std::time::Duration;
 
@@ -14,38 +14,39 @@ use strum::IntoStaticStr;
 /// Deadline of a fetch, from the connection to the last byte.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum size of a calendar file, 5 MiB.
-const MOST_BYTES: usize = 5 << 20;
-/// Maximum length of a version name that is kept.
-const LONGEST_ETAG: usize = 1_000;
-/// Maximum number of characters of an error of the network.
-const LONGEST_CAUSE: usize = 200;
+const MAX_BYTES: usize = 5 << 20;
+/// Maximum length of a stored `ETag`. A longer one is ignored.
+const MAX_ETAG_BYTES: usize = 1_000;
+/// Maximum number of characters of a network error in a message.
+const MAX_CAUSE_CHARS: usize = 200;
+/// The user agent of requests for calendars.
 const USER_AGENT: &str = "Vestibule-Calendar/1";
 
-/// The kind of a failure.
+/// The reason why a fetch failed, for programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum FailureCode {
     /// The address leads into a private network.
     Private,
-    /// The server sends to another address.
+    /// The server redirects to another address.
     Redirects,
-    /// The server answers with an error.
+    /// The server answers with an error status.
     Refused,
-    /// No answer within the deadline.
+    /// The server does not answer within the deadline.
     TimedOut,
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     Unreachable,
-    /// More than 5 MiB, or too many events.
+    /// The calendar has more than 5 MiB, or too many events.
     TooLarge,
-    /// The answer is not a calendar, or only a part of one.
+    /// The response is not a complete calendar.
     NoCalendar,
     /// The reservations could not be written.
     #[default]
     NotApplied,
 }
 
-/// Why a fetch failed. The message never has the address.
+/// The error of a fetch. The message never contains the address, which is a secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct FetchFailure {
@@ -79,7 +80,7 @@ impl FetchFailure {
         let cause: String = innermost(&error)
             .to_string()
             .chars()
-            .take(LONGEST_CAUSE)
+            .take(MAX_CAUSE_CHARS)
             .collect();
         Self::new(
             FailureCode::Unreachable,
@@ -99,23 +100,23 @@ impl FetchFailure {
     }
 }
 
-/// The answer of a calendar's server.
+/// The response of a calendar's server.
 #[derive(Debug)]
 pub(super) enum Fetched {
-    /// The calendar is the same as at the last fetch.
+    /// The calendar still has the version of the last fetch.
     Unchanged,
-    /// The text of the calendar, and the name of its version.
+    /// The text of the calendar, and its `ETag`.
     Calendar { text: String, etag: Option<String> },
 }
 
-/// A client of calendar servers.
+/// An HTTP client for calendar servers.
 pub(super) struct CalendarClient {
     client: Client,
     targets: Targets,
 }
 
 impl CalendarClient {
-    /// Makes a client. `ca` is a PEM bundle of further certificate authorities.
+    /// Creates a client. `ca` is a PEM bundle of additional certificate authorities.
     pub(super) fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let client = delivery::guarded(targets.clone(), USER_AGENT, DEADLINE, ca)?
             .build()
@@ -128,7 +129,7 @@ impl CalendarClient {
         Ok(Self { client, targets })
     }
 
-    /// Fetches a calendar, unless it still has this version.
+    /// Fetches a calendar. `etag` is the version of the last fetch.
     pub(super) async fn fetch(
         &self,
         url: &str,
@@ -167,28 +168,28 @@ impl CalendarClient {
     }
 }
 
-/// Reads a calendar up to the limit.
+/// Reads the body of a response within the size limit.
 async fn read(mut response: Response) -> Result<Fetched, FetchFailure> {
     let headers = response.headers();
     let length = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if length.is_some_and(|length| length > MOST_BYTES) {
+    if length.is_some_and(|length| length > MAX_BYTES) {
         return Err(FetchFailure::too_large());
     }
     let etag = headers
         .get(ETAG)
         .and_then(|etag| etag.to_str().ok())
-        .filter(|etag| etag.len() <= LONGEST_ETAG)
+        .filter(|etag| etag.len() <= MAX_ETAG_BYTES)
         .map(str::to_owned);
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(FetchFailure::of)? {
-        if body.len() + chunk.len() > MOST_BYTES {
+        if body.len() + chunk.len() > MAX_BYTES {
             return Err(FetchFailure::too_large());
         }
         body.extend_from_slice(&chunk);
     }
-    // A byte that is no UTF-8 spoils one text, not the calendar.
+    // Replace invalid UTF-8, so that one wrong text does not make the whole calendar unreadable.
     let text = String::from_utf8_lossy(&body).into_owned();
     Ok(Fetched::Calendar { text, etag })
 }

@@ -1,4 +1,5 @@
-//! Feeds in the database: their settings, their state, and the events that they had.
+//! Storage of feeds: their settings, their state after the last fetch, and the events of earlier
+//! fetches.
 
 use std::collections::HashMap;
 
@@ -18,11 +19,11 @@ use super::ics::FeedWarning;
 use super::plan::KnownEvent;
 
 store::statements! {
-    /// A feed.
+    /// A feed by id.
     FEED = "select id, property_id, url, created_at, doc from calendar_feed where organization_id = ?1 and id = ?2";
     /// The feeds of an organization, by creation.
     FEEDS = "select id, property_id, url, created_at, doc from calendar_feed where organization_id = ?1 order by created_at, id";
-    /// The number of a property's feeds, and of those with an address.
+    /// The number of a property's feeds, and the number of those with the address `?3`.
     COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed where organization_id = ?1 and property_id = ?2";
     /// The feeds of some properties.
     OF_PROPERTIES = "select id from calendar_feed where organization_id = ?1 and property_id = any(?2)";
@@ -40,9 +41,9 @@ store::statements! {
     /// Writes an event.
     PUT_EVENT = "insert into calendar_event (organization_id, feed_id, reservation_id, doc) values (?1, ?2, ?3, ?4)
         on conflict (organization_id, feed_id, reservation_id) do update set doc = excluded.doc";
-    /// The state of a feed, if a claim on it still holds.
+    /// The state of a feed, if the lease that ends at `?3` is still valid.
     CLAIMED = "select doc from calendar_feed where organization_id = ?1 and id = ?2 and leased_until = ?3";
-    /// Writes the state of a feed, and ends the claim on it.
+    /// Writes the state of a feed, and ends its lease.
     SAVE = "update calendar_feed set doc = ?3, next_fetch_at = ?4, leased_until = null where organization_id = ?1 and id = ?2";
 }
 
@@ -50,17 +51,17 @@ engine::stored_enum! {
     /// The treatment of an event that may be a booking or a closure.
     #[derive(Default)]
     pub(super) enum Ambiguous {
-        /// It becomes a tentative reservation, which staff confirm or cancel.
+        /// The event becomes a tentative reservation, which staff confirm or cancel.
         #[default]
         Hold,
-        /// It becomes nothing.
+        /// The event is ignored.
         Ignore,
-        /// It becomes a confirmed reservation.
+        /// The event becomes a confirmed reservation.
         Import,
     }
 }
 
-/// The settings and the state of a feed, as stored.
+/// The stored document of a feed: its settings and its state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct FeedState {
@@ -70,18 +71,18 @@ pub(super) struct FeedState {
     pub last_fetched_at: Option<Moment>,
     /// The time of the last fetch.
     pub last_attempt_at: Option<Moment>,
-    /// Why the last fetch failed; `None` if it succeeded.
+    /// The error of the last fetch; `None` if it succeeded.
     pub last_error: Option<FetchFailure>,
     /// Fetches that failed since the last success.
     pub consecutive_failures: u32,
-    /// The version of the calendar that was read last, as its server names it.
+    /// The `ETag` of the last calendar.
     pub etag: Option<String>,
-    /// Events that were left out of the last successful fetch.
+    /// Number of events that the last successful fetch skipped.
     pub skipped_count: u32,
     pub warnings: Vec<FeedWarning>,
 }
 
-/// A feed, as stored.
+/// A stored feed.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFeed {
     pub id: Uuid,
@@ -92,7 +93,7 @@ pub(super) struct StoredFeed {
     pub state: FeedState,
 }
 
-/// A feed in an answer.
+/// A calendar feed with its state.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
@@ -111,7 +112,7 @@ pub(super) struct CalendarFeed {
     pub last_attempt_at: Option<Moment>,
     /// Why the last fetch failed; null if it succeeded.
     pub last_error: Option<String>,
-    /// The same for programs.
+    /// Code of the last error, for programs; null if the last fetch succeeded.
     pub last_error_code: Option<&'static str>,
     /// Fetches that failed since the last success.
     pub consecutive_failures: u32,
@@ -137,7 +138,7 @@ impl StoredFeed {
         })
     }
 
-    /// Returns the feed as answers show it.
+    /// Returns the feed as operations return it.
     pub(super) fn view(self, reservation_count: u64) -> CalendarFeed {
         let state = self.state;
         CalendarFeed {
@@ -159,7 +160,8 @@ impl StoredFeed {
     }
 }
 
-/// Returns scheme and host of an address. The rest lets anyone read the calendar.
+/// Returns scheme and host of an address. The rest is a secret, because anyone with the whole address
+/// can read the calendar.
 pub(super) fn without_secret(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let host = parsed
@@ -195,7 +197,7 @@ pub(super) fn all(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
     Ok(feeds)
 }
 
-/// Returns a feed as answers show it.
+/// Returns a feed as operations return it, with the number of its reservations.
 pub(super) fn shown(context: &mut Context<'_, '_>, feed: StoredFeed) -> Result<CalendarFeed> {
     let count = counts(context)?.remove(&feed.id).unwrap_or_default();
     Ok(feed.view(count))
@@ -223,7 +225,7 @@ pub(super) fn count_of(
     Ok((row.get(0)?, row.get::<i64>(1)? > 0))
 }
 
-/// Returns the feeds of some properties.
+/// Returns the ids of the feeds of some properties.
 pub(super) fn of_properties(
     context: &mut Context<'_, '_>,
     properties: &[Uuid],
@@ -252,31 +254,31 @@ pub(super) fn delete(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> 
     context.execute_deferred(&DELETE, values![ids])
 }
 
-/// Reads the stored state of the events of some feeds, by reservation.
+/// Reads the stored events of some feeds, by the id of their reservation.
 pub(super) fn known_events(
     context: &mut Context<'_, '_>,
     feeds: &[Uuid],
 ) -> Result<HashMap<Uuid, KnownEvent>> {
     let rows = context.rows(&EVENTS, values![feeds])?;
     rows.iter()
-        .map(|row| Ok((row.get(0)?, row.get(1).map(|Json(known)| known)?)))
+        .map(|row| Ok((row.get(0)?, row.get(1).map(|Json(event)| event)?)))
         .collect()
 }
 
-/// Writes the state of some events.
+/// Stores some events of a feed.
 pub(super) fn put_events(
     context: &mut Context<'_, '_>,
     feed: Uuid,
     events: Vec<(Uuid, KnownEvent)>,
 ) -> Result<()> {
-    let row = |(reservation, known): &(Uuid, KnownEvent)| {
-        Ok(values![feed, *reservation, store::Value::json(known)?])
+    let row = |(reservation, event): &(Uuid, KnownEvent)| {
+        Ok(values![feed, *reservation, store::Value::json(event)?])
     };
     let rows = events.iter().map(row).collect::<Result<Vec<_>>>()?;
     context.execute_many(&PUT_EVENT, rows).map(drop)
 }
 
-/// Returns the state of a feed while a claim on it holds.
+/// Returns the state of a feed. Returns `None` if the lease that ends at `until` is no longer valid.
 pub(super) fn claimed(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -316,7 +318,7 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_secret() {
-        for (url, shown) in [
+        for (url, expected) in [
             (
                 "https://www.airbnb.com/calendar/ical/1.ics?s=secret",
                 "https://www.airbnb.com/…",
@@ -324,7 +326,7 @@ mod tests {
             ("https://a.example:8443/secret", "https://a.example/…"),
             ("nothing", "…"),
         ] {
-            assert_eq!(without_secret(url), shown);
+            assert_eq!(without_secret(url), expected);
         }
     }
 

@@ -1,7 +1,8 @@
-//! Reads the events of a calendar file (RFC 5545), as booking sites and calendar programs write
+//! Parses the events of a calendar file (RFC 5545), as booking sites and calendar programs write
 //! them.
 //!
-//! An event that cannot be a stay is left out, and a warning says why. The other events apply.
+//! The parser skips an event that cannot be a stay, and adds a warning with the reason. Other events
+//! of the same file still apply.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,16 +20,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of events in a file.
-const MOST_EVENTS: usize = 5_000;
-/// Maximum number of warnings that are kept.
-pub(super) const MOST_WARNINGS: usize = 20;
-/// Maximum number of characters of a text that are looked at.
-const LONGEST_TEXT: usize = 5_000;
+const MAX_EVENTS: usize = 5_000;
+/// Maximum number of warnings.
+pub(super) const MAX_WARNINGS: usize = 20;
+/// Maximum number of characters of a text. The rest is ignored.
+const MAX_TEXT_CHARS: usize = 5_000;
 /// Maximum number of characters of a UID in a warning.
-const LONGEST_UID: usize = 200;
+const MAX_UID_CHARS: usize = 200;
 const SECONDS_OF_DAY: i64 = 86_400;
 
-/// An event that left something out, and why.
+/// A warning about an event that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct FeedWarning {
     /// The event's UID; null where it has none.
@@ -37,7 +38,7 @@ pub(super) struct FeedWarning {
     pub problem: String,
 }
 
-/// An event that may be a stay. Its dates are those of the flat's calendar.
+/// An event that may be a stay. Its dates are in the time zone of the flat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FeedEvent {
     pub uid: String,
@@ -45,33 +46,34 @@ pub(super) struct FeedEvent {
     pub check_out: Date,
     pub summary: String,
     pub description: String,
-    /// The address of the booking, if the event has one of its own.
+    /// The URL of the event, if it has one.
     pub url: Option<String>,
-    /// Whether the event says that it is cancelled.
+    /// Whether the status of the event is cancelled.
     pub is_cancelled: bool,
-    /// The version of the event: `SEQUENCE`. The highest one counts.
+    /// The version of the event (`SEQUENCE`). Of several events with the same UID, the one with the
+    /// highest version counts.
     sequence: i64,
 }
 
 /// The content of a calendar file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FeedContent {
-    /// The events, each UID once.
+    /// The events, with each UID once.
     pub events: Vec<FeedEvent>,
     /// The first warnings.
     pub warnings: Vec<FeedWarning>,
-    /// The number of events that were left out.
+    /// The number of skipped events.
     pub skipped: u32,
-    /// The UIDs of events that were left out. They count as present, so that a fault in the file
-    /// cancels no stay.
+    /// The UIDs of skipped events. They count as present, so that an error in the file does not
+    /// cancel a stay.
     pub left_out: BTreeSet<String>,
 }
 
 impl FeedContent {
     fn warn(&mut self, uid: Option<&str>, problem: &str) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(FeedWarning {
-                uid: uid.map(|uid| uid.chars().take(LONGEST_UID).collect()),
+                uid: uid.map(|uid| uid.chars().take(MAX_UID_CHARS).collect()),
                 problem: problem.to_owned(),
             });
         }
@@ -87,35 +89,35 @@ impl FeedContent {
 /// The reason why a whole file cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// It is no calendar, or only the beginning of one.
+    /// The file is not a complete calendar.
     NoCalendar,
-    /// It has more events than a feed may have.
+    /// The file has more than the maximum number of events.
     TooManyEvents,
 }
 
-/// Reads a calendar file. Times are converted to the flat's time zone.
+/// Parses a calendar file. Converts times to the time zone of the flat.
 pub(super) fn read(text: &str, flat: &TimeZone) -> Result<FeedContent, Unreadable> {
     // PostgreSQL cannot store U+0000.
     let text = text.trim_start_matches('\u{feff}').replace('\0', "");
     let text = text.trim();
-    // A file that was cut off would cancel the stays of its missing part.
-    if !has_edges(text) {
+    // The events in the missing part of an incomplete file would count as deleted, so refuse it.
+    if !is_complete(text) {
         return Err(Unreadable::NoCalendar);
     }
     let mut content = FeedContent::default();
     let mut parser = Parser::new(text);
-    let (mut calendars, mut found) = (0, 0);
+    let (mut calendars, mut event_count) = (0, 0);
     loop {
         match parser.entry() {
             Entry::ICalendar(calendar) => {
                 calendars += 1;
                 let zones = calendar.build_tz_resolver();
                 for component in events(&calendar) {
-                    found += 1;
-                    if found > MOST_EVENTS {
+                    event_count += 1;
+                    if event_count > MAX_EVENTS {
                         return Err(Unreadable::TooManyEvents);
                     }
-                    take(component, &zones, flat, &mut content);
+                    add_event(component, &zones, flat, &mut content);
                 }
             }
             Entry::Eof => break,
@@ -126,13 +128,13 @@ pub(super) fn read(text: &str, flat: &TimeZone) -> Result<FeedContent, Unreadabl
     if calendars == 0 {
         return Err(Unreadable::NoCalendar);
     }
-    keep_each_uid_once(&mut content);
+    remove_duplicate_uids(&mut content);
     Ok(content)
 }
 
-fn has_edges(text: &str) -> bool {
-    let is = |line: Option<&str>, wanted: &str| {
-        line.is_some_and(|line| line.trim().eq_ignore_ascii_case(wanted))
+fn is_complete(text: &str) -> bool {
+    let is = |line: Option<&str>, expected: &str| {
+        line.is_some_and(|line| line.trim().eq_ignore_ascii_case(expected))
     };
     is(text.lines().next(), "BEGIN:VCALENDAR") && is(text.lines().next_back(), "END:VCALENDAR")
 }
@@ -144,8 +146,8 @@ fn events(calendar: &ICalendar) -> impl Iterator<Item = &ICalendarComponent> {
         .filter(|component| component.component_type == ICalendarComponentType::VEvent)
 }
 
-/// Adds an event to the content, or the reason why it is left out.
-fn take(
+/// Adds an event to the content, or skips it with a warning.
+fn add_event(
     component: &ICalendarComponent,
     zones: &TzResolver<&str>,
     flat: &TimeZone,
@@ -155,12 +157,12 @@ fn take(
     let Some(uid) = Some(uid.trim()).filter(|uid| !uid.is_empty()) else {
         return content.skip(None, "has no UID");
     };
-    let repeats = [
+    let recurrence_properties = [
         ICalendarProperty::Rrule,
         ICalendarProperty::Rdate,
         ICalendarProperty::RecurrenceId,
     ];
-    if repeats
+    if recurrence_properties
         .iter()
         .any(|property| component.property(property).is_some())
     {
@@ -188,27 +190,28 @@ fn take(
     });
 }
 
-/// Keeps the latest version of each event: the one with the highest sequence, else the last one.
-fn keep_each_uid_once(content: &mut FeedContent) {
-    let mut places = HashMap::<String, usize>::new();
-    let mut kept: Vec<FeedEvent> = Vec::with_capacity(content.events.len());
+/// Removes all versions of each event but the latest: the one with the highest sequence. Of equal
+/// sequences, the last one in the file counts.
+fn remove_duplicate_uids(content: &mut FeedContent) {
+    let mut index_by_uid = HashMap::<String, usize>::new();
+    let mut unique: Vec<FeedEvent> = Vec::with_capacity(content.events.len());
     for event in std::mem::take(&mut content.events) {
-        let Some(place) = places.get(&event.uid).copied() else {
-            places.insert(event.uid.clone(), kept.len());
-            kept.push(event);
+        let Some(index) = index_by_uid.get(&event.uid).copied() else {
+            index_by_uid.insert(event.uid.clone(), unique.len());
+            unique.push(event);
             continue;
         };
-        if kept[place] != event {
+        if unique[index] != event {
             content.skip(
                 Some(&event.uid),
                 "stands several times; only its latest version counts",
             );
         }
-        if event.sequence >= kept[place].sequence {
-            kept[place] = event;
+        if event.sequence >= unique[index].sequence {
+            unique[index] = event;
         }
     }
-    content.events = kept;
+    content.events = unique;
 }
 
 /// Returns the texts of a property, joined.
@@ -218,7 +221,7 @@ fn text_of(component: &ICalendarComponent, property: &ICalendarProperty) -> Stri
         .map(|entry| entry.values.as_slice())
         .unwrap_or_default();
     let texts: Vec<&str> = values.iter().filter_map(ICalendarValue::as_text).collect();
-    texts.join(", ").chars().take(LONGEST_TEXT).collect()
+    texts.join(", ").chars().take(MAX_TEXT_CHARS).collect()
 }
 
 /// The start or the end of an event.
@@ -226,32 +229,32 @@ fn text_of(component: &ICalendarComponent, property: &ICalendarProperty) -> Stri
 enum Edge {
     /// A whole day.
     Day(Date),
-    /// A moment, and its date and time at the flat.
-    Moment(Timestamp, DateTime),
+    /// A timestamp, and its date and time in the time zone of the flat.
+    Instant(Timestamp, DateTime),
 }
 
 impl Edge {
-    fn moment(at: Timestamp, flat: &TimeZone) -> Self {
-        Self::Moment(at, flat.to_datetime(at))
+    fn instant(at: Timestamp, flat: &TimeZone) -> Self {
+        Self::Instant(at, flat.to_datetime(at))
     }
 
     fn date(self) -> Date {
         match self {
             Self::Day(date) => date,
-            Self::Moment(_, local) => local.date(),
+            Self::Instant(_, local) => local.date(),
         }
     }
 
-    /// Returns whether this edge is after another one.
+    /// Returns whether this end is after a start.
     fn is_after(self, start: Self) -> bool {
         match (self, start) {
-            (Self::Moment(end, _), Self::Moment(start, _)) => end > start,
+            (Self::Instant(end, _), Self::Instant(start, _)) => end > start,
             _ => self.date() > start.date(),
         }
     }
 }
 
-/// Returns the first and the last day of an event, or why it has none.
+/// Returns the days of check-in and check-out of an event, or the reason why it cannot be a stay.
 fn dates(
     component: &ICalendarComponent,
     zones: &TzResolver<&str>,
@@ -262,7 +265,7 @@ fn dates(
     let end = if component.property(&ICalendarProperty::Dtend).is_some() {
         edge(&ICalendarProperty::Dtend).ok_or("has no valid end")?
     } else if let Some(seconds) = duration(component) {
-        later(start, seconds, flat).ok_or("has no valid end")?
+        end_after(start, seconds, flat).ok_or("has no valid end")?
     } else if let Edge::Day(first) = start {
         Edge::Day(first.checked_add(1.day()).map_err(|_| "has no valid end")?)
     } else {
@@ -289,22 +292,22 @@ fn duration(component: &ICalendarComponent) -> Option<i64> {
     }
 }
 
-/// Returns the end of an event of this length.
-fn later(start: Edge, seconds: i64, flat: &TimeZone) -> Option<Edge> {
+/// Returns the end of an event with this start and duration.
+fn end_after(start: Edge, seconds: i64, flat: &TimeZone) -> Option<Edge> {
     match start {
         Edge::Day(date) => {
             let days = (seconds / SECONDS_OF_DAY).clamp(-100_000, 100_000);
             date.checked_add(days.days()).ok().map(Edge::Day)
         }
-        Edge::Moment(at, _) => at
+        Edge::Instant(at, _) => at
             .checked_add(SignedDuration::from_secs(seconds))
             .ok()
-            .map(|end| Edge::moment(end, flat)),
+            .map(|end| Edge::instant(end, flat)),
     }
 }
 
-/// Reads a start or an end. A time without a zone is a time at the flat, and so is a time in an
-/// unknown zone.
+/// Reads a start or an end. A time without a zone, or in an unknown zone, is in the time zone of the
+/// flat.
 fn edge(entry: &ICalendarEntry, zones: &TzResolver<&str>, flat: &TimeZone) -> Option<Edge> {
     let value = entry
         .values
@@ -321,7 +324,7 @@ fn edge(entry: &ICalendarEntry, zones: &TzResolver<&str>, flat: &TimeZone) -> Op
         (None, None) => flat.clone(),
     };
     let at = zone.to_timestamp(local).ok()?;
-    Some(Edge::moment(at, flat))
+    Some(Edge::instant(at, flat))
 }
 
 fn date(value: &PartialDateTime) -> Option<Date> {
@@ -336,7 +339,7 @@ fn date(value: &PartialDateTime) -> Option<Date> {
 fn time(hour: u8, value: &PartialDateTime) -> Option<Time> {
     let hour = i8::try_from(hour).ok()?;
     let minute = i8::try_from(value.minute.unwrap_or_default()).ok()?;
-    // A leap second is written as 60.
+    // A leap second has the number 60, which `Time` does not support.
     let second = i8::try_from(value.second.unwrap_or_default().min(59)).ok()?;
     Time::new(hour, minute, second, 0).ok()
 }
@@ -348,12 +351,13 @@ fn offset(value: &PartialDateTime) -> Option<Offset> {
     Offset::from_seconds(if value.tz_minus { -seconds } else { seconds }).ok()
 }
 
-/// Returns the time zone of a name. Programs write IANA names, names of Windows, and names with a
-/// path before them.
+/// Returns the time zone with a name. Programs write IANA names, Windows names, and IANA names after
+/// a path, such as `/example.com/Europe/Madrid`.
 fn zone(name: &str, zones: &TzResolver<&str>) -> Option<TimeZone> {
     let parts: Vec<&str> = name.trim_matches('/').split('/').collect();
-    let ends = (0..parts.len()).map(|start| parts[start..].join("/"));
-    ends.into_iter()
+    let suffixes = (0..parts.len()).map(|start| parts[start..].join("/"));
+    suffixes
+        .into_iter()
         .find_map(|name| TimeZone::get(&name).ok())
         .or_else(|| TimeZone::get(&zones.resolve(name)?.name()?).ok())
 }
@@ -428,14 +432,14 @@ mod tests {
             ("DTSTART:20261211T160000\nDTEND:20261213T110000", 11, 13),
             ("DTSTART:20261211T160000\nDURATION:PT43H", 11, 13),
         ] {
-            let found = one(lines);
-            let wanted = (date(2026, 12, first), date(2026, 12, last));
-            assert_eq!((found.check_in, found.check_out), wanted, "{lines}");
+            let event = one(lines);
+            let expected = (date(2026, 12, first), date(2026, 12, last));
+            assert_eq!((event.check_in, event.check_out), expected, "{lines}");
         }
     }
 
     #[test]
-    fn events_that_are_no_stay_are_left_out_with_a_reason() {
+    fn events_that_cannot_be_stays_are_skipped_with_a_reason() {
         for (lines, part) in [
             ("SUMMARY:Reserved", "no valid start"),
             ("DTSTART:soon", "no valid start"),
@@ -460,8 +464,8 @@ mod tests {
                 "repeats",
             ),
         ] {
-            let found = problem(lines);
-            assert!(found.contains(part), "{lines}: {found}");
+            let problem_text = problem(lines);
+            assert!(problem_text.contains(part), "{lines}: {problem_text}");
         }
         let without = calendar("BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20261211\r\nEND:VEVENT\r\n");
         let content = read(&without, &madrid()).unwrap();
@@ -476,23 +480,23 @@ mod tests {
 
     #[test]
     fn folded_and_escaped_texts_are_read_whole() {
-        let found = one(
+        let event = one(
             "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved\nDESCRIPTION:Reservation URL: https://www.exa\n mple.com/hosting/reservations/details/HMABC\\nPhone Number (Last 4\n  Digits): 1234",
         );
         assert!(
-            found
+            event
                 .description
                 .contains("https://www.example.com/hosting/reservations/details/HMABC")
         );
         assert!(
-            found.description.contains("(Last 4 Digits): 1234"),
+            event.description.contains("(Last 4 Digits): 1234"),
             "{}",
-            found.description
+            event.description
         );
     }
 
     #[test]
-    fn an_event_that_stands_twice_counts_once() {
+    fn an_event_with_a_repeated_uid_counts_once() {
         let version = |sequence: i64, end: i64| {
             format!(
                 "BEGIN:VEVENT\r\nUID:a\r\nSEQUENCE:{sequence}\r\nDTSTART;VALUE=DATE:20261211\r\nDTEND;VALUE=DATE:202612{end}\r\nEND:VEVENT\r\n"
@@ -515,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_calendar_is_refused() {
+    fn an_incomplete_calendar_is_refused() {
         let whole = event("DTSTART;VALUE=DATE:20261211");
         for text in [
             "",
@@ -530,7 +534,7 @@ mod tests {
         assert_eq!(empty, FeedContent::default());
         assert!(read(&format!("\u{feff}{whole}"), &madrid()).is_ok());
         assert!(read(&whole.replace("\r\n", "\n"), &madrid()).is_ok());
-        let many = "BEGIN:VEVENT\r\nUID:a\r\nEND:VEVENT\r\n".repeat(MOST_EVENTS + 1);
+        let many = "BEGIN:VEVENT\r\nUID:a\r\nEND:VEVENT\r\n".repeat(MAX_EVENTS + 1);
         assert_eq!(
             read(&calendar(&many), &madrid()),
             Err(Unreadable::TooManyEvents)

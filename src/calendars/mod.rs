@@ -1,8 +1,10 @@
-//! Calendar feeds: calendars of booking sites, whose events become reservations.
+//! Calendar feeds: calendars of booking sites, whose events become reservations (rules:
+//! calendar-feeds#feeds).
 //!
-//! A feed is fetched every few minutes, by one node at a time (worker, client). Its file is read
-//! (ics), each event is classified (classify), and compared with the last fetch (plan). The changes
-//! are written as records of origin `calendar` (apply).
+//! [`worker`] fetches each feed every few minutes, on one node at a time, with [`client`]. [`ics`]
+//! parses the calendar file. [`classify`] decides whether an event is a booking. [`plan`] compares
+//! each event with the last fetch and decides the change. [`apply`] writes the changes as
+//! reservations of origin `calendar`.
 
 mod apply;
 mod audited;

@@ -1,5 +1,5 @@
-//! createCalendarFeed, listCalendarFeeds, getCalendarFeed, deleteCalendarFeed, refreshCalendarFeed,
-//! listHeldReservations.
+//! Operations on calendar feeds: `createCalendarFeed`, `listCalendarFeeds`, `getCalendarFeed`,
+//! `deleteCalendarFeed`, `refreshCalendarFeed` and `listHeldReservations`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ use super::{apply, audited};
 use crate::records::{Record, RecordKind, RecordOrigin, ReservationStatus, exists, find_records};
 
 /// Maximum number of feeds of a property (rules: calendar-feeds#feeds).
-const MOST_FEEDS: i64 = 20;
-/// Permissions for each change.
+const MAX_FEEDS: i64 = 20;
+/// The permissions for operations that change feeds.
 const NEEDS: Needs =
     Needs::Permissions(&[Permission::ModifyProperties, Permission::ViewReservations]);
 
@@ -77,13 +77,13 @@ struct DeleteCalendarFeed {
     cancel_upcoming: Option<bool>,
 }
 
-/// Success.
+/// The confirmation of a deletion.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DeletedCalendarFeed {
     success: bool,
 }
 
-/// A feed that is to be fetched.
+/// The feed that `refreshCalendarFeed` fetches.
 struct PreparedFeed {
     organization: Uuid,
     feed: Uuid,
@@ -166,7 +166,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "List held bookings",
             "Tentative reservations of a feed whose events may be bookings or closures; confirm or cancel them with `putRecords`.",
         )
-        .run(held),
+        .run(list_held),
     ]
 }
 
@@ -186,17 +186,17 @@ fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<Ca
     {
         return Err(Error::not_found("Property").of(property));
     }
-    let (count, is_known) = feed::count_of(context, property, &input.url.0)?;
-    if is_known {
+    let (count, is_duplicate) = feed::count_of(context, property, &input.url.0)?;
+    if is_duplicate {
         return Err(Error::conflict(Reason::rule(
             "feed_exists",
             "The property has a feed with this address already.",
         )));
     }
-    if count >= MOST_FEEDS {
+    if count >= MAX_FEEDS {
         return Err(Error::conflict(Reason::rule(
             "most_feeds",
-            format!("A property has at most {MOST_FEEDS} calendar feeds; delete one first."),
+            format!("A property has at most {MAX_FEEDS} calendar feeds; delete one first."),
         )));
     }
     let channel = input.channel.trim();
@@ -232,8 +232,8 @@ fn prepare(context: &mut Context<'_, '_>, input: ById) -> Result<PreparedFeed> {
     })
 }
 
-async fn refresh(commanded: CommandContext, prepared: PreparedFeed) -> Result<CalendarFeed> {
-    let fetcher = commanded
+async fn refresh(context: CommandContext, prepared: PreparedFeed) -> Result<CalendarFeed> {
+    let fetcher = context
         .app_state
         .extension::<CalendarFetcher>()
         .ok_or_else(|| Error::internal("there is no fetcher of calendars"))?;
@@ -242,28 +242,28 @@ async fn refresh(commanded: CommandContext, prepared: PreparedFeed) -> Result<Ca
         .await
 }
 
-/// Returns the tentative reservations of a feed, by their first day.
-fn held(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Record>> {
+/// Returns the tentative reservations of a feed, by the day of check-in.
+fn list_held(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Record>> {
     let feed = feed::find(context, input.id)?;
     let ids: BTreeSet<Uuid> = feed::known_events(context, &[feed.id])?
         .into_keys()
         .collect();
     let records = find_records(context, RecordKind::Reservation, ids.into_iter().collect())?;
-    let mut held = Vec::new();
+    let mut reservations = Vec::new();
     for record in records.into_values() {
         let record = record?;
         let is_held = record.field::<ReservationStatus>("status")
             == Some(ReservationStatus::Tentative)
             && record.field::<RecordOrigin>("origin") == Some(RecordOrigin::Calendar);
         if is_held {
-            held.push(record);
+            reservations.push(record);
         }
     }
-    held.sort_by_cached_key(|record| {
+    reservations.sort_by_cached_key(|record| {
         (
             record.field::<String>("checkIn"),
             record.field::<Uuid>("id"),
         )
     });
-    Ok(held)
+    Ok(reservations)
 }

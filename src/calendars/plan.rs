@@ -1,5 +1,5 @@
-//! Decides the effect of a fetched event (rules: calendar-feeds#changes). Every function here is
-//! pure.
+//! Decides how each event of a fetched calendar changes its reservation (rules:
+//! calendar-feeds#changes). Every function here is pure; `apply.rs` writes the changes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -12,53 +12,58 @@ use super::feed::Ambiguous;
 use super::ics::FeedEvent;
 use crate::records::ReservationStatus;
 
-/// Number of fetches in a row without an event after which its stay is cancelled.
-const MOST_MISSED: u32 = 2;
+/// Number of consecutive fetches without an event after which the feed cancels its stay.
+const MAX_MISSED: u32 = 2;
 
-/// An event of an earlier fetch.
+/// The stored state of an event from earlier fetches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct KnownEvent {
-    /// The hash of the event's content. Its texts are not kept, because they are about guests.
+    /// The hash of the event's content. The content itself is not stored, because it has data of
+    /// guests.
     pub fingerprint: String,
-    /// Number of successful fetches in a row without the event.
+    /// Number of consecutive successful fetches without the event.
     pub missed: u32,
-    /// Whether the stay was cancelled because the event was missing.
+    /// Whether the feed cancelled the stay because the event was missing.
     pub is_gone: bool,
 }
 
-/// The reservation of an event, as it stands.
+/// The current state of an event's reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CurrentReservation {
     pub is_cancelled: bool,
-    /// Whether the stay has begun, so that nothing cancels it.
+    /// Whether the stay has begun. A feed does not cancel such a stay.
     pub has_begun: bool,
-    /// Whether the platform manages the reservation, so that the feed changes nothing.
+    /// Whether the platform manages the reservation. A feed does not change such a reservation.
     pub is_of_platform: bool,
 }
 
-/// The change of a reservation.
+/// A change of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StayChange {
-    /// It gets these dates and this status. A new one also gets the guest's name.
+    /// Creates or updates the reservation with these dates and this status. Only a new reservation
+    /// gets the guest's name.
     Put {
         check_in: Date,
         check_out: Date,
         status: ReservationStatus,
         guest: Option<String>,
     },
+    /// Cancels the reservation.
     Cancel,
 }
 
-/// The result for one event.
+/// The decision for one event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventOutcome {
-    /// The state of the event to store; `None` if the stored state does not change.
+    /// The new state of the event; `None` if the stored state does not change.
     pub known: Option<KnownEvent>,
+    /// The change of the reservation; `None` if it does not change.
     pub change: Option<StayChange>,
 }
 
-/// Returns the hash of everything that an event says, except for when and how often it was written.
+/// Returns the hash of the event's content, without the fields that change with each export of the
+/// calendar.
 fn fingerprint(event: &FeedEvent) -> String {
     let text = format!(
         "{:?}",
@@ -75,9 +80,12 @@ fn fingerprint(event: &FeedEvent) -> String {
     STANDARD_NO_PAD.encode(digest)
 }
 
-/// Returns the status that an event asks for, and the guest's name. `None` for an event that is no
-/// stay.
-fn wanted(event: &FeedEvent, ambiguous: Ambiguous) -> Option<(ReservationStatus, Option<String>)> {
+/// Returns the status of an event's reservation, and the guest's name. Returns `None` for a closure,
+/// and for an unclear event that the setting ignores.
+fn planned_status(
+    event: &FeedEvent,
+    ambiguous: Ambiguous,
+) -> Option<(ReservationStatus, Option<String>)> {
     match meaning(&event.summary, &event.description, event.url.as_deref()) {
         Meaning::Closure => None,
         Meaning::Booking(name) => Some((ReservationStatus::Confirmed, name)),
@@ -89,7 +97,7 @@ fn wanted(event: &FeedEvent, ambiguous: Ambiguous) -> Option<(ReservationStatus,
     }
 }
 
-/// Returns the outcome for an event of this fetch.
+/// Decides for an event that the fetched calendar contains. `known` is its stored state.
 pub(super) fn present(
     event: &FeedEvent,
     ambiguous: Ambiguous,
@@ -97,15 +105,15 @@ pub(super) fn present(
     current: Option<CurrentReservation>,
 ) -> EventOutcome {
     let fingerprint = fingerprint(event);
-    let before = known.filter(|known| known.fingerprint == fingerprint && !known.is_gone);
-    if let Some(same) = before {
-        return seen_again(same);
+    let unchanged = known.filter(|known| known.fingerprint == fingerprint && !known.is_gone);
+    if let Some(known) = unchanged {
+        return seen_again(known);
     }
-    let wanted = wanted(event, ambiguous).filter(|_| !event.is_cancelled);
-    if wanted.is_none() && known.is_none() {
+    let status = planned_status(event, ambiguous).filter(|_| !event.is_cancelled);
+    if status.is_none() && known.is_none() {
         return EventOutcome::default();
     }
-    let change = match wanted {
+    let change = match status {
         _ if current.is_some_and(|current| current.is_of_platform) => None,
         Some((status, guest)) => Some(StayChange::Put {
             check_in: event.check_in,
@@ -124,7 +132,8 @@ pub(super) fn present(
     }
 }
 
-/// Returns the result for an event that is there and says the same as before, or cannot be read.
+/// Decides for an event that the calendar contains with unchanged content, or that the parser
+/// skipped.
 pub(super) fn seen_again(known: &KnownEvent) -> EventOutcome {
     EventOutcome {
         known: (known.missed > 0 && !known.is_gone).then(|| KnownEvent {
@@ -135,13 +144,13 @@ pub(super) fn seen_again(known: &KnownEvent) -> EventOutcome {
     }
 }
 
-/// Returns the outcome for an event that this fetch lacks.
+/// Decides for an event that the fetched calendar does not contain.
 pub(super) fn absent(known: &KnownEvent, current: Option<CurrentReservation>) -> EventOutcome {
     if known.is_gone {
         return EventOutcome::default();
     }
-    let missed = (known.missed + 1).min(MOST_MISSED);
-    let change = if missed >= MOST_MISSED {
+    let missed = (known.missed + 1).min(MAX_MISSED);
+    let change = if missed >= MAX_MISSED {
         cancellation(current)
     } else {
         None
@@ -157,7 +166,7 @@ pub(super) fn absent(known: &KnownEvent, current: Option<CurrentReservation>) ->
     }
 }
 
-/// Returns the cancellation of a stay that the feed may still cancel.
+/// Returns the cancellation of a stay, if the feed may cancel it.
 fn cancellation(current: Option<CurrentReservation>) -> Option<StayChange> {
     current
         .filter(|current| !current.is_cancelled && !current.has_begun && !current.is_of_platform)

@@ -1,7 +1,8 @@
-//! Fetches feeds in the background and on request, and applies their events.
+//! The worker that fetches feeds in the background and on request, and applies their events.
 //!
-//! A lease on the feed's row keeps nodes apart. The file is fetched and read outside of any
-//! transaction. One transaction then applies all changes of a feed, or none.
+//! Of several nodes, only the one with the lease on a feed's row fetches the feed. The worker
+//! fetches and parses the file outside of any transaction. Then one transaction applies all changes
+//! of the feed, or none.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock, Weak};
@@ -35,68 +36,70 @@ use crate::records::{Property, RecordKind, typed};
 /// Wakes the background work when a feed is due.
 pub(super) const TO_FETCH: WakeSignal = WakeSignal("calendar feeds");
 
-/// Maximum number of fetches under way in the background.
-const AT_ONCE: usize = 8;
-/// Time that a lease allows for reading and writing, on top of the deadline of the fetch.
+/// Maximum number of concurrent fetches in the background.
+const MAX_FETCHES: usize = 8;
+/// Time that a lease allows for parsing and writing, in addition to the deadline of the fetch.
 const LEASE_MARGIN: Duration = Duration::from_secs(60);
-/// Maximum pause between two looks. Feeds that another node created are found within it.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// Maximum pause between two queries for due feeds. A feed that another node created is found within
+/// this time.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// Pause after a failed query.
-const RESPITE: Duration = Duration::from_secs(1);
-/// The number of times that a request checks whether a fetch under way has ended, and the pause
-/// between two checks.
-const LOOKS: (u32, Duration) = (60, Duration::from_millis(250));
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The number of attempts of a request to claim a feed that another node or task is fetching, and
+/// the pause between two attempts.
+const CLAIM_ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(250));
 
 store::statements! {
-    /// The feed that is due first.
+    /// The feeds that are due first.
     DUE = "select f.organization_id, f.id from calendar_feed f join organization o on o.id = f.organization_id
         where f.next_fetch_at <= ?1 and (f.leased_until is null or f.leased_until <= ?1) and o.erased_at is null
         order by f.next_fetch_at, f.id limit ?2";
-    /// Claims a feed. If two nodes saw the same row, the second one waits for the first and gets no
-    /// row.
+    /// Claims a feed that is due, or any feed if `?4` is true. If two nodes claim the same feed, the
+    /// second waits for the first and gets no row.
     CLAIM = "update calendar_feed set leased_until = ?5 where organization_id = ?1 and id = ?2
         and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3) returning property_id, url, doc";
     /// The time at which the next feed is due.
     NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at limit 1";
-    /// Feeds that are due after a moment, the latest first.
+    /// Feeds that are due after a time, the latest first.
     LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1 order by next_fetch_at desc limit ?2";
-    /// Makes some of them due at that moment.
+    /// Makes some of these feeds due at that time.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
-    /// Feeds whose lease lasts beyond a moment.
+    /// Feeds whose lease ends after a time.
     LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends such leases.
+    /// Ends some of these leases.
     END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");
     /// Ends every lease.
     RELEASE_ALL = "update calendar_feed set leased_until = null where leased_until is not null";
 }
 
-/// Number of due feeds that are read together. Other nodes may take some of them first.
-const WINDOW: i64 = 8;
+/// Number of due feeds that one query reads, because other nodes may claim some of them first.
+const DUE_BATCH: i64 = 8;
 
-/// Fetches calendar feeds.
+/// Fetches calendar feeds. An extension of the application state.
 pub struct CalendarFetcher {
     client: CalendarClient,
     /// The pause between two fetches of a feed.
     interval: Duration,
-    /// The service, once it runs.
+    /// The service whose feeds are fetched; set when the service starts.
     service: OnceLock<Weak<Service>>,
 }
 
-/// A claim on a feed. It allows one node to fetch it.
+/// A claim on a feed. Only the node with the claim fetches the feed.
 struct FeedClaim {
     organization: Uuid,
     feed: Uuid,
     property_id: Uuid,
     url: String,
     state: FeedState,
-    /// The time zone of the flat; `None` if there is no such flat.
+    /// The time zone of the flat; `None` if the flat does not exist.
     zone: Option<TimeZone>,
+    /// The end of the lease.
     until: Timestamp,
 }
 
 impl CalendarFetcher {
-    /// Makes a fetcher. `ca` is a PEM bundle of further certificate authorities.
+    /// Creates a fetcher. `ca` is a PEM bundle of additional certificate authorities.
     pub fn new(targets: Targets, ca: Option<&[u8]>, interval: Duration) -> Result<Self, String> {
         Ok(Self {
             client: CalendarClient::new(targets, ca)?,
@@ -114,7 +117,7 @@ impl CalendarFetcher {
         if service.store.is_only_process()
             && let Err(error) = service.store.write(release_all).await
         {
-            warn(&error);
+            log_query_failure(&error);
         }
         let due = service.app_state.wake_signal(TO_FETCH);
         keep_claiming(&Background { service, due }, &stop).await;
@@ -125,32 +128,33 @@ impl CalendarFetcher {
         self.interval
     }
 
-    /// Sets the service that the feeds belong to.
+    /// Sets the service whose feeds are fetched.
     pub fn serve(&self, service: &Arc<Service>) {
         self.service.get_or_init(|| Arc::downgrade(service));
     }
 
-    /// Fetches a feed now, and returns it afterwards. A fetch that is under way is waited for.
+    /// Fetches a feed now, and returns its new state. Waits for another fetch of the feed that is in
+    /// progress.
     pub(super) async fn fetch_now(&self, organization: Uuid, feed: Uuid) -> Result<CalendarFeed> {
         let service = self
             .service
             .get()
             .and_then(Weak::upgrade)
             .ok_or_else(|| Error::internal("the service does not fetch feeds yet"))?;
-        for _ in 0..LOOKS.0 {
+        for _ in 0..CLAIM_ATTEMPTS.0 {
             let now = service.clock.now();
-            let shared = service.clone();
-            let claimed = service
+            let service_ref = service.clone();
+            let claim_result = service
                 .store
-                .write(move |tx| claim(tx, &shared, (organization, feed), now, true))
+                .write(move |tx| claim(tx, &service_ref, (organization, feed), now, true))
                 .await?;
-            if let Some(claim) = claimed {
+            if let Some(claim) = claim_result {
                 return self
                     .carry_out(&service, claim)
                     .await?
                     .ok_or_else(|| Error::not_found("Calendar feed"));
             }
-            tokio::time::sleep(LOOKS.1).await;
+            tokio::time::sleep(CLAIM_ATTEMPTS.1).await;
         }
         Err(Error::conflict(Reason::rule(
             "feed_is_fetched",
@@ -158,17 +162,17 @@ impl CalendarFetcher {
         )))
     }
 
-    /// Fetches a claimed feed and applies it. Returns the feed afterwards; `None` if it was deleted
-    /// meanwhile.
+    /// Fetches a claimed feed and applies its changes. Returns the new state of the feed, or `None`
+    /// if the feed was deleted or the lease has ended.
     async fn carry_out(
         &self,
         service: &Arc<Service>,
         claim: FeedClaim,
     ) -> Result<Option<CalendarFeed>> {
         let fetch = self.client.fetch(&claim.url, claim.state.etag.as_deref());
-        let fetched = on_behalf_of(claim.organization, fetch).await;
-        let news = match (fetched, claim.zone.clone()) {
-            (Ok(fetched), Some(zone)) => read(fetched, zone).await,
+        let response = on_behalf_of(claim.organization, fetch).await;
+        let outcome = match (response, claim.zone.clone()) {
+            (Ok(response), Some(zone)) => parse(response, zone).await,
             (Ok(_), None) => Err(FetchFailure::new(
                 FailureCode::NotApplied,
                 "The property of the feed does not exist any more.",
@@ -176,8 +180,8 @@ impl CalendarFetcher {
             (Err(failure), _) => Err(failure),
         };
         let claim = Arc::new(claim);
-        let applied = self.record(service, &claim, news).await;
-        match applied {
+        let result = self.record(service, &claim, outcome).await;
+        match result {
             Err(error) if error.cause().is_none() => {
                 let failure = FetchFailure::new(
                     FailureCode::NotApplied,
@@ -189,21 +193,21 @@ impl CalendarFetcher {
         }
     }
 
-    /// Records the outcome of a fetch: its changes and the state of the feed, together.
+    /// Writes the changes of a fetch and the state of the feed in one transaction.
     async fn record(
         &self,
         service: &Arc<Service>,
         claim: &Arc<FeedClaim>,
-        news: Result<FetchedNews, FetchFailure>,
+        outcome: Result<FetchedNews, FetchFailure>,
     ) -> Result<Option<CalendarFeed>> {
-        let (shared, claim) = (service.clone(), claim.clone());
+        let (service_ref, claim) = (service.clone(), claim.clone());
         let now = service.clock.now();
         let next = now.checked_add(self.interval).unwrap_or(Timestamp::MAX);
         let organization = claim.organization;
         let (feed, wake_signals) = service
             .store
             .write_within(LEASE_MARGIN, move |tx| {
-                settle(tx, &shared, &claim, news, (now, next))
+                write_outcome(tx, &service_ref, &claim, outcome, (now, next))
             })
             .await
             .inspect_err(|error: &Error| {
@@ -218,8 +222,8 @@ impl CalendarFetcher {
     }
 }
 
-/// Reads a fetched file. Large files take a while, so a thread of their own reads them.
-async fn read(fetched: Fetched, zone: TimeZone) -> Result<FetchedNews, FetchFailure> {
+/// Parses a fetched file on a blocking thread, because a large file takes a while.
+async fn parse(fetched: Fetched, zone: TimeZone) -> Result<FetchedNews, FetchFailure> {
     let (text, etag) = match fetched {
         Fetched::Unchanged => return Ok(FetchedNews::Unchanged),
         Fetched::Calendar { text, etag } => (text, etag),
@@ -239,19 +243,23 @@ async fn read(fetched: Fetched, zone: TimeZone) -> Result<FetchedNews, FetchFail
     }
 }
 
-/// Claims a feed until its lease ends. With `is_asked` it need not be due. Returns `None` if
-/// another fetch of it is under way, or if there is no such feed.
+/// Claims a feed with a new lease. With `is_on_request`, the feed need not be due. Returns `None` if
+/// another fetch of the feed is in progress, or if the feed does not exist.
 fn claim(
     tx: &mut Transaction<'_>,
     service: &Service,
     (organization, feed): (Uuid, Uuid),
     now: Timestamp,
-    is_asked: bool,
+    is_on_request: bool,
 ) -> Result<Option<FeedClaim>> {
     let until = now
         .checked_add(DEADLINE + LEASE_MARGIN)
         .unwrap_or(Timestamp::MAX);
-    let Some(row) = tx.row(&CLAIM, &values![organization, feed, now, is_asked, until])? else {
+    let Some(row) = tx.row(
+        &CLAIM,
+        &values![organization, feed, now, is_on_request, until],
+    )?
+    else {
         return Ok(None);
     };
     let property_id: Uuid = row.get(0)?;
@@ -272,13 +280,13 @@ fn claim(
     }))
 }
 
-/// Claims the first feed that is due. Returns `None` if there is none.
+/// Claims the first feed that is due. Returns `None` if no feed is due.
 fn claim_due(
     tx: &mut Transaction<'_>,
     service: &Service,
     now: Timestamp,
 ) -> Result<Option<FeedClaim>> {
-    let due = tx.rows(&DUE, &values![now, WINDOW])?;
+    let due = tx.rows(&DUE, &values![now, DUE_BATCH])?;
     for row in &due {
         if let Some(claim) = claim(tx, service, (row.get(0)?, row.get(1)?), now, false)? {
             return Ok(Some(claim));
@@ -287,13 +295,13 @@ fn claim_due(
     Ok(None)
 }
 
-/// Applies the outcome of a fetch while its claim holds. Returns the feed afterwards, and the wake
-/// signals to send.
-fn settle(
+/// Applies the outcome of a fetch, unless the lease has ended. Returns the new state of the feed, and
+/// the wake signals to send after the commit.
+fn write_outcome(
     tx: &mut Transaction<'_>,
     service: &Service,
     claim: &FeedClaim,
-    news: Result<FetchedNews, FetchFailure>,
+    outcome: Result<FetchedNews, FetchFailure>,
     (now, next): (Timestamp, Timestamp),
 ) -> Result<(Option<CalendarFeed>, BTreeSet<WakeSignal>)> {
     let access = Access::platform();
@@ -307,14 +315,14 @@ fn settle(
         return Ok((None, BTreeSet::new()));
     };
     state.last_attempt_at = Some(Moment(now));
-    match news {
-        Ok(news) => {
+    match outcome {
+        Ok(outcome) => {
             apply::apply(
                 &mut context,
                 claim.feed,
                 claim.property_id,
                 &mut state,
-                news,
+                outcome,
             )?;
             state.last_fetched_at = Some(Moment(now));
             state.last_error = None;
@@ -327,12 +335,12 @@ fn settle(
     }
     feed::save(&mut context, claim.feed, &state, next)?;
     let feed = feed::find(&mut context, claim.feed)?;
-    let shown = feed::shown(&mut context, feed)?;
-    Ok((Some(shown), context.take_wake_signals()))
+    let view = feed::shown(&mut context, feed)?;
+    Ok((Some(view), context.take_wake_signals()))
 }
 
-/// Brings forward the fetches that were put off or leased while the clock was ahead. Returns
-/// whether there may be more.
+/// Makes feeds due whose next fetch or lease is too far in the future, because a clock was ahead.
+/// Returns whether there may be more.
 pub(crate) fn bring_forward(
     tx: &mut Transaction<'_>,
     interval: Duration,
@@ -340,8 +348,8 @@ pub(crate) fn bring_forward(
 ) -> Result<bool> {
     let after = |pause: Duration| now.checked_add(pause).unwrap_or(Timestamp::MAX);
     let has_more = sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, after(interval))?;
-    let longest = after(DEADLINE + LEASE_MARGIN);
-    Ok(sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, longest)? || has_more)
+    let latest_end = after(DEADLINE + LEASE_MARGIN);
+    Ok(sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, latest_end)? || has_more)
 }
 
 fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
@@ -349,7 +357,7 @@ fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The fetches of feeds that are due.
+/// The background work that fetches due feeds.
 struct Background {
     service: Arc<Service>,
     due: Arc<Notify>,
@@ -359,23 +367,23 @@ impl ClaimingWork for Background {
     const ABNORMAL: &str = "fetching a calendar feed ended unexpectedly; it is fetched again";
     const CLAIMS_AT_END: bool = true;
 
-    async fn begin_due(&self, pieces: &mut JoinSet<()>) -> Duration {
+    async fn begin_due(&self, fetches: &mut JoinSet<()>) -> Duration {
         let now = self.service.clock.now();
-        while pieces.len() < AT_ONCE {
-            let shared = self.service.clone();
-            let claimed = self
+        while fetches.len() < MAX_FETCHES {
+            let service_ref = self.service.clone();
+            let claim_result = self
                 .service
                 .store
-                .write(move |tx| claim_due(tx, &shared, now))
+                .write(move |tx| claim_due(tx, &service_ref, now))
                 .await;
-            match claimed {
+            match claim_result {
                 Ok(Some(claim)) => {
-                    pieces.spawn(fetch(self.service.clone(), claim));
+                    fetches.spawn(fetch(self.service.clone(), claim));
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    warn(&error);
-                    return RESPITE;
+                    log_query_failure(&error);
+                    return RETRY_PAUSE;
                 }
             }
         }
@@ -388,7 +396,8 @@ impl ClaimingWork for Background {
 }
 
 impl Background {
-    /// Returns the time until a feed becomes due that was not due at `now`.
+    /// Returns the time until the next feed becomes due that was not due at `now`, at most
+    /// [`MAX_SLEEP`].
     async fn sleep_after(&self, now: Timestamp) -> Duration {
         let next = self.service.store.read(move |tx| next_due(tx, now)).await;
         match next {
@@ -396,12 +405,12 @@ impl Background {
                 let wait = self.service.clock.now().duration_until(next);
                 Duration::try_from(wait)
                     .unwrap_or(Duration::ZERO)
-                    .min(LONGEST_SLEEP)
+                    .min(MAX_SLEEP)
             }
-            Ok(None) => LONGEST_SLEEP,
+            Ok(None) => MAX_SLEEP,
             Err(error) => {
-                warn(&error);
-                RESPITE
+                log_query_failure(&error);
+                RETRY_PAUSE
             }
         }
     }
@@ -414,15 +423,16 @@ fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp
         .transpose()?)
 }
 
-/// Fetches a claimed feed. A failure is noted in the feed or in the log.
+/// Fetches a claimed feed in the background.
 async fn fetch(service: Arc<Service>, claim: FeedClaim) {
     if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
-        // A failure was logged. The feed is claimed again when the lease has ended.
+        // `carry_out` has stored the error in the feed or logged it. After an error without a stored
+        // state, the feed is fetched again when the lease has ended.
         let _ = fetcher.carry_out(&service, claim).await;
     }
 }
 
-fn warn(error: &Error) {
+fn log_query_failure(error: &Error) {
     tracing::warn!(
         cause = error.cause().unwrap_or_default(),
         "could not look for calendar feeds that are due; retrying"
