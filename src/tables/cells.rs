@@ -1,4 +1,4 @@
-//! Reads a cell as the value of a field.
+//! Parses the text of a cell as the value of a field.
 
 use engine::moment::Moment;
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ use super::dates::FileDates;
 use super::names::CellNames;
 
 /// The separator of the items of a list.
-const BETWEEN: char = ';';
+const SEPARATOR: char = ';';
 
-/// Returns the value of a cell that is not empty, or the reason why it is none.
+/// Returns the value of a nonempty cell, or the error message.
 pub(super) fn value(
     holds: &Holds,
     cell: &str,
@@ -23,19 +23,21 @@ pub(super) fn value(
         Holds::Texts => Ok(items(cell).map(Value::from).collect()),
         Holds::Integer => integer(cell).ok_or_else(|| "must be a whole number".to_owned()),
         Holds::Number => number(cell).ok_or_else(|| "must be a number".to_owned()),
-        Holds::Switch => switch(cell).ok_or_else(|| "must be yes or no".to_owned()),
+        Holds::Switch => boolean(cell).ok_or_else(|| "must be yes or no".to_owned()),
         Holds::Day => dates
             .day(cell)
             .map(|day| json!(day.to_string()))
             .ok_or_else(|| format!("must be a date of the form {}", dates.pattern())),
         Holds::Moment => dates
             .moment(cell)
-            .map(|moment| json!(Moment(moment)))
+            .map(|timestamp| json!(Moment(timestamp)))
             .ok_or_else(|| format!("must be a date and a time of the form {}", dates.pattern())),
         Holds::Choice(values) => {
-            let wanted = cell.to_lowercase().replace([' ', '-'], "_");
-            let known = values.iter().find(|value| value.to_lowercase() == wanted);
-            known
+            let normalized = cell.to_lowercase().replace([' ', '-'], "_");
+            let choice = values
+                .iter()
+                .find(|value| value.to_lowercase() == normalized);
+            choice
                 .map(|value| json!(value))
                 .ok_or_else(|| format!("must be one of {}", values.join(", ")))
         }
@@ -50,7 +52,7 @@ pub(super) fn value(
 }
 
 fn items(cell: &str) -> impl Iterator<Item = &str> {
-    cell.split(BETWEEN)
+    cell.split(SEPARATOR)
         .map(str::trim)
         .filter(|item| !item.is_empty())
 }
@@ -66,7 +68,7 @@ fn number(cell: &str) -> Option<Value> {
     })
 }
 
-fn switch(cell: &str) -> Option<Value> {
+fn boolean(cell: &str) -> Option<Value> {
     match cell.to_lowercase().as_str() {
         "true" | "yes" | "1" => Some(Value::Bool(true)),
         "false" | "no" | "0" => Some(Value::Bool(false)),
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_read_as_their_field_holds() {
+    fn cells_are_parsed_by_the_type_of_their_field() {
         let read = |holds: Holds, cell: &str| {
             let dates = FileDates::of(None, TimeZone::UTC).unwrap();
             value(&holds, cell, &dates, &CellNames::default())

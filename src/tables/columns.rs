@@ -9,30 +9,37 @@ use uuid::Uuid;
 
 use crate::records::{RecordKind, all_records};
 
-/// A field that a column can fill.
+/// A field of a record that a column can fill.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnField {
-    /// Its name, and that of the object that it is in: `guest`, `firstName`.
+    /// The path of the field in the record's data, such as `guest`, `firstName`.
     pub(super) path: Vec<String>,
     pub(super) holds: Holds,
     /// The name of the custom field; `None` for a field of the kind.
     pub(super) custom: Option<String>,
 }
 
-/// The kind of value that a field holds.
+/// The type of a field's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Holds {
     Text,
+    /// A list of texts.
     Texts,
     Integer,
     Number,
+    /// True or false.
     Switch,
+    /// A date.
     Day,
+    /// A timestamp.
     Moment,
+    /// One of these texts.
     Choice(Vec<String>),
+    /// The id of a record.
     Reference(RecordKind),
+    /// The ids of records.
     References(RecordKind),
-    /// A property, a group or a tag.
+    /// The id of a property, a group or a tag.
     Place,
 }
 
@@ -45,7 +52,7 @@ impl ColumnField {
         }
     }
 
-    /// Returns its name as columns write it.
+    /// Returns the name of the field in headers.
     pub(super) fn name(&self) -> String {
         self.custom
             .as_ref()
@@ -56,14 +63,15 @@ impl ColumnField {
 /// The use of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Column {
-    /// The id of the record in the file.
+    /// The column has the external id of each record.
     ExternalId,
+    /// The column fills a field.
     Field(ColumnField),
-    /// No field has this name.
+    /// The column matches no field.
     Ignored,
 }
 
-/// A header that cannot be used, with the reason.
+/// An error about a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WrongHeader {
     pub(super) header: String,
@@ -73,7 +81,7 @@ pub(super) struct WrongHeader {
 /// The field of a property that holds the values of custom fields, by their id.
 const CUSTOM_FIELDS: &str = "customFields";
 
-/// The name of the column that identifies a line.
+/// The name of the column that identifies the record of a line.
 pub(super) const EXTERNAL_ID: &str = "external_id";
 
 /// Returns the fields of a kind that a cell can hold.
@@ -119,27 +127,28 @@ pub(crate) fn field_names(kind: RecordKind) -> Vec<String> {
         .collect()
 }
 
+/// Returns the type of a field that refers to other records.
 fn reference(kind: RecordKind, name: &str) -> Option<Holds> {
     if kind == RecordKind::Instruction && name == "scopeId" {
         return Some(Holds::Place);
     }
-    let named = kind
+    let target = kind
         .form_references()
         .iter()
-        .find(|known| known.field == name)?;
+        .find(|reference| reference.field == name)?;
     Some(if name.ends_with('s') {
-        Holds::References(named.to)
+        Holds::References(target.to)
     } else {
-        Holds::Reference(named.to)
+        Holds::Reference(target.to)
     })
 }
 
-/// Returns the kind of value that a field with this schema holds, or `None` if no cell can hold it.
+/// Returns the type of a field with this schema, or `None` if a cell cannot hold its values.
 fn holds(schema: &Value) -> Option<Holds> {
     let schema = not_null(schema);
-    let is = |wanted: &str| match &schema["type"] {
-        Value::Array(types) => types.iter().any(|kind| kind == wanted),
-        kind => kind == wanted,
+    let is = |expected: &str| match &schema["type"] {
+        Value::Array(types) => types.iter().any(|kind| kind == expected),
+        kind => kind == expected,
     };
     if let Some(values) = schema["enum"].as_array() {
         let values = values.iter().filter_map(Value::as_str).map(str::to_owned);
@@ -165,6 +174,7 @@ fn holds(schema: &Value) -> Option<Holds> {
     }
 }
 
+/// Returns the schema without the alternative `null`.
 fn not_null(schema: &Value) -> &Value {
     ["anyOf", "oneOf"]
         .iter()
@@ -175,55 +185,60 @@ fn not_null(schema: &Value) -> &Value {
         .unwrap_or(schema)
 }
 
-/// Returns a header in the form in which names are compared.
-fn compared(header: &str) -> String {
+/// Normalizes a header for comparison: only letters and digits, in lower case.
+fn normalized(header: &str) -> String {
     header
         .chars()
-        .filter(|letter| letter.is_alphanumeric())
+        .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect()
 }
 
-/// Returns whether a header names a field. A reference may be named without `Id`, and a custom
-/// field by its id.
-fn names(header: &str, field: &ColumnField) -> bool {
-    let name = compared(&field.name());
+/// Returns whether a normalized header matches a field. The header of a reference may omit `Id`, and
+/// the header of a custom field may have its id.
+fn matches_field(header: &str, field: &ColumnField) -> bool {
+    let name = normalized(&field.name());
     if field.custom.is_some() {
-        return header == name || header == compared(&field.path.join("."));
+        return header == name || header == normalized(&field.path.join("."));
     }
-    let bare = match field.holds {
+    let without_id = match field.holds {
         Holds::Reference(_) => name.strip_suffix("id").map(str::to_owned),
-        Holds::References(_) => name.strip_suffix("ids").map(|bare| format!("{bare}s")),
+        Holds::References(_) => name
+            .strip_suffix("ids")
+            .map(|without_id| format!("{without_id}s")),
         _ => None,
     };
-    header == name || bare.is_some_and(|bare| header == bare)
+    header == name || without_id.is_some_and(|without_id| header == without_id)
 }
 
-/// Returns the fields that a header names. A custom field may be named without `custom`, unless a
-/// field of the kind has this name.
-fn named_by<'f>(fields: &'f [ColumnField], header: &str) -> Vec<&'f ColumnField> {
-    let found: Vec<&ColumnField> = fields.iter().filter(|field| names(header, field)).collect();
-    if !found.is_empty() || header.is_empty() {
-        return found;
+/// Returns the fields that a normalized header matches. The header of a custom field may omit
+/// `custom.`, unless a field of the kind has the same name.
+fn matching_fields<'f>(fields: &'f [ColumnField], header: &str) -> Vec<&'f ColumnField> {
+    let matches: Vec<&ColumnField> = fields
+        .iter()
+        .filter(|field| matches_field(header, field))
+        .collect();
+    if !matches.is_empty() || header.is_empty() {
+        return matches;
     }
-    let is_called = |field: &&ColumnField| {
+    let has_custom_name = |field: &&ColumnField| {
         let custom = field.custom.as_deref();
-        custom.is_some_and(|name| compared(name) == header)
+        custom.is_some_and(|name| normalized(name) == header)
     };
-    fields.iter().filter(is_called).collect()
+    fields.iter().filter(has_custom_name).collect()
 }
 
-/// Returns the message for a name that two fields have.
-fn two_fields(first: &ColumnField, second: &ColumnField) -> String {
+/// Returns the error message for a header that matches two fields.
+fn ambiguous_header(first: &ColumnField, second: &ColumnField) -> String {
     let (mut one, mut other) = (first.name(), second.name());
-    if compared(&one) == compared(&other) {
+    if normalized(&one) == normalized(&other) {
         (one, other) = (first.path.join("."), second.path.join("."));
     }
     format!("matches two fields, {one} and {other}; choose one with --column")
 }
 
-/// Returns the use of each column. `chosen` has the fields that are chosen by header; they win over
-/// the names of headers. `custom` are the custom fields.
+/// Returns the use of each column. `chosen` maps headers to the fields that the caller has chosen for
+/// them; other headers are matched by name. `custom` has the custom fields.
 pub(super) fn matched(
     kind: RecordKind,
     headers: &[String],
@@ -232,40 +247,43 @@ pub(super) fn matched(
 ) -> Result<Vec<Column>, Vec<WrongHeader>> {
     let mut fields = fields(kind);
     fields.extend(custom);
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     let mut columns: Vec<Option<Column>> = vec![None; headers.len()];
     for (header, field) in chosen {
-        let refuse = |message: String| WrongHeader {
+        let error = |message: String| WrongHeader {
             header: header.clone(),
             message,
         };
-        let places: Vec<usize> = (0..headers.len())
-            .filter(|place| headers[*place].eq_ignore_ascii_case(header.trim()))
+        let indices: Vec<usize> = (0..headers.len())
+            .filter(|index| headers[*index].eq_ignore_ascii_case(header.trim()))
             .collect();
-        match named(kind, &fields, field) {
-            Err(message) => wrong.push(refuse(message)),
-            Ok(_) if places.is_empty() => {
-                wrong.push(refuse("no column has this header".to_owned()));
+        match chosen_column(kind, &fields, field) {
+            Err(message) => errors.push(error(message)),
+            Ok(_) if indices.is_empty() => {
+                errors.push(error("no column has this header".to_owned()));
             }
             Ok(column) => {
-                for place in places {
-                    columns[place] = Some(column.clone());
+                for index in indices {
+                    columns[index] = Some(column.clone());
                 }
             }
         }
     }
-    let taken = columns.clone();
-    for (place, header) in headers.iter().enumerate() {
-        if columns[place].is_some() {
+    let chosen_columns = columns.clone();
+    for (index, header) in headers.iter().enumerate() {
+        if columns[index].is_some() {
             continue;
         }
-        match automatic(&fields, header) {
+        match matched_column(&fields, header) {
             Ok(column) => {
                 let is_taken = column != Column::Ignored
-                    && taken.iter().flatten().any(|known| *known == column);
-                columns[place] = Some(if is_taken { Column::Ignored } else { column });
+                    && chosen_columns
+                        .iter()
+                        .flatten()
+                        .any(|chosen| *chosen == column);
+                columns[index] = Some(if is_taken { Column::Ignored } else { column });
             }
-            Err(message) => wrong.push(WrongHeader {
+            Err(message) => errors.push(WrongHeader {
                 header: header.clone(),
                 message,
             }),
@@ -275,24 +293,24 @@ pub(super) fn matched(
         .into_iter()
         .map(|column| column.unwrap_or(Column::Ignored))
         .collect();
-    wrong.extend(twice(headers, &columns));
-    if wrong.is_empty() {
+    errors.extend(duplicates(headers, &columns));
+    if errors.is_empty() {
         Ok(columns)
     } else {
-        Err(wrong)
+        Err(errors)
     }
 }
 
-/// Returns the column for the name of a field, as it is chosen. Kinds of which the platform defines
-/// the fields take any name.
-fn named(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column, String> {
-    let wanted = compared(name);
-    if wanted == compared(EXTERNAL_ID) {
+/// Returns the column for a field name that the caller has chosen. Kinds whose fields the platform
+/// defines accept any name.
+fn chosen_column(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column, String> {
+    let header_key = normalized(name);
+    if header_key == normalized(EXTERNAL_ID) {
         return Ok(Column::ExternalId);
     }
-    match named_by(fields, &wanted)[..] {
+    match matching_fields(fields, &header_key)[..] {
         [field] => Ok(Column::Field(field.clone())),
-        [first, second, ..] => Err(two_fields(first, second)),
+        [first, second, ..] => Err(ambiguous_header(first, second)),
         [] if kind.is_free() => {
             let path = vec![name.trim().to_owned()];
             Ok(Column::Field(ColumnField::new(path, Holds::Text)))
@@ -301,36 +319,36 @@ fn named(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column,
     }
 }
 
-/// Returns the column that a header names.
-fn automatic(fields: &[ColumnField], header: &str) -> Result<Column, String> {
-    let wanted = compared(header);
-    if wanted == compared(EXTERNAL_ID) {
+/// Returns the column that a header matches by its name.
+fn matched_column(fields: &[ColumnField], header: &str) -> Result<Column, String> {
+    let header_key = normalized(header);
+    if header_key == normalized(EXTERNAL_ID) {
         return Ok(Column::ExternalId);
     }
-    match named_by(fields, &wanted)[..] {
+    match matching_fields(fields, &header_key)[..] {
         [] => Ok(Column::Ignored),
         [field] => Ok(Column::Field(field.clone())),
-        [first, second, ..] => Err(two_fields(first, second)),
+        [first, second, ..] => Err(ambiguous_header(first, second)),
     }
 }
 
-/// Returns the headers of fields that an earlier column fills.
-fn twice(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
-    let mut wrong = Vec::new();
-    for (place, column) in columns.iter().enumerate() {
-        let before = columns[..place].iter().position(|known| known == column);
-        if let (Some(before), false) = (before, *column == Column::Ignored) {
+/// Returns an error for each column whose field an earlier column also fills.
+fn duplicates(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
+    let mut errors = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let earlier = columns[..index].iter().position(|other| other == column);
+        if let (Some(earlier), false) = (earlier, *column == Column::Ignored) {
             let field = match column {
                 Column::Field(field) => field.name(),
                 _ => EXTERNAL_ID.to_owned(),
             };
-            wrong.push(WrongHeader {
-                header: headers[place].clone(),
-                message: format!("is for {field}, as the column {} is", headers[before]),
+            errors.push(WrongHeader {
+                header: headers[index].clone(),
+                message: format!("is for {field}, as the column {} is", headers[earlier]),
             });
         }
     }
-    wrong
+    errors
 }
 
 #[cfg(test)]

@@ -1,31 +1,32 @@
-//! Dates and times of a table: ISO 8601, or another order of the date that the caller names.
+//! Parser for dates and times in a table: ISO 8601, or dates in the format that the caller chooses.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
 
-/// The form of dates that are not named otherwise.
+/// The default format of dates.
 const ISO: &str = "%Y-%m-%d";
 
-/// The form of the dates in a file.
+/// The format of the dates in a file.
 #[derive(Debug, Clone)]
 pub(super) struct FileDates {
     pattern: String,
-    /// The time zone of times that name none.
+    /// The time zone of times without an offset.
     zone: TimeZone,
 }
 
 impl FileDates {
-    /// Reads a `strftime` pattern. It has to name day, month and year.
+    /// Creates a parser from a `strftime` pattern. Returns `None` if the pattern lacks the day, the
+    /// month or the year.
     pub(super) fn of(pattern: Option<&str>, zone: TimeZone) -> Option<Self> {
         let dates = Self {
             pattern: pattern.unwrap_or(ISO).to_owned(),
             zone,
         };
         let sample = Date::constant(2026, 11, 23);
-        let written = jiff::fmt::strtime::format(&dates.pattern, sample).ok()?;
-        (dates.day(&written) == Some(sample)).then_some(dates)
+        let text = jiff::fmt::strtime::format(&dates.pattern, sample).ok()?;
+        (dates.day(&text) == Some(sample)).then_some(dates)
     }
 
     /// Returns the pattern, for messages.
@@ -33,23 +34,23 @@ impl FileDates {
         &self.pattern
     }
 
-    /// Reads a date, or returns `None`.
+    /// Parses a date.
     pub(super) fn day(&self, text: &str) -> Option<Date> {
-        let (date, rest) = self.begin(text)?;
+        let (date, rest) = self.split_date(text)?;
         rest.is_empty().then_some(date)
     }
 
-    /// Reads a date with a time, or returns `None`. Without a time it is midnight.
+    /// Parses a date with a time. Without a time, the result is midnight.
     pub(super) fn moment(&self, text: &str) -> Option<Timestamp> {
-        let (date, rest) = self.begin(text)?;
+        let (date, rest) = self.split_date(text)?;
         let rest = rest.trim_start_matches(['T', 't', ',', ' ']).trim();
         if rest.is_empty() {
             return self.at(date, Time::midnight());
         }
-        // A time with an offset, such as 15:00Z or 15:00+02:00. It comes first, because a time
-        // alone is read without regard to an offset behind it.
-        if let Ok(moment) = format!("{date}T{rest}").parse() {
-            return Some(moment);
+        // Try a time with an offset first, such as 15:00Z or 15:00+02:00, because the parser of a
+        // time alone ignores an offset after it.
+        if let Ok(timestamp) = format!("{date}T{rest}").parse() {
+            return Some(timestamp);
         }
         rest.parse().ok().and_then(|time| self.at(date, time))
     }
@@ -59,10 +60,10 @@ impl FileDates {
         self.zone.to_timestamp(local).ok()
     }
 
-    /// Reads the date at the beginning of a text, and returns the rest.
-    fn begin<'t>(&self, text: &'t str) -> Option<(Date, &'t str)> {
-        let (read, length) = BrokenDownTime::parse_prefix(&self.pattern, text).ok()?;
-        Some((read.to_date().ok()?, text.get(length..)?))
+    /// Parses the date at the beginning of a text. Returns the date and the rest of the text.
+    fn split_date<'t>(&self, text: &'t str) -> Option<(Date, &'t str)> {
+        let (broken_down, length) = BrokenDownTime::parse_prefix(&self.pattern, text).ok()?;
+        Some((broken_down.to_date().ok()?, text.get(length..)?))
     }
 }
 

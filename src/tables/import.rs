@@ -1,4 +1,5 @@
-//! importRecords: the records of a CSV file, whole or not at all (rules: records#csv-files).
+//! The operation `importRecords` and the command `vestibule import`: write the records of a CSV file,
+//! all or none (rules: records#csv-files).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,10 +35,10 @@ use crate::records::{RecordKind, RecordOrigin, defaults, stored};
 const BODY_LIMIT: usize = 16 << 20;
 /// Time limit of a full file.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Maximum number of errors in an answer.
-const MOST_ERRORS: usize = 100;
-/// Maximum number of lines in an answer.
-const MOST_LINES: usize = 1_000;
+/// Maximum number of errors in a response.
+const MAX_ERRORS: usize = 100;
+/// Maximum number of lines in a response.
+const MAX_LINES: usize = 1_000;
 
 /// A table to import.
 #[derive(Debug, Clone)]
@@ -46,11 +47,11 @@ pub struct ImportTable {
     pub kind: RecordKind,
     /// The text of the file.
     pub csv: String,
-    /// The fields of columns whose header does not name them, by header.
+    /// The fields of columns whose header does not match the field's name, by header.
     pub columns: BTreeMap<String, String>,
     /// The `strftime` pattern of dates; `None` is ISO 8601.
     pub date_format: Option<String>,
-    /// Whether everything is judged and nothing is written.
+    /// Whether the import validates the file and writes nothing.
     pub is_dry_run: bool,
 }
 
@@ -109,12 +110,12 @@ impl JsonSchema for ImportRecords {
     }
 }
 
-/// A wrong cell or line.
+/// An error in a cell or a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TableError {
     /// Number of the line in the file, from 1.
     pub line: u64,
-    /// Header of the column; null where the whole line is wrong.
+    /// Header of the column; null if the error concerns the whole line.
     pub column: Option<String>,
     /// The error itself.
     pub message: String,
@@ -157,7 +158,7 @@ pub struct Imported {
     pub unchanged: usize,
     /// Number of events.
     pub events: usize,
-    /// Headers of columns that match no field and are left out.
+    /// Headers of columns that match no field and are ignored.
     pub ignored_columns: Vec<String>,
     /// The errors, at most 100. Only a dry run has any.
     pub errors: Vec<TableError>,
@@ -188,24 +189,24 @@ pub(super) fn operations() -> Vec<Operation> {
         .audited(Audits::does(|_, _| Ok(Target::new("record", None, None))).telling(&["kind", "added", "changed"]))
         .run(|context, input: ImportRecords| {
             let is_dry_run = input.dry_run.unwrap_or(false);
-            let sheet = ImportTable {
+            let table = ImportTable {
                 kind: input.kind,
                 csv: input.csv,
                 columns: input.columns.unwrap_or_default(),
                 date_format: input.date_format,
                 is_dry_run,
             };
-            let imported = import(context, &sheet)?;
+            let imported = import(context, &table)?;
             if is_dry_run || imported.errors.is_empty() {
                 return Ok(imported);
             }
-            Err(refused(&imported))
+            Err(invalid_file(&imported))
         }),
     ]
 }
 
-/// Returns 400 with each error, by line and column.
-fn refused(imported: &Imported) -> Error {
+/// Returns 400 with an issue for each error, whose path has the line and the column.
+fn invalid_file(imported: &Imported) -> Error {
     let issue = |error: &TableError| {
         let line = usize::try_from(error.line).unwrap_or(usize::MAX);
         let path: Vec<PathSegment> = ["csv".into(), line.into()]
@@ -218,12 +219,12 @@ fn refused(imported: &Imported) -> Error {
     Error::issues_and(issues, imported.more_errors)
 }
 
-/// Imports a file outside of an interface, as the operator. Returns the errors, if there are any;
-/// nothing is then written.
+/// Imports a file for the command `vestibule import`, with the rights of the platform. Returns the
+/// errors, if there are any; then nothing is written.
 pub async fn import_file(
     service: &Service,
     organization: Uuid,
-    sheet: ImportTable,
+    table: ImportTable,
 ) -> Result<Imported> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let work = move |tx: &mut Transaction<'_>| {
@@ -236,7 +237,7 @@ pub async fn import_file(
         let access = Access::platform();
         let mut context =
             Context::for_writing(system, organization, &access, RaisedRevision::Configuration)?;
-        let imported = import(&mut context, &sheet)?;
+        let imported = import(&mut context, &table)?;
         if imported.added + imported.changed > 0 && imported.errors.is_empty() {
             let change = |name: &str, count: usize| Change::to(name, count.into());
             let entry = AuditEntryRow {
@@ -244,7 +245,7 @@ pub async fn import_file(
                 operation: "importRecords",
                 target: Target::new("record", None, None),
                 changes: vec![
-                    Change::to("kind", sheet.kind.as_ref().into()),
+                    Change::to("kind", table.kind.as_ref().into()),
                     change("added", imported.added),
                     change("changed", imported.changed),
                 ],
@@ -261,7 +262,7 @@ pub async fn import_file(
         .await
 }
 
-/// A line that was read: its record before and after.
+/// A valid line, with its record before and after the import.
 struct LineDraft {
     line: u64,
     external_id: String,
@@ -270,20 +271,20 @@ struct LineDraft {
     after: Object,
 }
 
-/// Reads a table and writes its records. With an error, nothing is written.
-fn import(context: &mut Context<'_, '_>, sheet: &ImportTable) -> Result<Imported> {
+/// Reads a table and writes its records. If there is an error, writes nothing.
+fn import(context: &mut Context<'_, '_>, table: &ImportTable) -> Result<Imported> {
     require_every_property(context)?;
     let mut imported = Imported::default();
-    let Some(read) = read(context, sheet, &mut imported)? else {
-        if sheet.is_dry_run {
+    let Some(read_lines) = read(context, table, &mut imported)? else {
+        if table.is_dry_run {
             context.dry_run();
         }
         return Ok(imported);
     };
-    let headers = read.headers;
-    let mut sent = Vec::new();
-    let mut sent_lines = Vec::new();
-    for draft in read.drafts {
+    let headers = read_lines.headers;
+    let mut records = Vec::new();
+    let mut record_lines = Vec::new();
+    for draft in read_lines.drafts {
         let fields = differences(draft.before.as_ref(), &draft.after);
         let state = match &draft.before {
             None => LineResult::New,
@@ -302,9 +303,9 @@ fn import(context: &mut Context<'_, '_>, sheet: &ImportTable) -> Result<Imported
             fields,
         });
         if state != LineResult::Unchanged {
-            sent_lines.push(draft.line);
-            sent.push(SyncRecord {
-                kind: sheet.kind,
+            record_lines.push(draft.line);
+            records.push(SyncRecord {
+                kind: table.kind,
                 id: draft.id,
                 data: Some(draft.after),
                 is_deleted: None,
@@ -313,26 +314,26 @@ fn import(context: &mut Context<'_, '_>, sheet: &ImportTable) -> Result<Imported
         }
     }
     let has_errors = !imported.errors.is_empty();
-    let manner = SyncSettings {
+    let settings = SyncSettings {
         writer: RecordOrigin::Manual,
         fires: true,
-        is_dry_run: sheet.is_dry_run || has_errors,
+        is_dry_run: table.is_dry_run || has_errors,
         on_invalid: OnInvalid::Refuse,
     };
-    match apply_records(context, sent, manner) {
+    match apply_records(context, records, settings) {
         Ok(applied) => imported.events = applied.events,
         Err(error) if !error.failing().0.is_empty() => {
             for issue in error.failing().0 {
-                add_issue(&mut imported, issue, &sent_lines, &headers);
+                add_issue(&mut imported, issue, &record_lines, &headers);
             }
         }
         Err(error) => return Err(error),
     }
-    finish(&mut imported, sheet.is_dry_run);
+    finish(&mut imported, table.is_dry_run);
     Ok(imported)
 }
 
-/// Adds an issue of the batch, at the line of its record.
+/// Adds an issue from the write of the records as an error at the line of its record.
 fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &Headers) {
     let index = issue.path.iter().find_map(|step| match step {
         PathSegment::Index(index) => Some(*index),
@@ -350,11 +351,11 @@ fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &He
     });
 }
 
-/// Sorts the lists of an import's answer, and shortens them to their limits.
+/// Marks the lines with errors as wrong, and sorts and shortens the lists of the result.
 fn finish(imported: &mut Imported, is_dry_run: bool) {
-    let wrong: BTreeSet<u64> = imported.errors.iter().map(|error| error.line).collect();
+    let wrong_lines: BTreeSet<u64> = imported.errors.iter().map(|error| error.line).collect();
     for line in &mut imported.lines {
-        if wrong.contains(&line.line) && line.state != LineResult::Wrong {
+        if wrong_lines.contains(&line.line) && line.state != LineResult::Wrong {
             match line.state {
                 LineResult::New => imported.added -= 1,
                 LineResult::Changed => imported.changed -= 1,
@@ -366,18 +367,18 @@ fn finish(imported: &mut Imported, is_dry_run: bool) {
     imported.lines.sort_by_key(|line| line.line);
     imported
         .lines
-        .truncate(if is_dry_run { MOST_LINES } else { 0 });
+        .truncate(if is_dry_run { MAX_LINES } else { 0 });
     imported.errors.sort_by_key(|error| error.line);
-    imported.more_errors = imported.errors.len().saturating_sub(MOST_ERRORS);
-    imported.errors.truncate(MOST_ERRORS);
+    imported.more_errors = imported.errors.len().saturating_sub(MAX_ERRORS);
+    imported.errors.truncate(MAX_ERRORS);
 }
 
-/// The headers of a table, by the field that they fill.
+/// The headers of a table, by the name of the field that the column fills.
 #[derive(Default)]
 struct Headers(HashMap<String, String>);
 
 impl Headers {
-    /// Returns the header of a field, or the name of a field that has no column.
+    /// Returns the header of a field's column. Returns the name of a field without a column.
     fn of(&self, field: &str) -> String {
         self.0
             .get(field)
@@ -386,59 +387,60 @@ impl Headers {
     }
 }
 
-/// The lines of a table that have no error of their own.
+/// The lines of a table without errors.
 struct ReadLines {
     headers: Headers,
     drafts: Vec<LineDraft>,
 }
 
-/// Reads a table, and adds its errors. Returns `None` if its form or its header is wrong.
+/// Reads a table, and adds its errors to the result. Returns `None` if the file cannot be parsed or
+/// its headers are wrong.
 fn read(
     context: &mut Context<'_, '_>,
-    sheet: &ImportTable,
+    table: &ImportTable,
     imported: &mut Imported,
 ) -> Result<Option<ReadLines>> {
-    let mut fail = |line: u64, column: Option<String>, message: String| {
+    let mut add_error = |line: u64, column: Option<String>, message: String| {
         imported.errors.push(TableError {
             line,
             column,
             message,
         });
     };
-    let grid = match sheet::read(&sheet.csv) {
+    let grid = match sheet::read(&table.csv) {
         Ok(grid) => grid,
         Err(malformed) => {
-            fail(malformed.line, None, malformed.message);
+            add_error(malformed.line, None, malformed.message);
             return Ok(None);
         }
     };
     if grid.lines.len() > MAX_RECORDS {
         let message = format!("a file has at most {MAX_RECORDS} lines; split it");
-        fail(grid.lines[MAX_RECORDS].number, None, message);
+        add_error(grid.lines[MAX_RECORDS].number, None, message);
         return Ok(None);
     }
-    let custom = if sheet.kind == RecordKind::Property {
+    let custom = if table.kind == RecordKind::Property {
         columns::custom_fields(context)?
     } else {
         Vec::new()
     };
-    let columns = match columns::matched(sheet.kind, &grid.header.cells, &sheet.columns, custom) {
+    let columns = match columns::matched(table.kind, &grid.header.cells, &table.columns, custom) {
         Ok(columns) => columns,
-        Err(wrong) => {
-            for wrong in wrong {
-                fail(grid.header.number, Some(wrong.header), wrong.message);
+        Err(errors) => {
+            for error in errors {
+                add_error(grid.header.number, Some(error.header), error.message);
             }
             return Ok(None);
         }
     };
     if !columns.contains(&Column::ExternalId) {
         let message = "the column that identifies a line is missing".to_owned();
-        fail(grid.header.number, Some(EXTERNAL_ID.to_owned()), message);
+        add_error(grid.header.number, Some(EXTERNAL_ID.to_owned()), message);
         return Ok(None);
     }
     let zone = context.organization.settings.timezone.as_deref();
     let zone = zone.and_then(|name| TimeZone::get(name).ok());
-    let dates = FileDates::of(sheet.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
+    let dates = FileDates::of(table.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
     let Some(dates) = dates else {
         return Err(Error::invalid(
             &["dateFormat"],
@@ -450,7 +452,7 @@ fn read(
         .filter(|(header, column)| **column == Column::Ignored && !header.is_empty())
         .map(|(header, _)| header.clone())
         .collect();
-    let drafts = drafted(context, sheet.kind, &grid, &columns, &dates, imported)?;
+    let drafts = read_drafts(context, table.kind, &grid, &columns, &dates, imported)?;
     let headers = grid.header.cells.iter().zip(&columns);
     let headers = headers.filter_map(|(header, column)| match column {
         Column::Field(field) => Some((field.path.last()?.clone(), header.clone())),
@@ -462,8 +464,8 @@ fn read(
     }))
 }
 
-/// Reads the lines of a table, and adds their errors.
-fn drafted(
+/// Reads the lines of a table, and adds their errors to the result.
+fn read_drafts(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     grid: &Grid,
@@ -471,47 +473,47 @@ fn drafted(
     dates: &FileDates,
     imported: &mut Imported,
 ) -> Result<Vec<LineDraft>> {
-    let names = CellNames::load(context, referred(columns))?;
-    let place = columns
+    let names = CellNames::load(context, referenced_kinds(columns))?;
+    let id_column = columns
         .iter()
         .position(|column| *column == Column::ExternalId);
-    let external = |line: &SheetLine| {
-        let cell = place.and_then(|place| line.cells.get(place));
+    let external_id_of = |line: &SheetLine| {
+        let cell = id_column.and_then(|index| line.cells.get(index));
         cell.cloned().unwrap_or_default()
     };
     let organization = context.organization.id;
     let ids = grid
         .lines
         .iter()
-        .map(|line| id_of(organization, kind, &external(line)));
-    let known = known(context, kind, ids.collect())?;
+        .map(|line| id_of(organization, kind, &external_id_of(line)));
+    let stored_records = stored_records(context, kind, ids.collect())?;
     let defaults = defaults(kind, &context.organization.settings, context.now());
     let (mut seen, mut drafts) = (HashMap::<String, u64>::new(), Vec::new());
-    let identity = place.and_then(|place| grid.header.cells.get(place));
+    let id_header = id_column.and_then(|index| grid.header.cells.get(index));
     for line in &grid.lines {
-        let external_id = external(line);
-        let mut wrong = Vec::new();
-        let mut fail = |column: Option<&String>, message: String| {
-            wrong.push(TableError {
+        let external_id = external_id_of(line);
+        let mut errors = Vec::new();
+        let mut add_error = |column: Option<&String>, message: String| {
+            errors.push(TableError {
                 line: line.number,
                 column: column.cloned(),
                 message,
             });
         };
         if external_id.is_empty() {
-            fail(identity, "must not be empty".to_owned());
+            add_error(id_header, "must not be empty".to_owned());
         } else if let Some(first) = seen.insert(external_id.clone(), line.number) {
             let message = format!(
                 "{external_id} stands on line {first} and on line {}",
                 line.number
             );
-            fail(identity, message);
+            add_error(id_header, message);
         }
         if line.cells.len() > columns.len() {
-            fail(None, "has more cells than the header line".to_owned());
+            add_error(None, "has more cells than the header line".to_owned());
         }
         let id = id_of(organization, kind, &external_id);
-        let stored = known.get(&id);
+        let stored = stored_records.get(&id);
         let mut after = stored.map_or_else(|| defaults.clone(), |stored| stored.data.clone());
         for ((cell, column), header) in line.cells.iter().zip(columns).zip(&grid.header.cells) {
             let Column::Field(field) = column else {
@@ -522,7 +524,7 @@ fn drafted(
             }
             match cells::value(&field.holds, cell, dates, &names) {
                 Ok(value) => set(&mut after, field, value),
-                Err(message) => fail(Some(header), message),
+                Err(message) => add_error(Some(header), message),
             }
         }
         let before = stored.map(|stored| stored.data.clone());
@@ -530,12 +532,12 @@ fn drafted(
             && before.as_ref() != Some(&after)
         {
             let message = "is managed by the platform; change it there".to_owned();
-            fail(identity, message);
+            add_error(id_header, message);
         }
-        if wrong.is_empty() {
-            wrong = issues(kind, id, &after, line.number, (columns, &grid.header.cells));
+        if errors.is_empty() {
+            errors = issues(kind, id, &after, line.number, (columns, &grid.header.cells));
         }
-        if wrong.is_empty() {
+        if errors.is_empty() {
             drafts.push(LineDraft {
                 line: line.number,
                 external_id,
@@ -550,14 +552,14 @@ fn drafted(
                 state: LineResult::Wrong,
                 fields: Vec::new(),
             });
-            imported.errors.append(&mut wrong);
+            imported.errors.append(&mut errors);
         }
     }
     Ok(drafts)
 }
 
-/// Returns the kinds of records that cells can name.
-fn referred(columns: &[Column]) -> BTreeSet<RecordKind> {
+/// Returns the kinds of records to which cells can refer.
+fn referenced_kinds(columns: &[Column]) -> BTreeSet<RecordKind> {
     let mut kinds = BTreeSet::new();
     for column in columns {
         let Column::Field(field) = column else {
@@ -572,27 +574,28 @@ fn referred(columns: &[Column]) -> BTreeSet<RecordKind> {
     kinds
 }
 
-/// A record as it is stored.
-struct KnownRecord {
+/// The data and the origin of a stored record.
+struct ExistingRecord {
     data: Object,
     origin: RecordOrigin,
 }
 
-fn known(
+/// Reads the stored records with these ids.
+fn stored_records(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     ids: Vec<Uuid>,
-) -> Result<HashMap<Uuid, KnownRecord>> {
+) -> Result<HashMap<Uuid, ExistingRecord>> {
     let rows = stored::find_rows(context, kind, ids)?;
-    let known = |row: &Row| {
+    let record = |row: &Row| {
         let (id, Json(data)) = (row.get(0)?, row.get(2)?);
         let origin = RecordOrigin::from_row(row)?;
-        Ok((id, KnownRecord { data, origin }))
+        Ok((id, ExistingRecord { data, origin }))
     };
-    rows.iter().map(known).collect()
+    rows.iter().map(record).collect()
 }
 
-/// Sets a field of a record.
+/// Sets a field of a record's data, also inside an object.
 fn set(data: &mut Object, field: &ColumnField, value: Value) {
     match &field.path[..] {
         [name] => drop(data.insert(name.clone(), value)),
@@ -607,7 +610,7 @@ fn set(data: &mut Object, field: &ColumnField, value: Value) {
     }
 }
 
-/// Returns the errors of a record, each with the column of its field.
+/// Validates a record's data. Returns an error for each issue, with the column of its field.
 fn issues(
     kind: RecordKind,
     id: Uuid,
@@ -623,10 +626,10 @@ fn issues(
                 PathSegment::Index(_) => None,
             })
             .collect();
-        let place = columns.iter().position(|column| {
+        let index = columns.iter().position(|column| {
             matches!(column, Column::Field(field) if field.path.iter().map(String::as_str).eq(keys.iter().copied()))
         });
-        match place.and_then(|place| headers.get(place)) {
+        match index.and_then(|index| headers.get(index)) {
             Some(header) => Some(header.clone()),
             None if keys.is_empty() => None,
             None => Some(keys.join(".")),
@@ -642,7 +645,7 @@ fn issues(
         .collect()
 }
 
-/// Returns the names of the fields in which two records differ.
+/// Returns the names of the fields whose values differ.
 fn differences(before: Option<&Object>, after: &Object) -> Vec<String> {
     after
         .iter()

@@ -1,9 +1,10 @@
-//! Tables: records from a CSV file, with a header line and one record a line (rules:
+//! Import of records from a CSV file with a header line and one record per line (rules:
 //! records#csv-files).
 //!
-//! [`sheet`] reads the file, [`columns`] matches its headers to the fields of a kind, [`cells`]
-//! reads a cell as the value of a field, [`names`] finds the records that a cell names, and
-//! [`import`] puts it together. A file is imported whole or not at all.
+//! Start with [`import`], which has the operation and writes the records. [`sheet`] parses the file,
+//! [`columns`] matches its headers to the fields of a kind, [`cells`] parses a cell as the value of a
+//! field, and [`names`] finds the record to which a cell refers. A file is imported as a whole or not
+//! at all.
 
 mod cells;
 mod columns;

@@ -1,5 +1,5 @@
-//! Finds the records that the cells of a table name: by name, by id, or by the external id of an
-//! earlier table.
+//! Finds the records to which the cells of a table refer: by name, by id, or by the external id of an
+//! earlier import.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,19 +16,19 @@ store::statements! {
     ALL = "select id, doc ->> 'name' from record where organization_id = ?1 and kind = ?2";
 }
 
-/// The kinds of places that an instruction can be for.
+/// The kinds of records for which an instruction can be.
 pub(super) const PLACES: [RecordKind; 3] = [
     RecordKind::Property,
     RecordKind::PropertyGroup,
     RecordKind::Tag,
 ];
 
-/// The records that cells can name.
+/// The records to which cells can refer, by id and by name.
 #[derive(Debug, Default)]
 pub(super) struct CellNames {
     organization: Uuid,
     ids: BTreeSet<(RecordKind, Uuid)>,
-    named: HashMap<(RecordKind, String), Vec<Uuid>>,
+    by_name: HashMap<(RecordKind, String), Vec<Uuid>>,
 }
 
 impl CellNames {
@@ -42,53 +42,55 @@ impl CellNames {
             for row in context.rows(&ALL, values![kind.as_ref()])? {
                 let (id, name): (Uuid, Option<String>) = (row.get(0)?, row.get(1)?);
                 names.ids.insert((kind, id));
-                let name = compared(name.as_deref().unwrap_or_default());
+                let name = normalized(name.as_deref().unwrap_or_default());
                 if !name.is_empty() {
-                    names.named.entry((kind, name)).or_default().push(id);
+                    names.by_name.entry((kind, name)).or_default().push(id);
                 }
             }
         }
         Ok(names)
     }
 
-    /// Returns the record of one of these kinds that a cell names, or the reason why there is none.
+    /// Returns the id of the record of one of these kinds to which a cell refers, or the error
+    /// message.
     pub(super) fn find(&self, kinds: &[RecordKind], cell: &str) -> Result<Uuid, String> {
         if let Ok(id) = cell.parse::<Uuid>()
             && kinds.iter().any(|kind| self.ids.contains(&(*kind, id)))
         {
             return Ok(id);
         }
-        let wanted = compared(cell);
-        let found = kinds
+        let name = normalized(cell);
+        let matches = kinds
             .iter()
-            .filter_map(|kind| self.named.get(&(*kind, wanted.clone())))
+            .filter_map(|kind| self.by_name.get(&(*kind, name.clone())))
             .flatten();
-        let found: Vec<Uuid> = found.copied().collect();
-        let what = kinds
+        let matches: Vec<Uuid> = matches.copied().collect();
+        let kind_names = kinds
             .iter()
             .map(|kind| kind.label().to_lowercase())
             .collect::<Vec<_>>()
             .join(" or ");
-        match found[..] {
+        match matches[..] {
             [id] => Ok(id),
             [] => {
                 let ids = kinds
                     .iter()
                     .map(|kind| (*kind, id_of(self.organization, *kind, cell)));
-                let known = ids.into_iter().find(|known| self.ids.contains(known));
-                known
+                ids.into_iter()
+                    .find(|id| self.ids.contains(id))
                     .map(|(_, id)| id)
-                    .ok_or_else(|| format!("no {what} is named {cell:?}"))
+                    .ok_or_else(|| format!("no {kind_names} is named {cell:?}"))
             }
             _ => Err(format!(
-                "{} records are named {cell:?}; name the {what} by its id",
-                found.len()
+                "{} records are named {cell:?}; name the {kind_names} by its id",
+                matches.len()
             )),
         }
     }
 }
 
-/// Returns the id of the record with an external id, the same each time.
+/// Returns the id of the record with an external id. It is derived from the external id, so that
+/// every import finds the same record.
 pub(super) fn id_of(organization: Uuid, kind: RecordKind, external_id: &str) -> Uuid {
     Uuid::new_v5(
         &organization,
@@ -96,6 +98,6 @@ pub(super) fn id_of(organization: Uuid, kind: RecordKind, external_id: &str) -> 
     )
 }
 
-fn compared(name: &str) -> String {
+fn normalized(name: &str) -> String {
     case_folded(name.trim())
 }

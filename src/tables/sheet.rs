@@ -1,9 +1,10 @@
-//! Reads a CSV file: RFC 4180, with a comma, a semicolon or a tab between the cells.
+//! Parser for CSV files (RFC 4180) with a comma, a semicolon or a tab between the cells.
 
 /// A line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SheetLine {
-    /// Number of its first line in the file, from 1.
+    /// Number of the line in the file, from 1. A cell may contain line breaks; then the number is
+    /// that of the first line.
     pub(super) number: u64,
     /// The cells, without blanks around them.
     pub(super) cells: Vec<String>,
@@ -16,14 +17,14 @@ pub(super) struct Grid {
     pub(super) lines: Vec<SheetLine>,
 }
 
-/// A line that is no CSV, with the reason.
+/// The error of a line that is not valid CSV.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Malformed {
     pub(super) line: u64,
     pub(super) message: String,
 }
 
-/// Reads a table. Blank lines do not count.
+/// Parses a file. Skips blank lines.
 pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
@@ -33,13 +34,13 @@ pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let mut lines = Vec::new();
-    let mut counted = LineCounter::default();
+    let mut counter = LineCounter::default();
     for record in reader.records() {
         let record = record.map_err(|error| Malformed {
             line: error.position().map_or(1, csv::Position::line),
             message: error.to_string(),
         })?;
-        let number = counted.line(text, record.position());
+        let number = counter.line(text, record.position());
         let cells: Vec<String> = record.iter().map(str::to_owned).collect();
         if cells.iter().any(|cell| !cell.is_empty()) {
             lines.push(SheetLine { number, cells });
@@ -56,48 +57,49 @@ pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
     })
 }
 
-/// Counts the lines up to a record. The reader's own count is that of the line before, where a line
-/// ends with two characters or blank lines precede.
+/// Counts the lines up to a record. The line number of the `csv` crate is too low if a line ends with
+/// CR LF, or after blank lines.
 #[derive(Default)]
 struct LineCounter {
+    /// The offset up to which line breaks have been counted.
     byte: usize,
+    /// The number of line breaks up to this offset.
     breaks: u64,
 }
 
 impl LineCounter {
-    /// Returns the number of the line on which a record begins. Records are asked for in order.
+    /// Returns the number of the line on which a record begins. The caller must ask in the order of
+    /// the records.
     fn line(&mut self, text: &str, position: Option<&csv::Position>) -> u64 {
         let byte = position.map_or(0, csv::Position::byte);
         let byte = usize::try_from(byte).unwrap_or(usize::MAX);
         let rest = text.as_bytes().get(byte..).unwrap_or_default();
         let blank = rest
             .iter()
-            .take_while(|letter| matches!(letter, b'\r' | b'\n'));
+            .take_while(|byte_value| matches!(byte_value, b'\r' | b'\n'));
         let start = byte + blank.count();
         let passed = text.as_bytes().get(self.byte..start).unwrap_or_default();
         self.breaks += passed
             .iter()
-            .map(|letter| u64::from(*letter == b'\n'))
+            .map(|byte_value| u64::from(*byte_value == b'\n'))
             .sum::<u64>();
         self.byte = start;
         self.breaks + 1
     }
 }
 
-/// Returns the separator of the cells: the most frequent candidate of the header line.
+/// Returns the separator of the cells: the candidate that occurs most often in the header line.
 fn delimiter(text: &str) -> u8 {
     let header = text.lines().find(|line| !line.trim().is_empty());
-    let count = |letter: u8| {
+    let count = |candidate: u8| {
         header.map_or(0, |line| {
-            line.bytes()
-                .filter(|candidate| *candidate == letter)
-                .count()
+            line.bytes().filter(|byte| *byte == candidate).count()
         })
     };
-    // Of equally frequent candidates, the last one wins: the comma.
+    // `max_by_key` returns the last of equal candidates, so the comma is the default.
     [b';', b'\t', b',']
         .into_iter()
-        .max_by_key(|letter| count(*letter))
+        .max_by_key(|candidate| count(*candidate))
         .unwrap_or(b',')
 }
 
@@ -130,10 +132,10 @@ mod tests {
 
     #[test]
     fn lines_keep_their_number_in_the_file() {
-        let found = cells("a,b\n\n\"x\ny\",2\n3,4\n");
-        let numbers: Vec<u64> = found.iter().map(|(number, _)| *number).collect();
+        let lines = cells("a,b\n\n\"x\ny\",2\n3,4\n");
+        let numbers: Vec<u64> = lines.iter().map(|(number, _)| *number).collect();
         assert_eq!(numbers, [1, 3, 5]);
-        assert_eq!(found[1].1[0], "x\ny");
+        assert_eq!(lines[1].1[0], "x\ny");
     }
 
     #[test]
