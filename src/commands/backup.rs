@@ -1,5 +1,7 @@
-//! `vestibule backup`: copies the database, as it is when the command begins, into one file; or the
-//! database with the files of guests into a directory of sets, again and again.
+//! `vestibule backup`: copies the database, in its state at the start of the command, into one file.
+//!
+//! With `--every` or `--keep`, the command makes sets in a directory instead. A set is a directory
+//! with a copy of the database and the files of guests. `super::restore` reads both forms.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -14,14 +16,14 @@ use super::guest_files::GuestFiles;
 use crate::config::BackupFlags;
 use crate::platform::BackupNote;
 
-/// The database in a set.
+/// The file name of the database in a set.
 pub(super) const DATABASE: &str = "vestibule.db";
-/// The files of guests in a set.
+/// The name of the directory in a set that has the files of guests.
 pub(super) const UPLOADS: &str = "uploads";
-/// The beginning of the names of unfinished sets.
-const PARTIAL: &str = ".vestibule-backup-";
-/// The name of a set: the moment at which it was begun.
-const NAME: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
+/// The prefix of the names of unfinished sets and files.
+const PARTIAL_PREFIX: &str = ".vestibule-backup-";
+/// The format of a set's name: the UTC time of its start.
+const NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
 /// Only their owner may open the directories, because they hold data of guests.
 const DIRECTORY_MODE: u32 = 0o700;
 
@@ -31,21 +33,22 @@ pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     if flags.every.is_some() || flags.keep.is_some() {
         return keep_sets(flags).await;
     }
-    let shown = flags.file.display().to_string();
+    let file_name = flags.file.display().to_string();
     let url = flags.database.url()?;
     let now = Clock::system().now();
-    let copied = tokio::task::spawn_blocking(move || {
+    let result = tokio::task::spawn_blocking(move || {
         let bytes = copy(&url, &flags.file)?;
-        note(&url, now, None);
+        record_backup(&url, now, None);
         Ok::<_, String>(bytes)
     })
     .await;
-    let bytes = copied.map_err(|error| error.to_string())??;
-    super::print(&format!("{shown}: {bytes} bytes\n"))
+    let bytes = result.map_err(|error| error.to_string())??;
+    super::print(&format!("{file_name}: {bytes} bytes\n"))
 }
 
-/// Makes a set now and at every interval, until SIGTERM or SIGINT arrives. The first failure ends
-/// the command; a later one is logged, and the next set is tried in its time.
+/// Makes a set now and after every interval, until SIGTERM or SIGINT arrives. A failure of the first
+/// set ends the command, because the settings are probably wrong. A later failure is logged, and
+/// the command tries again after the interval.
 async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     let watch = |kind| signal(kind).map_err(|error| error.to_string());
     let (mut terminate, mut interrupt) = (
@@ -56,8 +59,8 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     let mut is_first = true;
     loop {
         let (plan, now) = (plan.clone(), Clock::system().now());
-        let made = tokio::task::spawn_blocking(move || plan.make(now)).await;
-        match made.map_err(|error| error.to_string())? {
+        let result = tokio::task::spawn_blocking(move || plan.make(now)).await;
+        match result.map_err(|error| error.to_string())? {
             Ok(line) => super::print(&line)?,
             Err(error) if is_first => return Err(error),
             Err(error) => tracing::error!(error, "could not make a backup; the next one is tried"),
@@ -74,7 +77,7 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     }
 }
 
-/// The parts of a set, and their places.
+/// What a set contains, and the directory of the sets.
 #[derive(Debug, Clone)]
 struct SetPlan {
     database_url: String,
@@ -82,7 +85,7 @@ struct SetPlan {
     uploads: Option<GuestFiles>,
     /// The directory of the sets.
     sets: PathBuf,
-    /// The number of sets that are kept; `None` keeps all.
+    /// The number of newest sets to keep; `None` keeps all.
     keep: Option<usize>,
 }
 
@@ -97,39 +100,41 @@ impl SetPlan {
         })
     }
 
-    /// Makes a set and removes the oldest ones. Returns a line about it.
+    /// Makes a set and removes the oldest sets. Returns the line to print about the new set.
     fn make(&self, now: Timestamp) -> Result<String, String> {
-        let made = self.make_set(now);
-        note(&self.database_url, now, made.as_ref().err());
-        let (set, bytes, files) = made?;
+        let result = self.make_set(now);
+        record_backup(&self.database_url, now, result.as_ref().err());
+        let (set, bytes, files) = result?;
         self.prune()?;
         Ok(format!("{}: {bytes} bytes, {files} files\n", set.display()))
     }
 
-    /// Makes a set, which appears whole or not at all.
+    /// Makes a set under a temporary name and then renames it, so that no incomplete set ever has
+    /// the name of a set. Returns its path, the bytes of the database and the number of files.
     fn make_set(&self, now: Timestamp) -> Result<(PathBuf, u64, usize), String> {
         private_directory(&self.sets)?;
         let previous = sets_in(&self.sets)?.pop();
         let partial = tempfile::Builder::new()
-            .prefix(PARTIAL)
+            .prefix(PARTIAL_PREFIX)
             .tempdir_in(&self.sets)
             .map_err(|error| failed(&self.sets, &error))?;
         let bytes = copy(&self.database_url, &partial.path().join(DATABASE))?;
         let mut files = 0;
-        // The files follow the database: a file is written before the row that names it.
+        // The database is copied first: the service writes a file before the row that refers to the
+        // file, so the files of all copied rows exist by now.
         if let Some(uploads) = &self.uploads {
-            let before = previous.map(|set| set.join(UPLOADS));
-            let into = partial.path().join(UPLOADS);
-            files = uploads.back_up(&into, before.as_deref())?;
+            let previous = previous.map(|set| set.join(UPLOADS));
+            let target = partial.path().join(UPLOADS);
+            files = uploads.back_up(&target, previous.as_deref())?;
         }
-        let set = self.sets.join(now.strftime(NAME).to_string());
+        let set = self.sets.join(now.strftime(NAME_FORMAT).to_string());
         let partial = partial.keep();
         fs::rename(&partial, &set).map_err(|error| failed(&set, &error))?;
         sync_directory(&self.sets)?;
         Ok((set, bytes, files))
     }
 
-    /// Removes the oldest sets. Nothing else in the directory is touched.
+    /// Removes the oldest sets beyond the number to keep. Leaves everything else in the directory.
     fn prune(&self) -> Result<(), String> {
         let Some(keep) = self.keep else { return Ok(()) };
         let sets = sets_in(&self.sets)?;
@@ -146,10 +151,10 @@ pub(super) fn sets_in(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(directory).map_err(|error| failed(directory, &error))?;
     let is_set = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
-        let is_named = name.is_some_and(|name| {
+        let has_set_name = name.is_some_and(|name| {
             !name.starts_with('.') && name.ends_with('Z') && name.contains('T')
         });
-        is_named && path.join(DATABASE).is_file()
+        has_set_name && path.join(DATABASE).is_file()
     };
     let mut sets: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -168,19 +173,22 @@ pub(super) fn private_directory(path: &Path) -> Result<(), String> {
         .map_err(|error| failed(path, &error))
 }
 
+/// Makes the names in a directory durable.
 pub(super) fn sync_directory(path: &Path) -> Result<(), String> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| failed(path, &error))
 }
 
+/// Describes a failed file operation: the path, and the error.
 pub(super) fn failed(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Notes beside the database when a backup was made, for the console. A note that cannot be written
-/// is no fault of the backup.
-fn note(database_url: &str, now: Timestamp, error: Option<&String>) {
+/// Records the time and the error of a backup in a file beside the database, which the console
+/// reads. If this file cannot be written, the backup is valid all the same, so the error is only
+/// logged.
+fn record_backup(database_url: &str, now: Timestamp, error: Option<&String>) {
     let Some(note) = BackupNote::note_of(database_url) else {
         return;
     };
@@ -189,6 +197,8 @@ fn note(database_url: &str, now: Timestamp, error: Option<&String>) {
     }
 }
 
+/// Copies a database into a new file, which appears complete or not at all. Returns its size in
+/// bytes.
 pub(super) fn copy(url: &str, file: &Path) -> Result<u64, String> {
     let failed = |error: io::Error| failed(file, &error);
     if file.try_exists().map_err(failed)? {
@@ -201,9 +211,9 @@ pub(super) fn copy(url: &str, file: &Path) -> Result<u64, String> {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    // Only its owner may read the file, because it holds answers of guests, and secrets.
+    // `tempfile` lets only the owner read the file, which has answers of guests, and secrets.
     let partial = tempfile::Builder::new()
-        .prefix(PARTIAL)
+        .prefix(PARTIAL_PREFIX)
         .tempfile_in(directory)
         .map_err(failed)?;
     store::back_up(url, partial.path()).map_err(|error| match error {
@@ -215,7 +225,7 @@ pub(super) fn copy(url: &str, file: &Path) -> Result<u64, String> {
     partial
         .persist_noclobber(file)
         .map_err(|error| failed(error.error))?;
-    // The file's contents are on the disk. This syncs its name too.
+    // The contents are durable already; the new name becomes durable here.
     sync_directory(directory)?;
     Ok(bytes)
 }

@@ -1,4 +1,8 @@
-//! `vestibule demo`: a ready-made organization built from real listings, on a throwaway database.
+//! `vestibule demo`: serves a complete example organization, built from real listings, on a
+//! temporary database.
+//!
+//! This file makes the organization, flats, reservations and portals. The submodules add the house
+//! manuals, the pre-check-in steps, and what guests have done in some stays.
 
 mod making;
 mod manuals;
@@ -29,13 +33,14 @@ use crate::server::{self, Server};
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");
 /// Number of reservations, around today.
 const RESERVATIONS: usize = 24;
-/// Index of the reservation that begins today.
+/// Index of the reservation whose guest arrives today.
 const ARRIVES_TODAY: usize = 8;
 /// The district that has a portal of its own.
 const DISTRICT: &str = "Eixample";
-/// The room type whose portal is chosen by tag.
+/// The room type that a portal is assigned to, by its tag.
 const ROOM_TYPE: &str = "Private room";
 
+/// A row of the file of listings.
 #[derive(Debug, Deserialize)]
 struct Listing {
     name: String,
@@ -72,8 +77,8 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
             .push(access::token("pk_", &Ids::default()));
     }
     let platform_key = flags.platform_key.first().cloned().unwrap_or_default();
-    // The data is made before anything is served, and so without a rate limit.
-    let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
+    // The data is created before the server starts, because the server would limit the rate.
+    let data = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch(&server)?;
     super::announce(&server);
@@ -81,29 +86,29 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
         service: &server.service,
         token: platform_key.clone(),
     };
-    let sign_in = sign_in_link(&platform, &built).await?;
-    let examples = examples(&platform, &built).await?;
+    let sign_in = sign_in_link(&platform, &data).await?;
+    let examples = examples(&platform, &data).await?;
     super::tell(&banner(
         &server.service.app_state.public_url,
         &platform_key,
         &sign_in,
         &examples,
-        &built,
+        &data,
     ));
     super::until_told_to_stop(server, signals).await
 }
 
-/// The demo's data.
+/// What the banner shows of the data.
 struct DemoData {
     organization: Uuid,
     /// A member with every permission.
     member: Uuid,
     api_key: String,
-    /// The token of a stay to open.
+    /// The token of the guest link of the first reservation.
     stay_token: String,
-    /// The reservation of that stay.
+    /// The id of the first reservation.
     reservation: String,
-    /// Other reservations to open, each with the reason to look at it.
+    /// The ids of other reservations, each with what its stay shows.
     examples: Vec<(&'static str, String)>,
     flats: usize,
     districts: usize,
@@ -112,8 +117,8 @@ struct DemoData {
 }
 
 /// Creates a sign-in link for the member, which leads to the console.
-async fn sign_in_link(platform: &LocalCaller<'_>, built: &DemoData) -> Result<String, String> {
-    let (organization, member) = (built.organization.to_string(), built.member.to_string());
+async fn sign_in_link(platform: &LocalCaller<'_>, data: &DemoData) -> Result<String, String> {
+    let (organization, member) = (data.organization.to_string(), data.member.to_string());
     let path = [
         ("organizationId", organization.as_str()),
         ("memberId", member.as_str()),
@@ -124,11 +129,11 @@ async fn sign_in_link(platform: &LocalCaller<'_>, built: &DemoData) -> Result<St
     Ok(link["url"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Returns the guest links of stays in which something has happened, a line each.
-async fn examples(platform: &LocalCaller<'_>, built: &DemoData) -> Result<String, String> {
-    let organization = built.organization.to_string();
+/// Returns a line for each example reservation, with its guest link.
+async fn examples(platform: &LocalCaller<'_>, data: &DemoData) -> Result<String, String> {
+    let organization = data.organization.to_string();
     let mut lines = String::new();
-    for (what, reservation) in &built.examples {
+    for (feature, reservation) in &data.examples {
         let path = [
             ("organizationId", organization.as_str()),
             ("reservationId", reservation.as_str()),
@@ -136,17 +141,18 @@ async fn examples(platform: &LocalCaller<'_>, built: &DemoData) -> Result<String
         let link = platform.call("createGuestLink", &path, json!({})).await?;
         let url = link["url"].as_str().unwrap_or_default();
         // Writing to a String cannot fail.
-        let _ = writeln!(lines, "  stay with {what:<22}{url}");
+        let _ = writeln!(lines, "  stay with {feature:<22}{url}");
     }
     Ok(lines)
 }
 
+/// Returns the text that the demo prints when it is ready.
 fn banner(
     base: &str,
     platform_key: &str,
     sign_in: &str,
     examples: &str,
-    built: &DemoData,
+    data: &DemoData,
 ) -> String {
     let DemoData {
         organization,
@@ -159,7 +165,7 @@ fn banner(
         districts,
         steps,
         manuals,
-    } = built;
+    } = data;
     format!(
         "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations,\n  \
          {steps} pre-check-in steps, {manuals} house manuals.\n\n\
@@ -190,6 +196,7 @@ fn banner(
     )
 }
 
+/// Creates all data of the demo through the API.
 async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     let platform = LocalCaller {
         service,
@@ -197,21 +204,25 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     };
     let now = service.clock.now();
     let organization = service.app_state.ids.uuid(now);
-    let at = [("organizationId", organization.to_string())];
-    let at: Vec<(&str, &str)> = at
+    let organization_path = [("organizationId", organization.to_string())];
+    let organization_path: Vec<(&str, &str)> = organization_path
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
     let settings =
         json!({ "name": "Barcelona Flats", "country": "ES", "languages": ["en", "es", "fr"] });
-    platform.call("putOrganization", &at, settings).await?;
+    platform
+        .call("putOrganization", &organization_path, settings)
+        .await?;
     let everything = json!({ "name": "Demo", "permissions": Permission::VARIANTS });
-    let key = platform.call("createApiKey", &at, everything).await?;
+    let key = platform
+        .call("createApiKey", &organization_path, everything)
+        .await?;
     let api_key = key["token"].as_str().unwrap_or_default().to_owned();
 
     let member = service.app_state.ids.uuid(now);
     let member_id = member.to_string();
-    let of_member: Vec<(&str, &str)> = at
+    let member_path: Vec<(&str, &str)> = organization_path
         .iter()
         .copied()
         .chain([("memberId", member_id.as_str())])
@@ -220,7 +231,7 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
         "name": "Marta Puig", "email": "marta@barcelona-flats.example", "permissions": Permission::VARIANTS, "propertyIds": null,
         "isActive": true, "isTwoFactorEnrolled": true,
     });
-    platform.call("putMember", &of_member, marta).await?;
+    platform.call("putMember", &member_path, marta).await?;
 
     let portfolio = Portfolio::read(&service.app_state.ids, now)?;
     let (reservations, first) = portfolio.reservations(&service.app_state.ids, now)?;
@@ -235,7 +246,7 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     platform
         .call(
             "sync",
-            &at,
+            &organization_path,
             json!({ "isInitialSync": true, "records": records }),
         )
         .await?;
@@ -251,18 +262,25 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     };
     let steps = precheckin::build(&maker, &accounts).await?;
     let manuals = manuals::build(&maker, now).await?;
-    stays::build(&platform, &api, &at, &reservations, &accounts).await?;
-    let examples = stays::EXAMPLES.iter().filter_map(|(what, place)| {
-        let id = reservations.get(*place)?["id"].as_str()?;
-        Some((*what, id.to_owned()))
+    stays::build(
+        &platform,
+        &api,
+        &organization_path,
+        &reservations,
+        &accounts,
+    )
+    .await?;
+    let examples = stays::EXAMPLES.iter().filter_map(|(feature, index)| {
+        let id = reservations.get(*index)?["id"].as_str()?;
+        Some((*feature, id.to_owned()))
     });
-    let of_first: Vec<(&str, &str)> = at
+    let reservation_path: Vec<(&str, &str)> = organization_path
         .iter()
         .copied()
         .chain([("reservationId", first.as_str())])
         .collect();
     let link = platform
-        .call("createGuestLink", &of_first, json!({}))
+        .call("createGuestLink", &reservation_path, json!({}))
         .await?;
     Ok(DemoData {
         organization,
@@ -278,7 +296,8 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     })
 }
 
-/// The listings as records: districts as groups, neighbourhoods and room types as tags.
+/// The listings as sync records: flats as properties, districts as property groups, neighbourhoods
+/// and room types as tags.
 struct Portfolio {
     records: Vec<Value>,
     flats: Vec<Uuid>,
@@ -305,14 +324,18 @@ impl Portfolio {
                 tags.entry(tag.clone()).or_insert_with(|| ids.uuid(now));
             }
         }
-        let named = |kind: &str, things: &BTreeMap<String, Uuid>| -> Vec<Value> {
-            things
+        let to_records = |kind: &str, ids_by_name: &BTreeMap<String, Uuid>| -> Vec<Value> {
+            ids_by_name
                 .iter()
                 .map(|(name, id)| json!({ "kind": kind, "id": id, "data": { "name": name } }))
                 .collect()
         };
         let door_code = ids.uuid(now);
-        let mut records = [named("property_group", &districts), named("tag", &tags)].concat();
+        let mut records = [
+            to_records("property_group", &districts),
+            to_records("tag", &tags),
+        ]
+        .concat();
         records.push(
             json!({ "kind": "custom_field", "id": door_code, "data": { "name": "Door code" } }),
         );
@@ -340,8 +363,8 @@ impl Portfolio {
         })
     }
 
-    /// Returns stays from last week until next month, one for each flat, and the id of one that
-    /// begins tomorrow.
+    /// Returns reservations from last week until next month, each in another flat, and the id of the
+    /// first reservation, whose guest arrives tomorrow.
     fn reservations(&self, ids: &Ids, now: Timestamp) -> Result<(Vec<Value>, String), String> {
         let today: Date = now
             .in_tz("Europe/Madrid")
@@ -353,7 +376,7 @@ impl Portfolio {
             ("Chloé", "fr", "unverified"),
             ("Jonas", "de", "failed"),
         ];
-        let mut stays = Vec::new();
+        let mut reservations = Vec::new();
         let mut first = String::new();
         for (number, flat) in self.flats.iter().take(RESERVATIONS).enumerate() {
             let (name, language, verification) = guests[number % guests.len()];
@@ -362,17 +385,15 @@ impl Portfolio {
                     .checked_add(days.days())
                     .map_err(|error| error.to_string())
             };
-            let begins = i64::try_from(number).unwrap_or(0) * 2 - 7;
-            let begins = match number {
+            let days_to_arrival = match number {
                 0 => 1,
                 ARRIVES_TODAY => 0,
-                _ => begins,
+                _ => i64::try_from(number).unwrap_or(0) * 2 - 7,
             };
-            // Some guests stay for a month, and some book late, because some steps apply only to
-            // them.
+            // Some pre-check-in steps apply only to stays of a month, or to late bookings.
             let nights = if number % 8 == 5 { 33 } else { 4 };
-            let booked = if number % 4 == 3 {
-                begins.min(0) - 1
+            let days_to_booking = if number % 4 == 3 {
+                days_to_arrival.min(0) - 1
             } else {
                 -30
             };
@@ -380,25 +401,26 @@ impl Portfolio {
             if number == 0 {
                 first = id.to_string();
             }
-            stays.push(json!({ "kind": "reservation", "id": id, "data": {
+            reservations.push(json!({ "kind": "reservation", "id": id, "data": {
                 "propertyId": flat, "status": "confirmed", "channel": if number % 3 == 0 { "direct" } else { "booking.com" },
-                "bookedAt": format!("{}T10:00:00.000Z", day(booked)?), "checkIn": day(begins)?, "checkOut": day(begins + nights)?,
+                "bookedAt": format!("{}T10:00:00.000Z", day(days_to_booking)?), "checkIn": day(days_to_arrival)?, "checkOut": day(days_to_arrival + nights)?,
                 "guest": { "firstName": name, "language": language }, "adults": 2, "isReturningGuest": number % 5 == 0,
                 "verificationStatus": verification,
             } }));
         }
-        Ok((stays, first))
+        Ok((reservations, first))
     }
 }
 
-/// Creates three portals, each with a branding: for a district, for a room type by its tag, and for
-/// two flats, which have a domain of their own. Returns their ids.
+/// Creates three portals, each with a branding, and assigns them: to a district, to the tag of a
+/// room type, and to two flats. The branding of the last portal has a domain of its own. Returns
+/// the ids of the portals.
 async fn portals(
     api: &LocalCaller<'_>,
     portfolio: &Portfolio,
     domain: &Value,
 ) -> Result<[Value; 3], String> {
-    let looks = [
+    let brandings_data = [
         (
             "Barcelona Flats",
             "#0E7490",
@@ -419,7 +441,7 @@ async fn portals(
         ),
     ];
     let mut brandings = Vec::new();
-    for (index, (name, primary, secondary, callout)) in looks.into_iter().enumerate() {
+    for (index, (name, primary, secondary, callout)) in brandings_data.into_iter().enumerate() {
         let mut body = json!({
             "name": name, "primaryColor": primary, "secondaryColor": secondary, "calloutMessage": callout, "isDefault": index == 0,
         });
@@ -482,11 +504,11 @@ async fn portals(
         scope(&rooms, "tagIds", portfolio.tags.get(ROOM_TYPE)),
     )
     .await?;
-    for place in [1, stays::UNDER_DOMAIN] {
+    for index in [1, stays::UNDER_DOMAIN] {
         api.call(
             "addEntityScopes",
             &[],
-            scope(&signature, "propertyIds", portfolio.flats.get(place)),
+            scope(&signature, "propertyIds", portfolio.flats.get(index)),
         )
         .await?;
     }

@@ -1,5 +1,5 @@
-//! The files of guests as `vestibule backup` and `vestibule restore` handle them: in a directory or
-//! in a bucket.
+//! Copies of the files that guests uploaded, from and to a directory or a bucket, for
+//! `vestibule backup` and `vestibule restore`.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -16,8 +16,8 @@ use url::Url;
 
 use super::backup::{failed, private_directory, sync_directory};
 
-/// Bytes of a file that are sent to a bucket at once.
-const PIECE: usize = 256 << 10;
+/// Number of bytes of a file that one write to a bucket has.
+const CHUNK_SIZE: usize = 256 << 10;
 
 /// The storage of the files of guests.
 #[derive(Debug, Clone)]
@@ -29,7 +29,8 @@ pub(super) enum GuestFiles {
 }
 
 impl GuestFiles {
-    /// Opens the storage: that of the URL, or else the directory beside a SQLite database.
+    /// Opens the storage: the storage of the URL, or the directory beside a SQLite database if there
+    /// is no URL. Returns `None` for another database without a URL.
     pub(super) fn of(
         database_url: &str,
         uploads_url: Option<&str>,
@@ -48,90 +49,97 @@ impl GuestFiles {
             .map_err(|()| "--uploads-url: is not the URL of a directory".to_owned())
     }
 
-    /// Copies all files into a folder of a backup. A file that the backup before has is linked, not
-    /// copied. Returns the number of files. Blocks, on a thread of the runtime that may block.
-    pub(super) fn back_up(&self, into: &Path, before: Option<&Path>) -> Result<usize, String> {
+    /// Copies all files into a folder of a backup. Makes a hard link instead of a copy if the
+    /// previous backup has the file. Returns the number of files. Blocks, so call it on a blocking
+    /// thread of the runtime.
+    pub(super) fn back_up(&self, target: &Path, previous: Option<&Path>) -> Result<usize, String> {
         match self {
-            Self::Directory(from) => copy_files(from, into, before),
+            Self::Directory(source) => copy_files(source, target, previous),
             Self::Bucket(files, url) => {
-                let fetched = fetch_all(files, into, before);
+                let download = fetch_all(files, target, previous);
                 Handle::current()
-                    .block_on(fetched)
+                    .block_on(download)
                     .map_err(|error| format!("{url}: {error}"))
             }
         }
     }
 
-    /// Puts the files of a backup into the storage. Returns the number of files. Blocks, on a
-    /// thread of the runtime that may block.
-    pub(super) fn restore(&self, from: &Path) -> Result<usize, String> {
+    /// Copies the files of a backup into the storage. Returns the number of files. Blocks, so call
+    /// it on a blocking thread of the runtime.
+    pub(super) fn restore(&self, source: &Path) -> Result<usize, String> {
         match self {
-            Self::Directory(into) => copy_files(from, into, None),
+            Self::Directory(target) => copy_files(source, target, None),
             Self::Bucket(files, url) => {
-                let sent = send_all(files, from);
+                let upload = send_all(files, source);
                 Handle::current()
-                    .block_on(sent)
+                    .block_on(upload)
                     .map_err(|error| format!("{url}: {error}"))
             }
         }
     }
 }
 
-/// Copies files of guests into a directory. A file that `before` has in the same size is linked,
-/// not copied: files never change. Returns the number of files.
-fn copy_files(from: &Path, into: &Path, before: Option<&Path>) -> Result<usize, String> {
-    private_directory(into)?;
-    let entries = match fs::read_dir(from) {
+/// Copies the files of guests below a directory. Makes a hard link instead of a copy if `previous`
+/// has a file of the same name and size, because a file never changes. Returns the number of files.
+fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<usize, String> {
+    private_directory(target)?;
+    let entries = match fs::read_dir(source) {
         Ok(entries) => entries,
-        // Nobody has sent a file yet, or the folder was removed meanwhile.
+        // No guest has sent a file yet, or the service has just removed the folder.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(failed(from, &error)),
+        Err(error) => return Err(failed(source, &error)),
     };
     let mut count = 0;
     for entry in entries {
-        let entry = entry.map_err(|error| failed(from, &error))?;
+        let entry = entry.map_err(|error| failed(source, &error))?;
         let (path, name) = (entry.path(), entry.file_name());
-        let target = into.join(&name);
-        let earlier = before.map(|before| before.join(&name));
+        let copy = target.join(&name);
+        let previous = previous.map(|previous| previous.join(&name));
         let kind = entry.file_type().map_err(|error| failed(&path, &error))?;
         if kind.is_dir() {
-            count += copy_files(&path, &target, earlier.as_deref())?;
+            count += copy_files(&path, &copy, previous.as_deref())?;
         } else if kind.is_file() && !name.to_string_lossy().contains('#') {
-            // A name with `#` is a file that is still being written.
-            count += usize::from(copy_file(&path, &target, earlier.as_deref())?);
+            // The service still writes a file with `#` in its name.
+            count += usize::from(copy_file(&path, &copy, previous.as_deref())?);
         }
     }
-    sync_directory(into)?;
+    sync_directory(target)?;
     Ok(count)
 }
 
-/// Copies a file. Returns false if it was deleted meanwhile.
-fn copy_file(from: &Path, into: &Path, earlier: Option<&Path>) -> Result<bool, String> {
-    let size = |path: &Path| fs::metadata(path).map(|found| found.len()).ok();
-    if let Some(earlier) = earlier
-        && size(earlier).is_some()
-        && size(earlier) == size(from)
-        && fs::hard_link(earlier, into).is_ok()
+/// Copies a file. Returns false if somebody has deleted the file since its folder was listed.
+fn copy_file(source: &Path, target: &Path, previous: Option<&Path>) -> Result<bool, String> {
+    let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
+    if let Some(previous) = previous
+        && size(previous).is_some()
+        && size(previous) == size(source)
+        && fs::hard_link(previous, target).is_ok()
     {
         return Ok(true);
     }
-    if size(into).is_some() && size(into) == size(from) {
+    if size(target).is_some() && size(target) == size(source) {
         return Ok(true);
     }
-    match fs::copy(from, into) {
+    match fs::copy(source, target) {
         Ok(_) => {
-            let synced = File::open(into).and_then(|file| file.sync_all());
-            synced.map(|()| true).map_err(|error| failed(into, &error))
+            let result = File::open(target).and_then(|file| file.sync_all());
+            result
+                .map(|()| true)
+                .map_err(|error| failed(target, &error))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed(from, &error)),
+        Err(error) => Err(failed(source, &error)),
     }
 }
 
 /// Fetches all files of a bucket into a directory.
-async fn fetch_all(files: &Files, into: &Path, before: Option<&Path>) -> Result<usize, String> {
-    private_directory(into)?;
-    let (mut count, mut folders) = (0, HashSet::from([into.to_owned()]));
+async fn fetch_all(
+    files: &Files,
+    directory: &Path,
+    previous: Option<&Path>,
+) -> Result<usize, String> {
+    private_directory(directory)?;
+    let (mut count, mut folders) = (0, HashSet::from([directory.to_owned()]));
     let mut keys = files.list(None);
     while let Some(key) = keys.try_next().await.map_err(|error| error.to_string())? {
         if !is_plain(&key) {
@@ -141,13 +149,13 @@ async fn fetch_all(files: &Files, into: &Path, before: Option<&Path>) -> Result<
             );
             continue;
         }
-        let target = into.join(&key);
-        let folder = target.parent().unwrap_or(into);
+        let target = directory.join(&key);
+        let folder = target.parent().unwrap_or(directory);
         if folders.insert(folder.to_owned()) {
             private_directory(folder)?;
         }
-        let earlier = before.map(|before| before.join(&key));
-        let is_linked = earlier.is_some_and(|earlier| fs::hard_link(earlier, &target).is_ok());
+        let previous = previous.map(|previous| previous.join(&key));
+        let is_linked = previous.is_some_and(|previous| fs::hard_link(previous, &target).is_ok());
         count += usize::from(is_linked || fetch(files, &key, folder, &target).await?);
     }
     for folder in folders {
@@ -156,31 +164,31 @@ async fn fetch_all(files: &Files, into: &Path, before: Option<&Path>) -> Result<
     Ok(count)
 }
 
-/// Fetches a file. Returns false if it was deleted meanwhile.
+/// Fetches a file. Returns false if somebody has deleted the file since the bucket was listed.
 async fn fetch(files: &Files, key: &str, folder: &Path, target: &Path) -> Result<bool, String> {
     let text = |error: files::Error| format!("{key}: {error}");
-    let Some(mut found) = files.read(key).await.map_err(text)? else {
+    let Some(mut object) = files.read(key).await.map_err(text)? else {
         return Ok(false);
     };
     let mut file = NamedTempFile::new_in(folder).map_err(|error| failed(folder, &error))?;
-    while let Some(piece) = found.stream.try_next().await.map_err(text)? {
+    while let Some(piece) = object.stream.try_next().await.map_err(text)? {
         file.write_all(&piece)
             .map_err(|error| failed(target, &error))?;
     }
-    let kept = file.as_file().sync_all();
-    let kept = kept.and_then(|()| file.persist(target).map_err(|error| error.error));
-    kept.map(|_| true).map_err(|error| failed(target, &error))
+    let result = file.as_file().sync_all();
+    let result = result.and_then(|()| file.persist(target).map_err(|error| error.error));
+    result.map(|_| true).map_err(|error| failed(target, &error))
 }
 
-/// Sends the files of a directory to a bucket. A file that the bucket has stays: files never
-/// change.
-async fn send_all(files: &Files, from: &Path) -> Result<usize, String> {
+/// Sends the files of a directory to a bucket. Skips the keys that the bucket has, because a file
+/// never changes.
+async fn send_all(files: &Files, directory: &Path) -> Result<usize, String> {
     let present = files.list(None).try_collect::<HashSet<String>>();
     let present = present.await.map_err(|error| error.to_string())?;
     let mut keys = Vec::new();
-    collect_keys(from, "", &mut keys)?;
+    collect_keys(directory, "", &mut keys)?;
     for key in keys.iter().filter(|key| !present.contains(*key)) {
-        send(files, key, &from.join(key)).await?;
+        send(files, key, &directory.join(key)).await?;
     }
     Ok(keys.len())
 }
@@ -190,9 +198,9 @@ async fn send(files: &Files, key: &str, path: &Path) -> Result<(), String> {
     let content = fs::read(path).map_err(|error| failed(path, &error))?;
     let content = Bytes::from(content);
     let mut writing = files.create(key).await.map_err(text)?;
-    for at in (0..content.len()).step_by(PIECE) {
-        let piece = content.slice(at..content.len().min(at + PIECE));
-        writing.append(piece).await.map_err(text)?;
+    for offset in (0..content.len()).step_by(CHUNK_SIZE) {
+        let chunk = content.slice(offset..content.len().min(offset + CHUNK_SIZE));
+        writing.append(chunk).await.map_err(text)?;
     }
     writing.finish().await.map_err(text)
 }
@@ -226,8 +234,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_lead_out_of_the_folder_are_left_out() {
-        for (key, wanted) in [
+    fn a_key_that_leads_out_of_the_folder_is_not_plain() {
+        for (key, expected) in [
             ("ab/0192f0c1", true),
             ("file", true),
             ("../file", false),
@@ -236,7 +244,7 @@ mod tests {
             ("ab//file", false),
             ("", false),
         ] {
-            assert_eq!(is_plain(key), wanted, "{key}");
+            assert_eq!(is_plain(key), expected, "{key}");
         }
     }
 }

@@ -1,4 +1,6 @@
-//! `vestibule import`: imports NDJSON sync records in batches, with a progress bar.
+//! `vestibule import`: imports sync records from an NDJSON file in batches, with a progress bar.
+//!
+//! Each batch is a request to the operation `sync` (`crate::platform`). `super::table` imports CSV.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,20 +17,19 @@ use crate::config::ImportFlags;
 use crate::platform::MAX_RECORDS;
 use crate::server;
 
-/// Maximum size of a batch: large enough to be fast, small enough that an error is found soon.
+/// Limits of a batch. Larger batches are hardly faster, and an error in one shows up later.
 const BATCH: ImportLimits = ImportLimits {
     records: 2_000,
     bytes: 8 << 20,
 };
-/// Maximum size of the batch of a dry run. There is only one, because a batch that is not applied
-/// cannot be referred to by the next. So it may be as large as a request.
+/// Limits of the batch of a dry run. A dry run has a single batch, as large as a request may be:
+/// records of a second batch might refer to records of the first, which the dry run did not store.
 const DRY_BATCH: ImportLimits = ImportLimits {
     records: MAX_RECORDS,
     bytes: 15 << 20,
 };
 
-/// Maximum size of the batch of an import that leaves out invalid records. An answer names at most
-/// that many.
+/// Limits of a batch with `--skip-invalid`. A response lists at most this many invalid records.
 const SKIPPING_BATCH: ImportLimits = ImportLimits {
     records: MOST_ISSUES,
     bytes: 8 << 20,
@@ -38,7 +39,7 @@ const SKIPPING_BATCH: ImportLimits = ImportLimits {
 #[derive(Clone, Copy)]
 struct ImportLimits {
     records: usize,
-    /// The last record may exceed this.
+    /// The batch ends after the record that reaches this size.
     bytes: usize,
 }
 
@@ -59,12 +60,12 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
     };
     let bar = progress_bar(size);
     let mut lines = BufReader::new(bar.wrap_read(input)).lines();
-    let (mut done, mut events, mut left_out) = (0_usize, 0_u64, 0_u64);
-    let mut warned = HashSet::new();
+    let (mut imported_lines, mut events, mut skipped) = (0_usize, 0_u64, 0_u64);
+    let mut printed_warnings = HashSet::new();
     loop {
         let batch = next_batch(
             &mut lines,
-            done,
+            imported_lines,
             flags.skip_invalid,
             match (flags.dry_run, flags.skip_invalid) {
                 (true, _) => DRY_BATCH,
@@ -75,21 +76,21 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
         if batch.is_empty() {
             break;
         }
-        if flags.dry_run && done > 0 {
+        if flags.dry_run && imported_lines > 0 {
             return Err(format!(
-                "a dry run checks one batch only; lines 1 to {done} are valid"
+                "a dry run checks one batch only; lines 1 to {imported_lines} are valid"
             ));
         }
         let count = batch.len();
         let applied = apply(&platform, &flags, &batch).await.map_err(|error| {
             bar.abandon();
-            let resume = done + 1;
-            format!("the batch of lines {resume} to {} failed, and none of it was applied: {error}\nEarlier lines are imported; resume at line {resume}.", done + count)
+            let resume = imported_lines + 1;
+            format!("the batch of lines {resume} to {} failed, and none of it was applied: {error}\nEarlier lines are imported; resume at line {resume}.", imported_lines + count)
         })?;
         events += applied["events"].as_u64().unwrap_or(0);
-        left_out += applied["rejectedCount"].as_u64().unwrap_or(0);
+        skipped += applied["rejectedCount"].as_u64().unwrap_or(0);
         for rejected in applied["rejected"].as_array().into_iter().flatten() {
-            let line = left_out_line(rejected, done, &batch);
+            let line = skipped_record_line(rejected, imported_lines, &batch);
             bar.suspend(|| eprintln!("{line}"));
         }
         for warning in applied["warnings"].as_array().into_iter().flatten() {
@@ -97,10 +98,10 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
                 warning["path"][3].as_str().unwrap_or_default(),
                 warning["message"].as_str().unwrap_or_default(),
             );
-            // Printed once for each field of a kind, because a misspelt field is misspelt on every
-            // line.
-            if warned.insert((field.to_owned(), message.to_owned())) {
-                let line = done + 1 + index(&warning["path"][1]);
+            // Prints a warning once for each field, because a misspelt field is usually misspelt on
+            // every line.
+            if printed_warnings.insert((field.to_owned(), message.to_owned())) {
+                let line = imported_lines + 1 + index(&warning["path"][1]);
                 let text = if flags.skip_invalid {
                     json!({ "line": line, "field": field, "warning": message }).to_string()
                 } else {
@@ -109,48 +110,50 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
                 bar.suspend(|| eprintln!("{text}"));
             }
         }
-        done += count;
+        imported_lines += count;
         // The next batch needs statistics that include the rows of this one.
         server::refresh_statistics(&service.store).await;
-        bar.set_message(format!("{done} records"));
+        bar.set_message(format!("{imported_lines} records"));
     }
     bar.finish_and_clear();
     super::settle(service.store.clone()).await?;
-    let what = if flags.dry_run {
+    let verb = if flags.dry_run {
         "would import"
     } else {
         "imported"
     };
-    let imported = u64::try_from(done)
+    let imported = u64::try_from(imported_lines)
         .unwrap_or(u64::MAX)
-        .saturating_sub(left_out);
-    let besides = if flags.skip_invalid {
-        format!(", {left_out} left out")
+        .saturating_sub(skipped);
+    let suffix = if flags.skip_invalid {
+        format!(", {skipped} left out")
     } else {
         String::new()
     };
     super::print(&format!(
-        "{what} {imported} records, {events} events{besides}\n"
+        "{verb} {imported} records, {events} events{suffix}\n"
     ))
 }
 
+/// Reads an index in a JSON response.
 fn index(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap_or(0)).unwrap_or(0)
 }
 
-/// Returns the line about a record that was left out: its place in the file, its issues, and the
-/// record itself.
-fn left_out_line(rejected: &Value, done: usize, batch: &[String]) -> String {
-    let place = index(&rejected["index"]);
-    let record = batch.get(place).map_or("null", |line| line.trim());
+/// Returns the JSON line about a record that the import skipped: the line number in the file, the
+/// issues, and the record itself.
+fn skipped_record_line(rejected: &Value, imported_lines: usize, batch: &[String]) -> String {
+    let position = index(&rejected["index"]);
+    let record = batch.get(position).map_or("null", |line| line.trim());
     format!(
         r#"{{"line":{},"id":{},"issues":{},"record":{record}}}"#,
-        done + 1 + place,
+        imported_lines + 1 + position,
         rejected["id"],
         rejected["issues"],
     )
 }
 
+/// Opens a file, or standard input for `-`. Also returns the size of a file.
 pub(super) fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), String> {
     if path == Path::new("-") {
         return Ok((Box::new(std::io::stdin()), None));
@@ -176,43 +179,46 @@ fn progress_bar(size: Option<u64>) -> ProgressBar {
     }
 }
 
+/// Reads the lines of the next batch. Returns no lines at the end of the file.
 fn next_batch(
     lines: &mut impl Iterator<Item = std::io::Result<String>>,
-    done: usize,
+    imported_lines: usize,
     skips_invalid: bool,
-    most: ImportLimits,
+    limits: ImportLimits,
 ) -> Result<Vec<String>, String> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
-    while batch.len() < most.records && bytes < most.bytes {
+    while batch.len() < limits.records && bytes < limits.bytes {
         let Some(line) = lines.next() else { break };
-        let number = done + batch.len() + 1;
+        let number = imported_lines + batch.len() + 1;
         let line = line.map_err(|error| format!("line {number}: {error}"))?;
         if skips_invalid && engine::json::parse(line.as_bytes()).is_err() {
-            // A text is no record, so it is left out like other invalid records.
+            // The line is sent as a JSON string. The operation then skips it like any other invalid
+            // record, and reports it.
             batch.push(Value::from(line).to_string());
             continue;
         }
         if line.trim().is_empty() {
             return Err(format!(
                 "line {number}: is blank\nEarlier batches are imported; resume at line {}.",
-                done + 1
+                imported_lines + 1
             ));
         }
         bytes += line.len();
-        // The JSON is checked here so that an error names its line. The line is sent unchanged, so
-        // that numbers beyond double precision are kept.
-        let wrong = |error| {
+        // The JSON is checked here so that the error names its line. The import sends the line
+        // unchanged, because serializing would lose digits of long numbers.
+        let describe = |error| {
             format!(
                 "line {number}: {error}\nEarlier batches are imported; resume at line {}.",
-                done + 1
+                imported_lines + 1
             )
         };
-        engine::json::parse(line.as_bytes()).map_err(wrong)?;
+        engine::json::parse(line.as_bytes()).map_err(describe)?;
         batch.push(line);
     }
     Ok(batch)
 }
 
+/// Sends a batch to the operation `sync`. Returns the data of the response.
 async fn apply(
     platform: &LocalCaller<'_>,
     flags: &ImportFlags,

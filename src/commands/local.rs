@@ -1,5 +1,5 @@
-//! Requests that a command makes to its own process. They pass through the pipeline like any other,
-//! but without a socket.
+//! Requests that a command makes to its own process. They pass through the pipeline like requests
+//! of clients, but not through HTTP. `vestibule demo` and `vestibule import` use them.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use serde_json::Value;
 /// A caller in this process.
 pub(super) struct LocalCaller<'s> {
     pub(super) service: &'s Arc<Service>,
-    /// The bearer token; empty for a guest, whose token is in the path.
+    /// The bearer token; empty for a guest, who sends a token in the path instead.
     pub(super) token: String,
 }
 
 impl LocalCaller<'_> {
-    /// Runs an operation. Returns the data of its answer, or its error as text.
+    /// Runs an operation. Returns `data` of the response body, or `error` as text.
     pub(super) async fn call(
         &self,
         operation: &str,
@@ -39,7 +39,7 @@ impl LocalCaller<'_> {
         self.request(operation, path, &[], body).await
     }
 
-    /// Runs an operation that reads, with these parameters of its query.
+    /// Runs an operation without a body or path parameters, with these query parameters.
     pub(super) async fn ask(
         &self,
         operation: &str,
@@ -55,8 +55,8 @@ impl LocalCaller<'_> {
         query: &[(&str, &str)],
         body: String,
     ) -> Result<Value, String> {
-        let known = self.service.app.operation(operation);
-        let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
+        let registered = self.service.app.operation(operation);
+        let operation = registered.ok_or_else(|| format!("there is no operation {operation}"))?;
         debug_assert!(
             (operation.surface == Surface::Guest) == self.token.is_empty(),
             "a guest has no bearer token"
@@ -70,8 +70,8 @@ impl LocalCaller<'_> {
         };
         let request = Request {
             id: self.service.app_state.ids.uuid(self.service.clock.now()),
-            path: owned(path),
-            query: owned(query),
+            path: to_owned_pairs(path),
+            query: to_owned_pairs(query),
             headers,
             payload: Payload::Body(Body::from(body), None),
             caller: None,
@@ -87,7 +87,7 @@ impl LocalCaller<'_> {
     }
 }
 
-fn owned<C: FromIterator<(String, String)>>(pairs: &[(&str, &str)]) -> C {
+fn to_owned_pairs<C: FromIterator<(String, String)>>(pairs: &[(&str, &str)]) -> C {
     let pairs = pairs.iter();
     pairs
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

@@ -1,4 +1,7 @@
-//! The commands of the binary.
+//! The commands of the binary `vestibule`, a module for each.
+//!
+//! [`run`] selects the command, and also holds the short commands `serve`, `migrate` and `openapi`.
+//! `crate::config` declares the flags of every command; `crate::server` starts the service.
 
 mod backup;
 mod demo;
@@ -30,7 +33,7 @@ pub use doctor::doctor;
 pub use import::import;
 pub use restore::restore;
 
-/// Runs a command to its end.
+/// Runs the command that the command line names, until it ends.
 pub async fn run(cli: Cli) -> Result<(), String> {
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for message in unknown_variables(variables) {
@@ -73,11 +76,11 @@ async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), S
             .options()?
             .direct
             .map_or_else(|| database.url(), Ok)?;
-        let spread = tokio::task::spawn_blocking(move || {
+        let result = tokio::task::spawn_blocking(move || {
             store::distribute(&url, &crate::migrations(), &crate::SHARDING)
         })
         .await;
-        let tables = spread
+        let tables = result
             .map_err(|error| error.to_string())?
             .map_err(|error| error.to_string())?;
         print(&format!("distributed {tables} tables\n"))?;
@@ -91,10 +94,11 @@ fn claim(database: &DatabaseFlags) -> Result<store::Claim, String> {
     store::claim(&database.url()?).map_err(|error| error.to_string())
 }
 
-/// Writes all changes of a command into the database file itself.
+/// Moves the changes of a command from the write-ahead log into the SQLite database file, so that
+/// the file alone holds them.
 async fn settle(store: store::Store) -> Result<(), String> {
-    let settled = tokio::task::spawn_blocking(move || store.settle()).await;
-    settled
+    let result = tokio::task::spawn_blocking(move || store.settle()).await;
+    result
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())
 }
@@ -109,7 +113,7 @@ fn announce(server: &Server) {
 async fn offer_setup(server: &Server) {
     match people::setup_link(&server.service).await {
         Ok(Some(link)) => {
-            // Without a reader of standard output, `vestibule setup-link` prints the link.
+            // If nobody reads standard output, an operator can run `vestibule setup-link` instead.
             if let Err(error) = print(&format!("set up at {link}\n")) {
                 tracing::debug!(error, "could not print the set-up link");
             }
@@ -122,13 +126,14 @@ async fn offer_setup(server: &Server) {
     }
 }
 
-/// Prints a text on standard output. If that fails, the server goes on.
+/// Prints a text on standard output. An error is logged only, because the server can do without.
 fn tell(text: &str) {
     if let Err(error) = print(text) {
         tracing::warn!(error, "could not print the address; the server continues");
     }
 }
 
+/// Prints a text on standard output.
 fn print(text: &str) -> Result<(), String> {
     let mut output = std::io::stdout().lock();
     output
@@ -137,13 +142,13 @@ fn print(text: &str) -> Result<(), String> {
         .map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
-/// The signals that stop the process or reload the certificate. They are watched before the address
-/// is announced, because a program that knows the address may send one.
+/// The signals that stop the process or reload the certificate. The process watches them before it
+/// announces its address, because a program that reads the address may send a signal at once.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// `None` without TLS. SIGHUP then has its default effect: it ends the process when its
-    /// terminal closes.
+    /// SIGHUP, and the certificate that the signal reloads. `None` without TLS; the signal then has
+    /// its default effect and ends the process, for example when the terminal closes.
     hangup: Option<(Signal, CertificateSource)>,
 }
 
@@ -161,7 +166,7 @@ impl Signals {
         })
     }
 
-    /// Returns when a signal stops the process.
+    /// Waits for SIGTERM or SIGINT, and meanwhile reloads the certificate on SIGHUP.
     async fn stop(&mut self) {
         loop {
             tokio::select! {
@@ -176,8 +181,9 @@ impl Signals {
 /// Limit for reading the files of a certificate.
 const RELOAD_LIMIT: Duration = Duration::from_secs(10);
 
-/// Waits for SIGHUP and reloads the certificate, or checks again whether to obtain one. If the new
-/// one cannot be used, the error is logged, and the old one stays.
+/// Waits for SIGHUP. Then reloads the certificate from its files, or checks whether to obtain a new
+/// certificate from the authority. If the new certificate cannot be used, logs the error and keeps
+/// the former certificate.
 async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
     let Some((signal, source)) = hangup else {
         return std::future::pending().await;
@@ -185,19 +191,19 @@ async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
     signal.recv().await;
     let tls = match source {
         CertificateSource::Files(tls) => tls,
-        CertificateSource::Authority(keeper) => return keeper.check_now(),
+        CertificateSource::Authority(renewal) => return renewal.check_now(),
     };
     let (tls, now) = (tls.clone(), Clock::system().now());
-    // Reading uses a thread of its own, so that a hanging file system does not delay the end of the
-    // process.
-    let (done, read) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || done.send(tls.reload(now)));
-    let read = match tokio::time::timeout(RELOAD_LIMIT, read).await {
-        Ok(Ok(read)) => read,
+    // A thread of its own reads the files, because the runtime waits at shutdown for its blocking
+    // threads, and a file system may hang.
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || sender.send(tls.reload(now)));
+    let result = match tokio::time::timeout(RELOAD_LIMIT, receiver).await {
+        Ok(Ok(result)) => result,
         Ok(Err(_)) => Err("the files could not be read".into()),
         Err(_) => Err("the files were not read in time".into()),
     };
-    match read {
+    match result {
         Ok(()) => tracing::info!("reloaded the TLS certificate"),
         Err(error) => tracing::error!(
             error,
@@ -220,5 +226,5 @@ async fn until_told_to_stop(server: Server, mut signals: Signals) -> Result<(), 
     }
 }
 
-/// The exit code of a process that was interrupted, as shells report it.
+/// The exit code that shells report for a process that SIGINT ended: 128 + 2.
 const INTERRUPTED: i32 = 130;

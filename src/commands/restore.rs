@@ -1,4 +1,5 @@
-//! `vestibule restore`: puts a backup in the place of a SQLite database, with the files of guests.
+//! `vestibule restore`: replaces a SQLite database and the files of guests by a backup that
+//! `vestibule backup` made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,45 +11,45 @@ use super::backup::{DATABASE, UPLOADS, copy, failed, sets_in, sync_directory};
 use super::guest_files::GuestFiles;
 use crate::config::RestoreFlags;
 
-/// The files of SQLite beside a database, which belong to it.
-const BESIDE: [&str; 2] = ["-wal", "-shm"];
+/// The suffixes of the files that SQLite keeps beside a database file.
+const SQLITE_SUFFIXES: [&str; 2] = ["-wal", "-shm"];
 
-/// Restores a backup. The service must not run. A former database is kept under another name.
+/// Restores a backup. The service must not run. Keeps the former database under another name.
 pub async fn restore(flags: RestoreFlags) -> Result<(), String> {
-    let line = tokio::task::spawn_blocking(move || carry_out(&flags)).await;
+    let line = tokio::task::spawn_blocking(move || restore_backup(&flags)).await;
     super::print(&line.map_err(|error| error.to_string())??)
 }
 
-fn carry_out(flags: &RestoreFlags) -> Result<String, String> {
+fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
     let url = flags.database.url()?;
     let Location::Sqlite(database) = Location::of(&url).map_err(|error| error.to_string())? else {
         return Err("restore is for SQLite databases; use pg_restore for PostgreSQL".into());
     };
-    let backup = FoundBackup::at(&flags.from)?;
-    let is_there = database
+    let backup = BackupPaths::at(&flags.from)?;
+    let exists = database
         .try_exists()
         .map_err(|error| failed(&database, &error))?;
-    if is_there && !flags.replace {
+    if exists && !flags.replace {
         return Err(format!(
             "{}: already exists; --replace restores in its place, and keeps it under another name",
             database.display()
         ));
     }
-    // A running service holds this lock.
+    // Fails while the service runs, because the service holds this lock.
     let _claim = store::claim(&url).map_err(|error| error.to_string())?;
     let stamp = Clock::system()
         .now()
         .strftime("%Y-%m-%dT%H-%M-%SZ")
         .to_string();
-    let fresh = with_suffix(&database, &format!(".restoring-{stamp}"));
-    let bytes = copy(&format!("sqlite:{}", backup.database.display()), &fresh)?;
+    let restored = with_suffix(&database, &format!(".restoring-{stamp}"));
+    let bytes = copy(&format!("sqlite:{}", backup.database.display()), &restored)?;
     let storage = GuestFiles::of(&url, flags.uploads_url.as_deref())?;
     let files = match (&backup.uploads, &storage) {
         (Some(from), Some(storage)) => storage.restore(from)?,
         _ => 0,
     };
-    set_aside(&database, &stamp, is_there)?;
-    fs::rename(&fresh, &database).map_err(|error| failed(&database, &error))?;
+    set_aside(&database, &stamp, exists)?;
+    fs::rename(&restored, &database).map_err(|error| failed(&database, &error))?;
     let directory = database
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -60,13 +61,13 @@ fn carry_out(flags: &RestoreFlags) -> Result<String, String> {
     ))
 }
 
-/// A backup: its database, and the files of guests, if it has them.
-struct FoundBackup {
+/// The paths of a backup: of its database, and of the files of guests, if the backup has them.
+struct BackupPaths {
     database: PathBuf,
     uploads: Option<PathBuf>,
 }
 
-impl FoundBackup {
+impl BackupPaths {
     /// Finds the backup at a path: a file, a set, or the newest set of a directory.
     fn at(path: &Path) -> Result<Self, String> {
         if path.is_file() {
@@ -90,21 +91,21 @@ impl FoundBackup {
     }
 }
 
-/// Renames the former database, or removes the empty file that the lock made. SQLite must not apply
-/// its log to the restored one.
-fn set_aside(database: &Path, stamp: &str, is_there: bool) -> Result<(), String> {
+/// Renames the former database and its log, because SQLite would apply the log to the restored
+/// database. If there was no database, removes the empty file that the lock created.
+fn set_aside(database: &Path, stamp: &str, exists: bool) -> Result<(), String> {
     let former = with_suffix(database, &format!(".replaced-{stamp}"));
-    for suffix in BESIDE.iter().copied().chain([""]) {
+    for suffix in SQLITE_SUFFIXES.iter().copied().chain([""]) {
         let from = with_suffix(database, suffix);
         if !from.exists() {
             continue;
         }
-        let moved = if is_there {
+        let result = if exists {
             fs::rename(&from, with_suffix(&former, suffix))
         } else {
             fs::remove_file(&from)
         };
-        moved.map_err(|error| failed(&from, &error))?;
+        result.map_err(|error| failed(&from, &error))?;
     }
     Ok(())
 }

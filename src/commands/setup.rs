@@ -1,5 +1,7 @@
-//! `vestibule setup-link`, `vestibule organization create` and `vestibule member invite`: the first
-//! steps without a platform. They also work beside a running `vestibule serve`.
+//! `vestibule setup-link`, `vestibule organization create` and `vestibule member invite`: how an
+//! operator adds an organization and its members without a platform that sends them.
+//!
+//! These commands also work while `vestibule serve` runs. `crate::people` does the work.
 
 use std::sync::Arc;
 
@@ -47,7 +49,7 @@ pub(super) async fn create_organization(flags: CreateOrganizationFlags) -> Resul
     ))
 }
 
-/// Invites a member, or makes another link for a member.
+/// Invites a person as a member, or makes another sign-in link for a member.
 pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String> {
     let service = open(&flags.database, &flags.public_url).await?;
     let (organization, email) = (flags.organization, flags.email.clone());
@@ -69,7 +71,7 @@ pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String
     super::print(&lines(&invited))
 }
 
-/// Returns the lines that tell of a member and their link.
+/// Returns the lines to print about a member: the id, and the sign-in link.
 fn lines(invited: &Invited) -> String {
     let Invited {
         member,
@@ -78,12 +80,12 @@ fn lines(invited: &Invited) -> String {
         url,
         ..
     } = invited;
-    let about = match (is_new, has_every_permission) {
+    let status = match (is_new, has_every_permission) {
         (true, true) => " (new, with every permission)",
         (true, false) => " (new)",
         (false, _) => " (a member already)",
     };
-    format!("member {member}{about}\nsign in at {url} (good once, for one hour)\n")
+    format!("member {member}{status}\nsign in at {url} (good once, for one hour)\n")
 }
 
 async fn open(

@@ -1,4 +1,6 @@
-//! `vestibule import --csv`: imports the records of a table, whole or not at all.
+//! `vestibule import --csv`: imports all records of a CSV file, or none if a record is invalid.
+//!
+//! `crate::tables` reads the file; `super::import` is the import of NDJSON.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -11,7 +13,7 @@ use crate::config::ImportFlags;
 use crate::server;
 use crate::tables::{self, ImportTable, Imported, TableError};
 
-/// Maximum size of a file: that of the operation.
+/// Maximum size of a file in bytes, the same as that of the operation `importTable`.
 const LIMIT: u64 = 16 << 20;
 
 /// Reads a CSV file and imports its records.
@@ -35,7 +37,7 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
             path.display()
         )
     })?;
-    let sheet = ImportTable {
+    let table = ImportTable {
         kind,
         csv,
         columns: flags.column.iter().cloned().collect(),
@@ -43,7 +45,7 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
         is_dry_run: flags.dry_run,
     };
     let service = server::offline(&flags.database, Clock::system()).await?;
-    let imported = tables::import_file(&service, flags.organization, sheet)
+    let imported = tables::import_file(&service, flags.organization, table)
         .await
         .map_err(|error| describe(&error))?;
     super::settle(service.store.clone()).await?;
@@ -60,12 +62,13 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
     }
 }
 
+/// Returns the lines to print about a successful import or dry run.
 fn summary(imported: &Imported, is_dry_run: bool) -> String {
     let mut text = String::new();
     if imported.errors.is_empty() {
-        let would = if is_dry_run { "would be " } else { "" };
+        let prefix = if is_dry_run { "would be " } else { "" };
         text = format!(
-            "{} {would}added, {} {would}changed, {} unchanged, {} events\n",
+            "{} {prefix}added, {} {prefix}changed, {} unchanged, {} events\n",
             imported.added, imported.changed, imported.unchanged, imported.events
         );
     }
@@ -77,6 +80,7 @@ fn summary(imported: &Imported, is_dry_run: bool) -> String {
     text
 }
 
+/// Returns the message about the errors of a file, a line for each.
 fn problems(imported: &Imported) -> String {
     let line = |error: &TableError| {
         let column = error
@@ -95,6 +99,7 @@ fn problems(imported: &Imported) -> String {
     format!("nothing was imported\n{}{more}", lines.join("\n"))
 }
 
+/// Describes an error by its issues, or by its cause or message if there are no issues.
 fn describe(error: &Error) -> String {
     let (issues, _) = error.failing();
     if issues.is_empty() {

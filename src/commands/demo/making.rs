@@ -1,4 +1,4 @@
-//! Helpers for the demo's data: texts in three languages, and assignments.
+//! What `super::manuals` and `super::precheckin` share: translated texts, and assignments to flats.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{LocalCaller, Portfolio};
 /// A text in English, Spanish and French.
 pub(super) type DemoText = [&'static str; 3];
 
-/// A target of an assignment: portals and flats by their index, districts and tags by their name.
+/// A target of an assignment: a portal or flat by its index, a district or tag by its name.
 pub(super) enum AssignmentTarget {
     Portal(usize),
     Flat(usize),
@@ -23,10 +23,10 @@ pub(super) struct Maker<'m> {
 }
 
 impl Maker<'_> {
-    /// Creates a text in its three languages and returns its id.
+    /// Creates a text in its three languages. Returns the id of the text.
     pub(super) async fn text(&self, source: &str, text: &DemoText) -> Result<Value, String> {
         let [english, ..] = text;
-        let made = self
+        let translation = self
             .api
             .call(
                 "createTranslation",
@@ -34,11 +34,11 @@ impl Maker<'_> {
                 json!({ "sourceTable": source, "text": english }),
             )
             .await?;
-        self.translate(&made["id"], text).await?;
-        Ok(made["id"].clone())
+        self.translate(&translation["id"], text).await?;
+        Ok(translation["id"].clone())
     }
 
-    /// Adds Spanish and French to an English text.
+    /// Adds the Spanish and French translations to an English text.
     pub(super) async fn translate(
         &self,
         id: &Value,
@@ -71,14 +71,14 @@ impl Maker<'_> {
             portfolio, portals, ..
         } = self;
         let mut scopes = json!({ "entityType": entity_type, "entityId": entity });
-        for property_scope in property_scope {
-            let (field, id) = match property_scope {
-                AssignmentTarget::Portal(place) => {
-                    ("portalSettingsIds", portals.get(*place).map(|id| json!(id)))
+        for target in property_scope {
+            let (field, id) = match target {
+                AssignmentTarget::Portal(index) => {
+                    ("portalSettingsIds", portals.get(*index).map(|id| json!(id)))
                 }
-                AssignmentTarget::Flat(place) => (
+                AssignmentTarget::Flat(index) => (
                     "propertyIds",
-                    portfolio.flats.get(*place).map(|id| json!(id)),
+                    portfolio.flats.get(*index).map(|id| json!(id)),
                 ),
                 AssignmentTarget::District(name) => (
                     "propertyGroupIds",

@@ -1,5 +1,5 @@
-//! The demo's house manuals: headings and texts in three languages, with assignments and visibility
-//! rules.
+//! The house manuals of `vestibule demo`: headings and texts in three languages, with assignments
+//! and visibility rules.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -12,7 +12,7 @@ use super::{DISTRICT, ROOM_TYPE};
 /// A manual to create.
 struct DemoManual {
     nickname: &'static str,
-    /// The index of its heading.
+    /// An index of [`HEADINGS`].
     heading: Option<usize>,
     /// The icon of the cover.
     icon: &'static str,
@@ -21,7 +21,7 @@ struct DemoManual {
     body: Option<DemoText>,
     /// The targets of its assignment.
     property_scope: &'static [AssignmentTarget],
-    /// The visibility rules, for a year.
+    /// Returns the visibility rules; those with dates are for this year.
     rules: fn(i16) -> Value,
     is_active: bool,
     /// The note for staff.
@@ -29,7 +29,7 @@ struct DemoManual {
     video: Option<&'static str>,
 }
 
-/// Every flat except shared ones.
+/// Every flat whose guests have it to themselves.
 const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
 /// Every flat.
 const EVERYWHERE: &[AssignmentTarget] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
@@ -53,7 +53,7 @@ const AROUND: Option<usize> = Some(3);
 const LEAVING: Option<usize> = Some(4);
 const TROUBLE: Option<usize> = Some(5);
 
-/// Returns an active manual without assignments.
+/// Returns an active manual for every guest, without assignments.
 const fn manual(
     heading: Option<usize>,
     icon: &'static str,
@@ -75,30 +75,34 @@ const fn manual(
 }
 
 impl DemoManual {
-    const fn saying(self, body: DemoText) -> Self {
+    /// Sets the body.
+    const fn with_body(self, body: DemoText) -> Self {
         Self {
             body: Some(body),
             ..self
         }
     }
 
-    const fn at(self, property_scope: &'static [AssignmentTarget]) -> Self {
+    /// Sets the targets of the assignment.
+    const fn assigned_to(self, property_scope: &'static [AssignmentTarget]) -> Self {
         Self {
             property_scope,
             ..self
         }
     }
 
-    const fn when(self, rules: fn(i16) -> Value) -> Self {
+    /// Sets the visibility rules.
+    const fn with_rules(self, rules: fn(i16) -> Value) -> Self {
         Self { rules, ..self }
     }
 }
 
+/// No rules, so that the manual is always visible.
 fn always(_: i16) -> Value {
     json!([])
 }
 
-/// The rules for the months in which the heating of the house is on.
+/// The rules for the months in which the heating of the house is on, in this winter and the next.
 fn winter(year: i16) -> Value {
     season([
         (year - 1, "10-15", year, "04-30"),
@@ -106,7 +110,7 @@ fn winter(year: i16) -> Value {
     ])
 }
 
-/// The rules for the months in which the terrace is open.
+/// The rules for the months in which the terrace is open, in this summer and the next.
 fn summer(year: i16) -> Value {
     season([
         (year, "05-01", year, "10-14"),
@@ -114,14 +118,15 @@ fn summer(year: i16) -> Value {
     ])
 }
 
+/// Returns the rules for two periods, each from a day of a year to a day of a year.
 fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
     let date = |year: i16, day: &str| format!("{year}-{day}");
     let windows = windows.map(|(from, first, to, last)| json!({ "startDate": date(from, first), "endDate": date(to, last) }));
     json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }])
 }
 
-/// The rules for verified guests near their stay. They hold from midnight of the day of arrival, 15
-/// hours before check-in, until check-out.
+/// The rules for verified guests from midnight of the day of arrival until check-out. Check-in is at
+/// 15:00, so midnight is 15 hours before.
 fn near_and_verified(_: i16) -> Value {
     json!([
         {
@@ -132,15 +137,17 @@ fn near_and_verified(_: i16) -> Value {
     ])
 }
 
-/// The rules for guests until the day after arrival.
+/// The rules for all guests until the day after arrival.
 fn on_the_way(_: i16) -> Value {
     json!([{ "ruleCategory": "relative_date", "endDateRelativeType": "after_check_in", "daysAfter": 1 }])
 }
 
+/// The rules for stays of at least two weeks.
 fn long_stay(_: i16) -> Value {
     json!([{ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 14 }])
 }
 
+/// The rules for guests who booked with the organization itself.
 fn booked_with_us(_: i16) -> Value {
     json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct"] }])
 }
@@ -148,7 +155,7 @@ fn booked_with_us(_: i16) -> Value {
 /// Manuals for most guests.
 const FOR_MOST: &[DemoManual] = &[
     manual(GETTING_HERE, "plane-landing", "Airport", ["From the airport", "Desde el aeropuerto", "Depuis l’aéroport"])
-        .saying([
+        .with_body([
             "- **Aerobús** (A1 from T1, A2 from T2): every 5 to 10 minutes, 35 minutes to Plaça de Catalunya.\n\
              - **Train R2 Nord** from T2: every half hour, 25 minutes to Passeig de Gràcia.\n\
              - **Taxi**, black and yellow: 35 to 40 €, at any hour. No need to book.",
@@ -159,25 +166,25 @@ const FOR_MOST: &[DemoManual] = &[
              - **Train R2 Nord** depuis T2 : toutes les demi-heures, 25 minutes jusqu’à Passeig de Gràcia.\n\
              - **Taxi**, noir et jaune : 35 à 40 €, à toute heure, sans réservation.",
         ])
-        .at(EVERYWHERE)
-        .when(on_the_way),
+        .assigned_to(EVERYWHERE)
+        .with_rules(on_the_way),
     DemoManual {
         note: Some("The code changes after every stay. Never send it by mail."),
         ..manual(GETTING_IN, "key-round", "Door code", ["Your door code", "Tu código de la puerta", "Votre code de porte"])
-            .at(WHOLE_FLATS)
-            .when(near_and_verified)
+            .assigned_to(WHOLE_FLATS)
+            .with_rules(near_and_verified)
     },
     manual(IN_THE_FLAT, "wifi", "Wi-Fi", ["Wi-Fi", "Wifi", "Wi-Fi"])
-        .saying([
+        .with_body([
             "Slow, or gone? Pull the plug of the white box by the door, and put it back after ten seconds.",
             "¿Va lento o no va? Desenchufa la caja blanca junto a la puerta y vuelve a enchufarla a los diez segundos.",
             "Lent ou absent ? Débranchez la boîte blanche près de la porte et rebranchez-la au bout de dix secondes.",
         ])
-        .at(EVERYWHERE),
+        .assigned_to(EVERYWHERE),
     DemoManual {
         video: Some("https://barcelona-flats.example/videos/heating"),
         ..manual(IN_THE_FLAT, "heater", "Heating, in winter", ["Heating", "Calefacción", "Chauffage"])
-            .saying([
+            .with_body([
                 "The thermostat is in the corridor. **Turn the wheel to 21** and wait half an hour; the radiators have no knobs. \
                  At night it goes down to 17 by itself.",
                 "El termostato está en el pasillo. **Gira la rueda hasta 21** y espera media hora; los radiadores no tienen mando. \
@@ -185,11 +192,11 @@ const FOR_MOST: &[DemoManual] = &[
                 "Le thermostat est dans le couloir. **Tournez la molette sur 21** et attendez une demi-heure ; les radiateurs n’ont \
                  pas de robinet. La nuit, il descend tout seul à 17.",
             ])
-            .at(WHOLE_FLATS)
-            .when(winter)
+            .assigned_to(WHOLE_FLATS)
+            .with_rules(winter)
     },
     manual(IN_THE_FLAT, "washing-machine", "Appliances", ["Appliances", "Electrodomésticos", "Appareils"])
-        .saying([
+        .with_body([
             "**Hob**: hold the key symbol for three seconds, then choose a plate.\n**Oven**: set the clock first, or it stays cold.\n\
              **Washing machine**: programme 4, 40 °C; capsules are under the sink.\n**Boiler**: leave it on.",
             "**Placa**: mantén la llave tres segundos y elige un fuego.\n**Horno**: pon antes el reloj, o no calienta.\n\
@@ -197,9 +204,9 @@ const FOR_MOST: &[DemoManual] = &[
             "**Plaque** : appuyez trois secondes sur la clé, puis choisissez un feu.\n**Four** : réglez l’heure, sinon il reste froid.\n\
              **Lave-linge** : programme 4, 40 °C ; les capsules sont sous l’évier.\n**Chauffe-eau** : laissez-le allumé.",
         ])
-        .at(WHOLE_FLATS),
+        .assigned_to(WHOLE_FLATS),
     manual(IN_THE_FLAT, "recycle", "Rubbish", ["Rubbish and recycling", "Basura y reciclaje", "Déchets et tri"])
-        .saying([
+        .with_body([
             "The containers are on the corner, day and night.\n\n| Container | For |\n|---|---|\n| yellow | cans, plastic |\n\
              | blue | paper |\n| green | glass |\n| brown | food |\n| grey | all the rest |",
             "Los contenedores están en la esquina, día y noche.\n\n| Contenedor | Para |\n|---|---|\n| amarillo | latas, plástico |\n\
@@ -207,9 +214,9 @@ const FOR_MOST: &[DemoManual] = &[
             "Les conteneurs sont au coin de la rue, jour et nuit.\n\n| Conteneur | Pour |\n|---|---|\n| jaune | boîtes, plastique |\n\
              | bleu | papier |\n| vert | verre |\n| marron | restes de repas |\n| gris | tout le reste |",
         ])
-        .at(EVERYWHERE),
+        .assigned_to(EVERYWHERE),
     manual(LEAVING, "log-out", "Check-out", ["Checking out", "Al salir", "En partant"])
-        .saying([
+        .with_body([
             "By **11:00**, and without us:\n\n1. Windows closed, heating and air conditioning off.\n2. Dishwasher on.\n\
              3. Rubbish to the corner.\n4. Keys in the box by the door.\n\nYou need not strip the beds.",
             "Antes de las **11:00**, y sin nosotros:\n\n1. Ventanas cerradas, calefacción y aire apagados.\n2. Lavavajillas en marcha.\n\
@@ -217,9 +224,9 @@ const FOR_MOST: &[DemoManual] = &[
             "Avant **11 h**, et sans nous :\n\n1. Fenêtres fermées, chauffage et climatisation éteints.\n2. Lave-vaisselle en marche.\n\
              3. Déchets au coin de la rue.\n4. Clés dans la boîte près de la porte.\n\nInutile de défaire les lits.",
         ])
-        .at(EVERYWHERE),
+        .assigned_to(EVERYWHERE),
     manual(TROUBLE, "siren", "Emergencies", ["Emergency numbers", "Teléfonos de emergencia", "Numéros d’urgence"])
-        .saying([
+        .with_body([
             "- [112](tel:112): police, fire brigade, ambulance, in English too\n- [061](tel:061): a doctor’s advice, day and night\n\
              - [93 412 34 56](tel:+34934123456): us, from 9:00 to 21:00; after that only for water, gas and lost keys",
             "- [112](tel:112): policía, bomberos, ambulancia\n- [061](tel:061): consejo médico, a cualquier hora\n\
@@ -227,20 +234,20 @@ const FOR_MOST: &[DemoManual] = &[
             "- [112](tel:112) : police, pompiers, ambulance, en français aussi\n- [061](tel:061) : un avis médical, à toute heure\n\
              - [93 412 34 56](tel:+34934123456) : nous, de 9 h à 21 h ; ensuite, seulement pour l’eau, le gaz ou des clés perdues",
         ])
-        .at(EVERYWHERE),
+        .assigned_to(EVERYWHERE),
     manual(TROUBLE, "flame", "Gas", ["Smell of gas", "Si huele a gas", "Odeur de gaz"])
-        .saying([
+        .with_body([
             "Touch no switch. Open the windows, close the **yellow tap** under the hob, leave, and call [112](tel:112).",
             "No toques ningún interruptor. Abre las ventanas, cierra la **llave amarilla** bajo la placa, sal y llama al [112](tel:112).",
             "Ne touchez à aucun interrupteur. Ouvrez les fenêtres, fermez le **robinet jaune**, sortez et appelez le [112](tel:112).",
         ])
-        .at(WHOLE_FLATS),
+        .assigned_to(WHOLE_FLATS),
 ];
 
 /// Manuals for some guests: in some flats, or with some stays.
 const FOR_SOME: &[DemoManual] = &[
     manual(GETTING_HERE, "square-parking", "Parking, Eixample", ["Parking", "Aparcar", "Se garer"])
-        .saying([
+        .with_body([
             "Most streets here are **blue** (paid, two hours) or **green** (dearer, residents first). For days on end use a garage: \
              about 25 € a day.\n\nA car without a Spanish badge has to be \
              [registered for the low-emission zone](https://www.zbe.barcelona) before it comes in on a weekday.",
@@ -251,32 +258,32 @@ const FOR_SOME: &[DemoManual] = &[
              plusieurs jours, prenez un garage : environ 25 € par jour.\n\nUne voiture sans vignette espagnole doit être \
              [inscrite pour la zone à faibles émissions](https://www.zbe.barcelona) avant d’y entrer en semaine.",
         ])
-        .at(&[District(DISTRICT)]),
+        .assigned_to(&[District(DISTRICT)]),
     manual(IN_THE_FLAT, "waves-ladder", "Pool, in summer", ["Terrace and pool", "Terraza y piscina", "Terrasse et piscine"])
-        .saying([
+        .with_body([
             "Open from 10:00 to 21:00. **No glass by the water**, a shower first, children never alone. Quiet after 22:00.",
             "De 10:00 a 21:00. **Nada de vidrio junto al agua**, ducha antes, y los niños nunca solos. Silencio desde las 22:00.",
             "De 10 h à 21 h. **Pas de verre près de l’eau**, douche avant, jamais d’enfants seuls. Silence après 22 h.",
         ])
-        .at(&[Flat(0), Flat(10), Flat(23)])
-        .when(summer),
+        .assigned_to(&[Flat(0), Flat(10), Flat(23)])
+        .with_rules(summer),
     manual(IN_THE_FLAT, "brush-cleaning", "Cleaning, long stays", ["Cleaning", "Limpieza", "Ménage"])
-        .saying([
+        .with_body([
             "You stay for a while, so we clean **every Tuesday between 10:00 and 13:00** and bring fresh linen. You need not be in.",
             "Como te quedas un tiempo, limpiamos **los martes de 10:00 a 13:00** y traemos ropa limpia. No hace falta que estés.",
             "Vous restez un moment : nous faisons le ménage **le mardi de 10 h à 13 h** et changeons le linge, même sans vous.",
         ])
-        .at(WHOLE_FLATS)
-        .when(long_stay),
+        .assigned_to(WHOLE_FLATS)
+        .with_rules(long_stay),
     manual(IN_THE_FLAT, "coffee", "Breakfast, rooms", ["Breakfast", "Desayuno", "Petit-déjeuner"])
-        .saying([
+        .with_body([
             "In the kitchen, from 8:00 to 10:30. Tell us the evening before what you do not eat.",
             "En la cocina, de 8:00 a 10:30. Dinos la noche anterior lo que no comes.",
             "Dans la cuisine, de 8 h à 10 h 30. Dites-nous la veille ce que vous ne mangez pas.",
         ])
-        .at(&[Tag(ROOM_TYPE)]),
+        .assigned_to(&[Tag(ROOM_TYPE)]),
     manual(AROUND, "utensils", "Tips, Eixample", ["Where we go ourselves", "Adonde vamos nosotros", "Nos adresses"])
-        .saying([
+        .with_body([
             "- **Market**: Mercat del Ninot, closed on Sundays\n- **Evening**: Carrer d’Enric Granados, tables under the trees\n\
              - **Houses**: Casa Batlló and La Pedrera are emptiest at 9:00",
             "- **Mercado**: Mercat del Ninot, cierra los domingos\n- **Noche**: la calle Enric Granados, mesas bajo los árboles\n\
@@ -284,40 +291,40 @@ const FOR_SOME: &[DemoManual] = &[
             "- **Marché** : Mercat del Ninot, fermé le dimanche\n- **Soir** : la rue Enric Granados, tables sous les arbres\n\
              - **Maisons** : la Casa Batlló et La Pedrera sont presque vides à 9 h",
         ])
-        .at(&[District(DISTRICT)]),
+        .assigned_to(&[District(DISTRICT)]),
     manual(AROUND, "map-pin", "Tips, old town", ["In the old town", "En Ciutat Vella", "Dans la vieille ville"])
-        .saying([
+        .with_body([
             "On the Rambla keep your bag in front of you. Go to the Boqueria before 10:00, to the cathedral’s cloister towards evening.",
             "En la Rambla, el bolso delante. La Boqueria, antes de las 10:00; el claustro de la catedral, hacia la tarde.",
             "Sur la Rambla, gardez votre sac devant vous. La Boqueria avant 10 h, le cloître de la cathédrale en fin de journée.",
         ])
-        .at(&[District("Ciutat Vella")]),
+        .assigned_to(&[District("Ciutat Vella")]),
     DemoManual {
         note: Some("Not for channels: their terms do not allow it."),
         ..manual(None, "luggage", "Luggage, direct bookings", ["Your luggage", "Tu equipaje", "Vos bagages"])
-            .saying([
+            .with_body([
                 "You booked with us, so we keep your luggage on the day you leave, until 20:00 and free: Carrer de Mallorca 272.",
                 "Has reservado con nosotros: el día de salida te guardamos el equipaje gratis hasta las 20:00, en Carrer de Mallorca 272.",
                 "Réservé chez nous : le jour du départ, nous gardons vos bagages gratuitement jusqu’à 20 h, Carrer de Mallorca 272.",
             ])
-            .at(WHOLE_FLATS)
-            .when(booked_with_us)
+            .assigned_to(WHOLE_FLATS)
+            .with_rules(booked_with_us)
     },
 ];
 
-/// Manuals that no guest sees: a draft, and one without assignments.
+/// Manuals that no guest sees: a draft, and a manual without assignments.
 const FOR_NOBODY: &[DemoManual] = &[
     DemoManual {
         is_active: false,
         ..manual(AROUND, "ticket", "La Mercè, a draft", ["La Mercè", "La Mercè", "La Mercè"])
-            .saying([
+            .with_body([
                 "The city’s own feast, around 24 September: human towers, fire runs, concerts, nearly all of it free.",
                 "La fiesta mayor, alrededor del 24 de septiembre: castells, correfocs y conciertos, casi todo gratis.",
                 "La fête de la ville, autour du 24 septembre : castells, correfocs et concerts, presque tout est gratuit.",
             ])
-            .at(EVERYWHERE)
+            .assigned_to(EVERYWHERE)
     },
-    manual(TROUBLE, "door-closed-locked", "Locked out, to be assigned", ["Locked out", "Sin llaves", "Enfermés dehors"]).saying([
+    manual(TROUBLE, "door-closed-locked", "Locked out, to be assigned", ["Locked out", "Sin llaves", "Enfermés dehors"]).with_body([
         "Call us: a spare key is never more than half an hour away.",
         "Llámanos: hay una copia de la llave a menos de media hora.",
         "Appelez-nous : un double des clés n’est jamais à plus d’une demi-heure.",
@@ -336,16 +343,17 @@ pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, St
         .flatten()
         .collect();
     for manual in &manuals {
-        let heading = manual.heading.and_then(|place| headings.get(place));
+        let heading = manual.heading.and_then(|index| headings.get(index));
         maker.manual(manual, heading, year).await?;
     }
     Ok(manuals.len())
 }
 
 impl Maker<'_> {
+    /// Creates a heading. Returns its id.
     async fn heading(&self, title: &DemoText) -> Result<Value, String> {
         let [english, ..] = title;
-        let made = self
+        let category = self
             .api
             .call(
                 "createPortalManualCategory",
@@ -353,10 +361,11 @@ impl Maker<'_> {
                 json!({ "title": english }),
             )
             .await?;
-        self.translate(&made["titleId"], title).await?;
-        Ok(made["id"].clone())
+        self.translate(&category["titleId"], title).await?;
+        Ok(category["id"].clone())
     }
 
+    /// Creates a manual with its translations and its assignment.
     async fn manual(
         &self,
         manual: &DemoManual,
@@ -374,12 +383,12 @@ impl Maker<'_> {
             fields["displayMode"] = json!("pms_variable");
             fields["customFieldId"] = json!(self.portfolio.door_code);
         }
-        let made = self.api.call("createPortalManual", &[], fields).await?;
-        self.translate(&made["titleId"], &manual.title).await?;
+        let created = self.api.call("createPortalManual", &[], fields).await?;
+        self.translate(&created["titleId"], &manual.title).await?;
         if let Some(body) = &manual.body {
-            self.translate(&made["descriptionId"], body).await?;
+            self.translate(&created["descriptionId"], body).await?;
         }
-        self.assign("manual", &made["id"], manual.property_scope)
+        self.assign("manual", &created["id"], manual.property_scope)
             .await
     }
 }

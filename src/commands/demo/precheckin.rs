@@ -1,5 +1,5 @@
-//! The demo's pre-check-in: at least one step of every type, with assignments and texts in three
-//! languages.
+//! The pre-check-in of `vestibule demo`: at least one step of every type, with assignments and texts
+//! in three languages.
 
 use engine::ids::Ids;
 use jiff::Timestamp;
@@ -10,9 +10,9 @@ use super::making::{DemoText, Maker};
 use super::stays::{CHARGED, SIGNED};
 use super::{DISTRICT, ROOM_TYPE};
 
-/// A question.
+/// A question of a step.
 struct DemoQuestion {
-    /// The kind of answer.
+    /// The kind of answer, a value of the API's field `kind`.
     kind: &'static str,
     /// The text of the question.
     text: DemoText,
@@ -20,7 +20,8 @@ struct DemoQuestion {
     is_required: bool,
     /// The options to choose from.
     options: &'static [DemoText],
-    /// The earlier question and its option that show this question, by their indexes.
+    /// A condition: guests see this question after they chose an option of an earlier question.
+    /// These are the indexes of that question and option.
     after: Option<(usize, usize)>,
 }
 
@@ -32,35 +33,35 @@ struct NewStep {
     fields: Value,
     /// Whether the step is active.
     is_active: bool,
-    /// A heading in place of the built-in one.
+    /// A heading that replaces the built-in heading.
     title: Option<DemoText>,
-    /// Linked texts, each with the name of its field.
+    /// Translated texts, each with the name of the field that refers to the text.
     texts: &'static [(&'static str, DemoText)],
     /// The questions of the step.
     questions: &'static [DemoQuestion],
 }
 
-/// The account for rents and fees.
+/// The name of the payment account for rents and fees.
 const MAIN_ACCOUNT: &str = "Rents and fees";
-/// The account for deposits.
+/// The name of the payment account for deposits.
 const DEPOSIT_ACCOUNT: &str = "Deposits";
-/// The account at the background-check provider.
+/// The name of the account at the background-check provider.
 const SCREENING: &str = "Guest screening";
-/// The fee that every guest pays.
+/// The name of the fee that every guest pays.
 const TOURIST_TAX: &str = "Tourist tax";
 
-/// The domain of a branding. A browser finds every name below `localhost` on its own machine.
+/// The domain of a branding. Browsers resolve every name below `localhost` to their own machine.
 const DOMAIN: &str = "signature.localhost";
-/// An extra that a guest has in the cart.
+/// The name of an extra that a guest has in the cart.
 pub(super) const BREAKFAST: &str = "Breakfast basket";
 
-/// All portals. Every flat gets one of them.
+/// All three portals. Every flat has one of these portals.
 const EVERY_PORTAL: &[AssignmentTarget] = &[Portal(0), Portal(1), Portal(2)];
-/// Every flat except shared ones.
+/// Every flat whose guests have it to themselves.
 const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
 
 /// Returns a required question without a condition.
-const fn ask(kind: &'static str, text: DemoText) -> DemoQuestion {
+const fn question(kind: &'static str, text: DemoText) -> DemoQuestion {
     DemoQuestion {
         kind,
         text,
@@ -78,7 +79,7 @@ const ARRIVAL: &[DemoQuestion] = &[
             ["By train", "En tren", "En train"],
             ["By car", "En coche", "En voiture"],
         ],
-        ..ask(
+        ..question(
             "single_select",
             [
                 "How will you get here?",
@@ -90,7 +91,7 @@ const ARRIVAL: &[DemoQuestion] = &[
     DemoQuestion {
         is_required: false,
         after: Some((0, 0)),
-        ..ask(
+        ..question(
             "free_form_input",
             [
                 "What is your flight number?",
@@ -101,7 +102,7 @@ const ARRIVAL: &[DemoQuestion] = &[
     },
     DemoQuestion {
         after: Some((0, 2)),
-        ..ask(
+        ..question(
             "free_form_input",
             [
                 "What is its number plate?",
@@ -124,7 +125,7 @@ const ARRIVAL: &[DemoQuestion] = &[
             ],
             ["After 23:00", "Después de las 23:00", "Après 23 h"],
         ],
-        ..ask(
+        ..question(
             "single_select",
             [
                 "When will you be here?",
@@ -133,7 +134,7 @@ const ARRIVAL: &[DemoQuestion] = &[
             ],
         )
     },
-    ask(
+    question(
         "yes_no",
         [
             "Do you need a baby cot?",
@@ -144,7 +145,7 @@ const ARRIVAL: &[DemoQuestion] = &[
     DemoQuestion {
         options: &[["One", "Una", "Un"], ["Two", "Dos", "Deux"]],
         after: Some((4, 0)),
-        ..ask("single_select", ["How many?", "¿Cuántas?", "Combien ?"])
+        ..question("single_select", ["How many?", "¿Cuántas?", "Combien ?"])
     },
     DemoQuestion {
         is_required: false,
@@ -152,7 +153,7 @@ const ARRIVAL: &[DemoQuestion] = &[
             ["Coffee and milk", "Café y leche", "Café et lait"],
             ["Fruit", "Fruta", "Fruits"],
         ],
-        ..ask(
+        ..question(
             "multi_select",
             [
                 "What shall we put in the kitchen?",
@@ -164,7 +165,7 @@ const ARRIVAL: &[DemoQuestion] = &[
 ];
 
 /// Questions for guests whose host opens the door.
-const MEETING: &[DemoQuestion] = &[ask(
+const MEETING: &[DemoQuestion] = &[question(
     "free_form_input",
     [
         "On which number do we reach you?",
@@ -175,7 +176,7 @@ const MEETING: &[DemoQuestion] = &[ask(
 
 /// Questions of an inactive step.
 const PETS: &[DemoQuestion] = &[
-    ask(
+    question(
         "yes_no",
         [
             "Are you bringing a pet?",
@@ -185,7 +186,7 @@ const PETS: &[DemoQuestion] = &[
     ),
     DemoQuestion {
         after: Some((0, 0)),
-        ..ask("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"])
+        ..question("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"])
     },
 ];
 
@@ -225,12 +226,13 @@ const DEPOSIT_EXPLAINED: DemoText = [
      garantie dommages à 25 €, et rien n’est bloqué.",
 ];
 
-/// The text above the rental contract.
+/// The heading above the rental contract.
 const CONTRACT_TITLE: DemoText = [
     "Rental contract",
     "Contrato de alquiler",
     "Contrat de location",
 ];
+/// The text above the rental contract.
 const CONTRACT_SUBTITLE: DemoText = [
     "Sign it with our e-signature service. It takes two minutes.",
     "Fírmalo con nuestro servicio de firma electrónica. Son dos minutos.",
@@ -284,15 +286,16 @@ pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
 
 /// Returns the id of a record by its name.
 pub(super) fn named(records: &[Value], name: &str) -> Value {
-    with(records, "name", name)
+    id_by_field(records, "name", name)
 }
 
 /// Returns the id of the record of the branding's domain.
 pub(super) fn domain(records: &[Value]) -> Value {
-    with(records, "host", DOMAIN)
+    id_by_field(records, "host", DOMAIN)
 }
 
-fn with(records: &[Value], field: &str, value: &str) -> Value {
+/// Returns the id of the record whose field has a value.
+fn id_by_field(records: &[Value], field: &str, value: &str) -> Value {
     records
         .iter()
         .find(|record| record["data"][field] == value)
@@ -319,7 +322,7 @@ fn step(
 }
 
 /// Steps about the guests: details, identity, background, registration.
-fn about_guests(records: &[Value]) -> Vec<NewStep> {
+fn guest_steps(records: &[Value]) -> Vec<NewStep> {
     let details = json!({ "isAlwaysShown": true, "requiredGuestFields": ["firstName", "lastName", "email", "phone"] });
     let identity = json!({
         "isReturningGuestExcluded": true, "minimumGuestAge": 18,
@@ -366,10 +369,10 @@ fn about_guests(records: &[Value]) -> Vec<NewStep> {
 }
 
 /// Steps about the stay: questions, documents, house rules.
-fn about_the_stay() -> Vec<NewStep> {
+fn stay_steps() -> Vec<NewStep> {
     let arrival = json!({ "sortOrder": 0, "isManualReviewEnabled": false });
     let papers = json!({ "minLos": 32, "requiredDocumentTypes": ["reason_for_the_stay"] });
-    let of_rooms = json!({
+    let room_rules = json!({
         "agreementType": "text",
         "contractTemplateText": "The kitchen is shared and closes at 22:00. No visitors overnight, and no smoking indoors.",
     });
@@ -425,14 +428,14 @@ fn about_the_stay() -> Vec<NewStep> {
             "agreement",
             "House rules of the rooms",
             &[Tag(ROOM_TYPE)],
-            of_rooms,
+            room_rules,
         ),
         step("main", "Ready", EVERY_PORTAL, json!({})),
     ]
 }
 
 /// Steps about payments: tax, deposit, protection.
-fn about_money(records: &[Value]) -> Vec<NewStep> {
+fn payment_steps(records: &[Value]) -> Vec<NewStep> {
     let account = named(records, MAIN_ACCOUNT);
     let tax =
         json!({ "feeProductIds": [named(records, TOURIST_TAX)], "feesPaymentAccountId": account });
@@ -470,7 +473,7 @@ fn about_money(records: &[Value]) -> Vec<NewStep> {
 }
 
 /// Inactive steps: a draft, an outdated one, and one for later.
-fn switched_off() -> Vec<NewStep> {
+fn inactive_steps() -> Vec<NewStep> {
     let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
     let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
     let steps = [
@@ -497,13 +500,13 @@ fn switched_off() -> Vec<NewStep> {
 
 /// Creates the steps with their assignments. Returns their number.
 pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize, String> {
-    let modules = [
-        about_guests(records),
-        about_the_stay(),
-        about_money(records),
-        switched_off(),
+    let groups = [
+        guest_steps(records),
+        stay_steps(),
+        payment_steps(records),
+        inactive_steps(),
     ];
-    let steps: Vec<NewStep> = modules.into_iter().flatten().collect();
+    let steps: Vec<NewStep> = groups.into_iter().flatten().collect();
     for step in &steps {
         maker.step(step).await?;
     }
@@ -511,6 +514,7 @@ pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize,
 }
 
 impl Maker<'_> {
+    /// Creates a step with its texts, questions and assignment.
     async fn step(&self, step: &NewStep) -> Result<(), String> {
         let mut fields = step.fields.clone();
         fields["isActive"] = json!(step.is_active);
@@ -523,32 +527,33 @@ impl Maker<'_> {
         if let Some([english, ..]) = step.title {
             fields["displayTitle"] = json!(english);
         }
-        let made = self.api.call("createPrecheckStep", &[], fields).await?;
+        let created = self.api.call("createPrecheckStep", &[], fields).await?;
         if let Some(title) = &step.title {
-            self.translate(&made["displayTitleMlTextId"], title).await?;
+            self.translate(&created["displayTitleMlTextId"], title).await?;
         }
-        self.assign("precheck_step", &made["id"], step.property_scope)
+        self.assign("precheck_step", &created["id"], step.property_scope)
             .await
     }
 
     /// Creates the texts of the questions, and returns the questions in the form of a step's field.
-    async fn questions(&self, asked: &[DemoQuestion]) -> Result<Value, String> {
-        let mut questions = Vec::new();
-        for ask in asked {
-            let text = self.text("precheck_question", &ask.text).await?;
+    async fn questions(&self, questions: &[DemoQuestion]) -> Result<Value, String> {
+        let mut values = Vec::new();
+        for question in questions {
+            let text = self.text("precheck_question", &question.text).await?;
             let mut options = Vec::new();
-            for name in ask.options {
+            for name in question.options {
                 let name = self.text("precheck_question", name).await?;
                 options.push(json!({ "nameMlTextId": name }));
             }
-            let after = ask.after.iter().map(
+            let after = question.after.iter().map(
                 |(question, option)| json!({ "questionIndex": question, "optionIndex": option }),
             );
             let conditions: Vec<Value> = after.collect();
-            questions.push(json!({
-                "kind": ask.kind, "textMlTextId": text, "isRequired": ask.is_required, "options": options, "conditions": conditions,
+            values.push(json!({
+                "kind": question.kind, "textMlTextId": text, "isRequired": question.is_required, "options": options,
+                "conditions": conditions,
             }));
         }
-        Ok(Value::Array(questions))
+        Ok(Value::Array(values))
     }
 }

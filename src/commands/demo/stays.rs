@@ -1,8 +1,9 @@
-//! The demo's stays with a history.
+//! The stays of `vestibule demo` in which something has already happened.
 //!
-//! They have submitted pre-check-ins, an identity check to repeat, a contract to sign, charges that
-//! are due, and extras in a cart. One stay was extended after its approval. One accepted an
-//! agreement whose text has changed since then.
+//! Guests have submitted pre-check-ins, have to repeat an identity check or to sign a contract, owe
+//! charges, or have extras in a cart. One stay was extended after its pre-check-in was approved. One
+//! guest accepted an agreement whose text has changed since then. The requests are those that a
+//! guest and the platform would send.
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
@@ -13,63 +14,69 @@ use super::precheckin::{BREAKFAST, named};
 
 /// Index of the reservation whose pre-check-in waits for review.
 const IN_REVIEW: usize = 6;
-/// Index of the reservation whose pre-check-in was sent back.
+/// Index of the reservation whose pre-check-in the team sent back to the guest.
 const SENT_BACK: usize = 4;
 
-/// Index of the reservation that asks how the arrival was.
-const ASKED: usize = 2;
-/// Index of the reservation with an extra in its cart.
-const SHOPPING: usize = 3;
-/// Index of the reservation under the branding's domain.
+/// Index of the reservation whose page shows the survey about the arrival.
+const WITH_SURVEY: usize = 2;
+/// Index of the reservation with an extra in the cart.
+const WITH_CART: usize = 3;
+/// Index of the reservation whose portal has a domain of its own.
 pub(super) const UNDER_DOMAIN: usize = 7;
 /// Index of the reservation with charges that are due.
 pub(super) const CHARGED: usize = 9;
 /// Index of the reservation whose guest has to repeat the photo of a document.
 const RETAKE: usize = 12;
-/// Index of the reservation with a contract to sign elsewhere.
+/// Index of the reservation whose guest has to sign a contract at an e-signature service.
 pub(super) const SIGNED: usize = 18;
 
-/// The reservations that the banner names, each with the reason to look at it.
+/// The reservations that the banner lists, each with what its stay shows.
 pub(super) const EXAMPLES: [(&str, usize); 8] = [
     ("a photo to repeat", RETAKE),
     ("charges that are due", CHARGED),
-    ("a survey to answer", ASKED),
+    ("a survey to answer", WITH_SURVEY),
     ("a contract to sign", SIGNED),
-    ("an extra in the cart", SHOPPING),
+    ("an extra in the cart", WITH_CART),
     ("a domain of its own", UNDER_DOMAIN),
     ("a new step to do", EXTENDED),
     ("a changed agreement", OUTDATED),
 ];
 
-/// Index of the reservation that was extended after its pre-check-in was approved. It has a step
-/// whose answers are looked at only if they are flagged.
+/// Index of the reservation that was extended after its pre-check-in was approved. Its step with
+/// manual review needs a review only if an answer is flagged.
 const EXTENDED: usize = 10;
-/// Number of nights of that reservation, for which a further step is asked.
-const NIGHTS: i64 = 33;
-/// Index of the reservation whose guest accepted an agreement, in English, before its text changed.
+/// Number of nights of the extended reservation, which brings a further step.
+const EXTENDED_NIGHTS: i64 = 33;
+/// Index of the reservation whose guest accepted the English text of an agreement before that text
+/// changed.
 const OUTDATED: usize = 11;
-/// The text that the agreement has since.
+/// The text of the agreement after the change.
 const CHANGED_RULES: &str = "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
      2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
      3. No smoking, neither indoors nor on the terrace.\n\
      4. Check-out is at 11:00; leave the keys in the box by the door.\n\
      5. Tell us what broke. Damage beyond wear is paid from the deposit.";
 
-/// The message to the guest whose pre-check-in was sent back.
+/// The message to the guest whose pre-check-in the team sent back.
 const REQUEST: &str =
     "We could not reach you on this number. Please check it, country code included.";
 
-/// Plays guests and platform in the stays.
+/// Sends the requests of guests, team and platform that give the stays their history.
 pub(super) async fn build(
     platform: &LocalCaller<'_>,
     api: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservations: &[Value],
     records: &[Value],
 ) -> Result<(), String> {
-    submit(platform, at, reservation(reservations, IN_REVIEW)?).await?;
+    submit(
+        platform,
+        organization_path,
+        reservation(reservations, IN_REVIEW)?,
+    )
+    .await?;
     let charged = reservation(reservations, CHARGED)?;
-    submit(platform, at, charged).await?;
+    submit(platform, organization_path, charged).await?;
     let id = charged["id"].as_str().unwrap_or_default();
     api.call("approvePrecheckin", &[("id", id)], json!({}))
         .await?;
@@ -78,7 +85,7 @@ pub(super) async fn build(
     });
     report(
         platform,
-        at,
+        organization_path,
         reservation(reservations, RETAKE)?,
         "identity_check",
         retake,
@@ -90,19 +97,24 @@ pub(super) async fn build(
     });
     report(
         platform,
-        at,
+        organization_path,
         reservation(reservations, SIGNED)?,
         "agreement",
         to_sign,
     )
     .await?;
-    let (_, token) = opened(platform, at, reservation(reservations, SHOPPING)?).await?;
+    let (_, token) = open_stay(
+        platform,
+        organization_path,
+        reservation(reservations, WITH_CART)?,
+    )
+    .await?;
     let cart = json!({ "items": [{ "upsellId": named(records, BREAKFAST), "quantity": 1 }] });
     guest(platform)
         .call("saveCart", &[("token", &token)], cart)
         .await?;
     let sent_back = reservation(reservations, SENT_BACK)?;
-    let steps = submit(platform, at, sent_back).await?;
+    let steps = submit(platform, organization_path, sent_back).await?;
     let details = steps
         .iter()
         .find(|step| step["stepType"] == "your_details")
@@ -111,26 +123,37 @@ pub(super) async fn build(
     let request = json!({ "message": REQUEST, "stepIds": details.into_iter().collect::<Vec<_>>() });
     api.call("requestPrecheckinChanges", &[("id", id)], request)
         .await?;
-    extend(platform, at, reservation(reservations, EXTENDED)?).await?;
-    outdate(platform, api, at, reservation(reservations, OUTDATED)?).await
+    extend(
+        platform,
+        organization_path,
+        reservation(reservations, EXTENDED)?,
+    )
+    .await?;
+    outdate(
+        platform,
+        api,
+        organization_path,
+        reservation(reservations, OUTDATED)?,
+    )
+    .await
 }
 
-/// Submits the pre-check-in of a reservation, and extends the stay afterwards. Nothing in the
-/// submission is flagged, so it is approved at once.
+/// Submits the pre-check-in of a reservation, and extends the stay afterwards. The service approves
+/// the submission at once, because no answer is flagged.
 async fn extend(
     platform: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(), String> {
-    submit(platform, at, reservation).await?;
+    submit(platform, organization_path, reservation).await?;
     let check_in = reservation["data"]["checkIn"].as_str().unwrap_or_default();
     let check_in: Date = check_in
         .parse()
         .map_err(|error: jiff::Error| error.to_string())?;
     let mut extended = reservation.clone();
-    extended["data"]["checkOut"] = json!(check_in.saturating_add(NIGHTS.days()));
+    extended["data"]["checkOut"] = json!(check_in.saturating_add(EXTENDED_NIGHTS.days()));
     platform
-        .call("sync", at, json!({ "records": [extended] }))
+        .call("sync", organization_path, json!({ "records": [extended] }))
         .await
         .map(drop)
 }
@@ -140,10 +163,10 @@ async fn extend(
 async fn outdate(
     platform: &LocalCaller<'_>,
     api: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(), String> {
-    let (steps, _) = fill_in(platform, at, reservation).await?;
+    let (steps, _) = fill_in(platform, organization_path, reservation).await?;
     let agreement = steps.iter().find(|step| step["stepType"] == "agreement");
     let agreement = agreement.and_then(|step| step["id"].as_str());
     let query = [
@@ -166,13 +189,14 @@ async fn outdate(
     .map(drop)
 }
 
-fn reservation(reservations: &[Value], place: usize) -> Result<&Value, String> {
+/// Returns a reservation by its index.
+fn reservation(reservations: &[Value], index: usize) -> Result<&Value, String> {
     reservations
-        .get(place)
-        .ok_or_else(|| format!("the demo has no reservation {place}"))
+        .get(index)
+        .ok_or_else(|| format!("the demo has no reservation {index}"))
 }
 
-/// Returns a caller that is a guest, whose token is in the path.
+/// Returns a caller for the requests of guests, which have the token in the path.
 fn guest<'s>(platform: &LocalCaller<'s>) -> LocalCaller<'s> {
     LocalCaller {
         service: platform.service,
@@ -180,20 +204,32 @@ fn guest<'s>(platform: &LocalCaller<'s>) -> LocalCaller<'s> {
     }
 }
 
-/// Returns the path of a reservation in the platform interface.
-fn of<'p>(at: &[(&'p str, &'p str)], reservation: &'p Value) -> Vec<(&'p str, &'p str)> {
+/// Returns the path parameters of a reservation in the platform interface.
+fn reservation_path<'p>(
+    organization_path: &[(&'p str, &'p str)],
+    reservation: &'p Value,
+) -> Vec<(&'p str, &'p str)> {
     let id = reservation["id"].as_str().unwrap_or_default();
-    at.iter().copied().chain([("reservationId", id)]).collect()
+    organization_path
+        .iter()
+        .copied()
+        .chain([("reservationId", id)])
+        .collect()
 }
 
-/// Returns the steps of a reservation as its guest sees them, and the token of its link.
-async fn opened(
+/// Creates a guest link. Returns the steps of the reservation in the guest's view, and the token of
+/// the link.
+async fn open_stay(
     platform: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(Vec<Value>, String), String> {
     let link = platform
-        .call("createGuestLink", &of(at, reservation), json!({}))
+        .call(
+            "createGuestLink",
+            &reservation_path(organization_path, reservation),
+            json!({}),
+        )
         .await?;
     let token = link["token"].as_str().unwrap_or_default();
     let view = guest(platform)
@@ -203,25 +239,25 @@ async fn opened(
     Ok((steps.unwrap_or_default(), token.to_owned()))
 }
 
-/// Reports how the last step of a type stands in a stay.
+/// Reports the progress of the last step of a type, as an integration of the platform does.
 async fn report(
     platform: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservation: &Value,
     step_type: &str,
     progress: Value,
 ) -> Result<(), String> {
-    let (steps, _) = opened(platform, at, reservation).await?;
-    let is_meant = |step: &&Value| {
+    let (steps, _) = open_stay(platform, organization_path, reservation).await?;
+    let is_reported = |step: &&Value| {
         step["stepType"] == step_type
             && (step_type != "agreement" || step["agreement"]["title"].is_string())
     };
     let step = steps
         .iter()
-        .rfind(is_meant)
+        .rfind(is_reported)
         .ok_or_else(|| format!("a stay of the demo has no step {step_type}"))?;
     let id = step["id"].as_str().unwrap_or_default();
-    let path: Vec<_> = of(at, reservation)
+    let path: Vec<_> = reservation_path(organization_path, reservation)
         .into_iter()
         .chain([("stepId", id)])
         .collect();
@@ -231,27 +267,27 @@ async fn report(
         .map(drop)
 }
 
-/// Completes pre-check-in as the guest of a reservation. Returns the guest's steps.
+/// Fills in and submits the pre-check-in as the guest of a reservation. Returns the guest's steps.
 async fn submit(
     platform: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<Vec<Value>, String> {
-    let (steps, token) = fill_in(platform, at, reservation).await?;
+    let (steps, token) = fill_in(platform, organization_path, reservation).await?;
     guest(platform)
         .call("submitPrecheckin", &[("token", &token)], json!({}))
         .await?;
     Ok(steps)
 }
 
-/// Saves every step as the guest of a reservation. Returns the guest's steps and the token of the
-/// stay.
+/// Saves answers to every step as the guest of a reservation. Returns the guest's steps and the
+/// token of the guest link.
 async fn fill_in(
     platform: &LocalCaller<'_>,
-    at: &[(&str, &str)],
+    organization_path: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(Vec<Value>, String), String> {
-    let (steps, token) = opened(platform, at, reservation).await?;
+    let (steps, token) = open_stay(platform, organization_path, reservation).await?;
     let guest = guest(platform);
     let name = &reservation["data"]["guest"]["firstName"];
     for step in &steps {
@@ -267,7 +303,10 @@ async fn fill_in(
             )
             .await?;
         if step["stepType"] == "identity_check" {
-            let path: Vec<_> = of(at, reservation).into_iter().chain([path[1]]).collect();
+            let path: Vec<_> = reservation_path(organization_path, reservation)
+                .into_iter()
+                .chain([path[1]])
+                .collect();
             platform
                 .call("setStepProgress", &path, json!({ "status": "completed" }))
                 .await?;
@@ -288,17 +327,17 @@ fn answers(step: &Value, name: &Value) -> Value {
         "agreement" => {
             json!({ "isAccepted": true, "signedName": format!("{} Riera", name.as_str().unwrap_or_default()) })
         }
-        "additional_questions" => to_questions(&step["questions"]),
+        "additional_questions" => question_answers(&step["questions"]),
         "background_check" => json!({ "isAccepted": true }),
         "damage_deposit" => json!({ "choice": "deposit" }),
         _ => json!({ "isConfirmed": true }),
     }
 }
 
-/// Returns answers to the required questions among these: no, the first option, or a text.
-fn to_questions(questions: &Value) -> Value {
-    let asked = questions.as_array().into_iter().flatten();
-    let answers = asked
+/// Returns answers to the required questions: "no", the first option, or a text.
+fn question_answers(questions: &Value) -> Value {
+    let questions = questions.as_array().into_iter().flatten();
+    let answers = questions
         .filter(|question| question["isRequired"] == true)
         .map(|question| {
             let options = question["options"].as_array();

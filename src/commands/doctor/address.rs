@@ -1,4 +1,4 @@
-//! Checks the public address: whether browsers and apps reach this service there, with all paths.
+//! Checks the public address: whether browsers and apps reach this service there, on all its paths.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use crate::config::ServeFlags;
 use crate::people::is_loopback;
 
 const ADDRESS: &str = "public URL";
-/// Deadline for an answer.
+/// Time limit for a response.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// The metadata of the authorization server, which names the public address.
+/// The path of the authorization server's metadata, whose field `issuer` is the public address.
 const METADATA: &str = "/.well-known/oauth-authorization-server";
-/// Paths that every proxy must pass on.
-const NEEDED: [&str; 3] = [
+/// Paths that every proxy must forward to the service.
+const FORWARDED_PATHS: [&str; 3] = [
     "/console",
     "/docs",
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/// Checks the public address. Returns the time of the server that answers there.
+/// Checks the public address. Returns the time in the response of the server there.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let Some(address) = &flags.public_address() else {
         report.note(
@@ -50,8 +50,8 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
         .no_proxy()
         .build()
         .ok()?;
-    let answer = match get(&client, &format!("{address}{METADATA}")).await {
-        Ok(answer) => answer,
+    let response = match get(&client, &format!("{address}{METADATA}")).await {
+        Ok(response) => response,
         Err(reason) => {
             report.note(
                 ADDRESS,
@@ -61,17 +61,17 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
             return None;
         }
     };
-    let time = time_of(&answer);
-    if judge(answer, address, report).await {
+    let time = time_of(&response);
+    if check_metadata(response, address, report).await {
         check_paths(&client, address, &url, report).await;
     }
     time
 }
 
-/// Judges the metadata that are served at the public address. Returns whether they are those of a
-/// service with this address.
-async fn judge(answer: Response, address: &str, report: &mut DoctorReport) -> bool {
-    let status = answer.status();
+/// Checks the response at the path of the metadata. Returns whether its issuer is the public
+/// address.
+async fn check_metadata(response: Response, address: &str, report: &mut DoctorReport) -> bool {
+    let status = response.status();
     if status != StatusCode::OK {
         report.wrong_with(
             ADDRESS,
@@ -80,7 +80,7 @@ async fn judge(answer: Response, address: &str, report: &mut DoctorReport) -> bo
         );
         return false;
     }
-    let metadata: Option<Value> = answer.json().await.ok();
+    let metadata: Option<Value> = response.json().await.ok();
     let issuer = metadata
         .as_ref()
         .and_then(|metadata| metadata["issuer"].as_str());
@@ -99,26 +99,29 @@ async fn judge(answer: Response, address: &str, report: &mut DoctorReport) -> bo
     false
 }
 
-/// Checks the paths that a proxy must pass on, and the ones that it must keep inside.
+/// Checks that a proxy forwards the public paths, and that it does not forward `/metrics`.
 async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut DoctorReport) {
     let prefix = url.path().trim_end_matches('/');
-    let beyond = (!prefix.is_empty()).then(|| {
+    // The metadata of an address with a path is not below that path (RFC 8414).
+    let metadata_of_prefix = (!prefix.is_empty()).then(|| {
         let host = address.strip_suffix(prefix).unwrap_or(address);
         format!("{host}{METADATA}{prefix}")
     });
-    let needed = NEEDED.iter().map(|path| format!("{address}{path}"));
-    for needed in needed.chain(beyond) {
-        let status = get(client, &needed).await.map(|answer| answer.status());
+    let urls = FORWARDED_PATHS
+        .iter()
+        .map(|path| format!("{address}{path}"));
+    for url in urls.chain(metadata_of_prefix) {
+        let status = get(client, &url).await.map(|response| response.status());
         if status.is_ok_and(|status| status == StatusCode::NOT_FOUND || status.is_server_error()) {
             report.wrong_with(
                 ADDRESS,
-                &format!("{needed} does not reach the service"),
+                &format!("{url} does not reach the service"),
                 "let the proxy pass this path on; docs/how-to has a page for each proxy",
             );
         }
     }
     let metrics = get(client, &format!("{address}/metrics")).await;
-    if !is_loopback(url) && metrics.is_ok_and(|answer| answer.status() == StatusCode::OK) {
+    if !is_loopback(url) && metrics.is_ok_and(|response| response.status() == StatusCode::OK) {
         report.note(
             ADDRESS,
             &format!("{address}/metrics can be read without a credential"),
@@ -127,6 +130,7 @@ async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut Doc
     }
 }
 
+/// Sends a GET request. Describes the error if there is no response.
 async fn get(client: &Client, url: &str) -> Result<Response, String> {
     let text = |error: reqwest::Error| {
         let error = error.without_url();
@@ -139,9 +143,9 @@ async fn get(client: &Client, url: &str) -> Result<Response, String> {
     client.get(url).send().await.map_err(text)
 }
 
-/// Returns the time of the server that gave an answer.
-fn time_of(answer: &Response) -> Option<Timestamp> {
-    let date = answer.headers().get(DATE)?.to_str().ok()?;
+/// Returns the time in a response's `Date` header.
+fn time_of(response: &Response) -> Option<Timestamp> {
+    let date = response.headers().get(DATE)?.to_str().ok()?;
     jiff::fmt::rfc2822::parse(date)
         .ok()
         .map(|date| date.timestamp())

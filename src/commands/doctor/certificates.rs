@@ -1,5 +1,5 @@
-//! Checks the certificate that the service shows, how it is obtained, and the one that signs
-//! passes.
+//! Checks the TLS certificate, the certificate authority that issues it, and the certificate that
+//! signs wallet passes.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::config::ServeFlags;
 use crate::page::PassSigner;
 
 const CERTIFICATE: &str = "certificate";
-/// A certificate that expires sooner is a note.
+/// The remaining lifetime below which the report has a note about a certificate.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// Deadline for looking up a host name.
 const LOOKUP_DEADLINE: Duration = Duration::from_secs(5);
-/// The port that certificate authorities connect to.
+/// The port that certificate authorities connect to for the TLS-ALPN challenge.
 const HTTPS_PORT: u16 = 443;
 
 pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut DoctorReport) {
@@ -27,10 +27,10 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Doctor
         check_acme(flags, &settings, now, report).await;
     } else if let Ok(Some((certificate, key))) = flags.tls.files() {
         match Tls::examine(certificate, key) {
-            Ok(shown) => {
+            Ok(certificate) => {
                 let host = flags.public_address().as_deref().and_then(host);
-                judge_name(&shown.names, host.as_deref(), report);
-                judge_validity(shown.not_before, shown.not_after, now, report);
+                check_name(&certificate.names, host.as_deref(), report);
+                check_validity(certificate.not_before, certificate.not_after, now, report);
             }
             Err(error) => report.wrong_with(
                 CERTIFICATE,
@@ -57,7 +57,8 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Doctor
     }
 }
 
-/// Checks the certificate authority, the host names, and the certificate that is stored.
+/// Checks the certificate authority, the DNS records of the host names, and the certificate that
+/// the service has stored.
 async fn check_acme(
     flags: &ServeFlags,
     settings: &AcmeSettings,
@@ -73,9 +74,11 @@ async fn check_acme(
         ),
     }
     for name in &settings.names {
-        let found = tokio::net::lookup_host((name.as_str(), HTTPS_PORT));
-        let has_address = tokio::time::timeout(LOOKUP_DEADLINE, found).await;
-        if !has_address.is_ok_and(|found| found.is_ok_and(|mut found| found.next().is_some())) {
+        let lookup = tokio::net::lookup_host((name.as_str(), HTTPS_PORT));
+        let addresses = tokio::time::timeout(LOOKUP_DEADLINE, lookup).await;
+        let has_address = addresses
+            .is_ok_and(|result| result.is_ok_and(|mut addresses| addresses.next().is_some()));
+        if !has_address {
             report.wrong_with(
                 CERTIFICATE,
                 &format!("{name} has no address in DNS"),
@@ -94,16 +97,22 @@ async fn check_acme(
     let stored = stored_certificate(&settings.folder, &settings.directory);
     let examined = stored.and_then(|pem| pem.map(|pem| Tls::examine_pem(&pem)).transpose());
     match examined {
-        Ok(Some(shown)) if now < shown.not_before || now > shown.not_after => report.wrong_with(
-            CERTIFICATE,
-            &format!(
-                "the stored one is valid from {} until {}, and not now",
-                shown.not_before, shown.not_after
-            ),
-            "read in the log of serve why no other could be obtained",
-        ),
-        Ok(Some(shown)) => {
-            let until = format!("for {} until {}", shown.names.join(", "), shown.not_after);
+        Ok(Some(certificate)) if now < certificate.not_before || now > certificate.not_after => {
+            report.wrong_with(
+                CERTIFICATE,
+                &format!(
+                    "the stored one is valid from {} until {}, and not now",
+                    certificate.not_before, certificate.not_after
+                ),
+                "read in the log of serve why no other could be obtained",
+            );
+        }
+        Ok(Some(certificate)) => {
+            let until = format!(
+                "for {} until {}",
+                certificate.names.join(", "),
+                certificate.not_after
+            );
             report.good(CERTIFICATE, &until);
         }
         Ok(None) => report.note(
@@ -123,8 +132,9 @@ fn host(url: &str) -> Option<String> {
     Url::parse(url).ok()?.host_str().map(str::to_owned)
 }
 
-fn judge_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
-    let Some(host) = host.filter(|host| !names.iter().any(|name| covers(name, host))) else {
+/// Reports a fault if a certificate is not for the host of the public address.
+fn check_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
+    let Some(host) = host.filter(|host| !names.iter().any(|name| matches_host(name, host))) else {
         return;
     };
     report.wrong_with(
@@ -134,7 +144,8 @@ fn judge_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
     );
 }
 
-fn judge_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mut DoctorReport) {
+/// Reports whether a certificate is valid now and for some time.
+fn check_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mut DoctorReport) {
     let text = format!("valid from {from} until {until}");
     if now < from || now > until {
         report.wrong_with(
@@ -153,8 +164,8 @@ fn judge_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mu
     }
 }
 
-/// Returns whether a name of a certificate stands for a host. A wildcard stands for one label.
-fn covers(name: &str, host: &str) -> bool {
+/// Returns whether a name of a certificate matches a host. A wildcard matches exactly one label.
+fn matches_host(name: &str, host: &str) -> bool {
     if name.eq_ignore_ascii_case(host.trim_matches(['[', ']'])) {
         return true;
     }
@@ -170,8 +181,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wildcard_stands_for_one_label() {
-        for (name, host, wanted) in [
+    fn a_wildcard_matches_one_label() {
+        for (name, host, expected) in [
             ("stay.example.com", "stay.example.com", true),
             ("STAY.example.com", "stay.example.com", true),
             ("*.example.com", "stay.example.com", true),
@@ -181,7 +192,7 @@ mod tests {
             ("127.0.0.1", "127.0.0.1", true),
             ("::1", "[::1]", true),
         ] {
-            assert_eq!(covers(name, host), wanted, "{name} {host}");
+            assert_eq!(matches_host(name, host), expected, "{name} {host}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Checks the database: whether it can be reached, its encoding, its connections and the rights of
-//! the role.
+//! Checks the database: whether the service can connect, its encoding, its limit of connections and
+//! the rights of the role.
 
 use jiff::Timestamp;
 use store::Location;
@@ -9,10 +9,10 @@ use crate::config::ServeFlags;
 
 const DATABASE: &str = "database";
 
-/// Checks the database. Returns its time, if it has a clock of its own.
+/// Checks the database. Returns the time of the database server; SQLite has none.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let (url, options) = (flags.database.url().ok()?, flags.database.options().ok()?);
-    let place = match Location::of(&url) {
+    let location = match Location::of(&url) {
         Ok(location) => location.to_string(),
         Err(error) => {
             report.wrong_with(
@@ -24,40 +24,40 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
         }
     };
     let examine = move || store::examine(&url, &options);
-    let examined = tokio::task::spawn_blocking(examine).await;
-    let examined = examined
+    let result = tokio::task::spawn_blocking(examine).await;
+    let result = result
         .map_err(|error| error.to_string())
-        .and_then(|examined| examined.map_err(|error| error.to_string()));
-    let examined = match examined {
-        Ok(examined) => examined,
+        .and_then(|result| result.map_err(|error| error.to_string()));
+    let examination = match result {
+        Ok(examination) => examination,
         Err(error) => {
             report.wrong_with(
                 DATABASE,
-                &format!("{place}: {error}"),
+                &format!("{location}: {error}"),
                 "check --database-url, whether the server runs, and the rights of the role",
             );
             return None;
         }
     };
-    for (text, remedy) in &examined.faults {
-        report.wrong_with(DATABASE, &format!("{place}: {text}"), remedy);
+    for (text, remedy) in &examination.faults {
+        report.wrong_with(DATABASE, &format!("{location}: {text}"), remedy);
     }
-    for (text, remedy) in &examined.notes {
-        report.note(DATABASE, &format!("{place}: {text}"), remedy);
+    for (text, remedy) in &examination.notes {
+        report.note(DATABASE, &format!("{location}: {text}"), remedy);
     }
-    if examined.faults.is_empty() {
-        let state = if examined.is_new {
+    if examination.faults.is_empty() {
+        let state = if examination.is_new {
             "without data of this service yet"
         } else {
             "with data of this service"
         };
-        let facts: Vec<&str> = [place.as_str(), state]
+        let details: Vec<&str> = [location.as_str(), state]
             .into_iter()
-            .chain(examined.facts.iter().map(String::as_str))
+            .chain(examination.facts.iter().map(String::as_str))
             .collect();
-        report.good(DATABASE, &facts.join(", "));
+        report.good(DATABASE, &details.join(", "));
     }
-    examined
+    examination
         .now
         .and_then(|milliseconds| Timestamp::from_millisecond(milliseconds).ok())
 }

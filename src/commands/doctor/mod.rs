@@ -1,5 +1,7 @@
-//! `vestibule doctor`: checks everything that the service needs, and prints remedies. It changes no
-//! data of the service.
+//! `vestibule doctor`: checks what the service needs, and prints the faults with their remedies.
+//!
+//! Each submodule checks one area, and [`report`] prints the results. The command changes no data of
+//! the service.
 
 mod address;
 mod certificates;
@@ -15,12 +17,11 @@ use jiff::{SignedDuration, Timestamp};
 use self::report::DoctorReport;
 use crate::config::ServeFlags;
 
-/// The greatest difference between two clocks that is no fault. Tokens of identity providers are
-/// judged with less tolerance than this.
+/// The difference between two clocks up to which the command reports no fault.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
 
-/// Examines the settings of `serve` and everything that they name, and prints a report. Fails if
-/// something is wrong.
+/// Checks the settings of `serve` and the services that the settings refer to, and prints a report.
+/// Fails if a check found a fault.
 pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
     let clock = Clock::system();
     let mut report = DoctorReport::default();
@@ -39,11 +40,11 @@ pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
     match report.wrong() {
         0 => Ok(()),
         1 => Err("1 check found something wrong".into()),
-        wrong => Err(format!("{wrong} checks found something wrong")),
+        count => Err(format!("{count} checks found something wrong")),
     }
 }
 
-/// Compares this machine's clock with others.
+/// Compares the clock of this machine with other clocks.
 fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mut DoctorReport) {
     const CLOCK: &str = "clock";
     let mut compared = Vec::new();
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn a_clock_may_differ_by_a_minute() {
         let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
-        for (other, wrong) in [
+        for (other, expected) in [
             (None, 0),
             (Some("2026-11-21T09:30:59Z"), 0),
             (Some("2026-11-21T09:28:00Z"), 1),
@@ -84,7 +85,7 @@ mod tests {
             let mut report = DoctorReport::default();
             let other = other.map(|time| time.parse().unwrap());
             check_clock(now, &[("the database", other)], &mut report);
-            assert_eq!(report.wrong(), wrong, "{report}");
+            assert_eq!(report.wrong(), expected, "{report}");
         }
     }
 }

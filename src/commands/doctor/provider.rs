@@ -1,5 +1,5 @@
-//! Checks the OpenID provider: its metadata, its keys, and whether it knows this service and its
-//! redirect address.
+//! Checks the OpenID provider: its metadata, its keys, and whether this service and its redirect
+//! address are registered there.
 
 use engine::clock::Clock;
 

@@ -1,23 +1,23 @@
-//! The findings of `vestibule doctor`, as text for a person.
+//! The report of `vestibule doctor`: the results of the checks, printed as text.
 
 use std::fmt;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
-    /// Works.
+    /// The check passed.
     Good,
-    /// Works, but an operator should know it.
+    /// The service works, but the operator should know about the finding.
     Note,
-    /// Does not work.
+    /// The service does not work correctly.
     Wrong,
 }
 
-/// A finding, and its remedy.
+/// The result of a check, and what the operator can do about it.
 #[derive(Debug)]
 struct Finding {
     area: &'static str,
-    verdict: Severity,
+    severity: Severity,
     text: String,
     remedy: Option<String>,
 }
@@ -27,12 +27,12 @@ struct Finding {
 pub(super) struct DoctorReport(Vec<Finding>);
 
 impl DoctorReport {
-    /// Adds something that is as it should be.
+    /// Adds the result of a check that passed.
     pub(super) fn good(&mut self, area: &'static str, text: &str) {
         self.add(area, Severity::Good, text, None);
     }
 
-    /// Adds a remark for an operator, with a remedy.
+    /// Adds a note for the operator, with a remedy.
     pub(super) fn note(&mut self, area: &'static str, text: &str, remedy: &str) {
         self.add(area, Severity::Note, text, Some(remedy));
     }
@@ -42,18 +42,18 @@ impl DoctorReport {
         self.add(area, Severity::Wrong, text, Some(remedy));
     }
 
-    /// Returns the number of things that are wrong.
+    /// Returns the number of faults.
     pub(super) fn wrong(&self) -> usize {
-        let wrong = self.0.iter();
-        wrong
-            .filter(|finding| finding.verdict == Severity::Wrong)
+        let findings = self.0.iter();
+        findings
+            .filter(|finding| finding.severity == Severity::Wrong)
             .count()
     }
 
-    fn add(&mut self, area: &'static str, verdict: Severity, text: &str, remedy: Option<&str>) {
+    fn add(&mut self, area: &'static str, severity: Severity, text: &str, remedy: Option<&str>) {
         self.0.push(Finding {
             area,
-            verdict,
+            severity,
             text: text.to_owned(),
             remedy: remedy.map(str::to_owned),
         });
@@ -63,12 +63,12 @@ impl DoctorReport {
 impl fmt::Display for DoctorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.0 {
-            let verdict = match finding.verdict {
+            let severity = match finding.severity {
                 Severity::Good => "ok",
                 Severity::Note => "note",
                 Severity::Wrong => "wrong",
             };
-            writeln!(f, "{verdict:<6}{:<13}{}", finding.area, finding.text)?;
+            writeln!(f, "{severity:<6}{:<13}{}", finding.area, finding.text)?;
             if let Some(remedy) = &finding.remedy {
                 writeln!(f, "{:<19}-> {remedy}", "")?;
             }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_says_what_to_do() {
+    fn a_report_lists_results_and_remedies() {
         let mut report = DoctorReport::default();
         report.good("clock", "right");
         report.wrong_with("database", "gone", "start it");

@@ -1,4 +1,5 @@
-//! Checks the settings themselves: their values, their files of secrets, and names that are none.
+//! Checks the settings: their values, the files of their secrets, and environment variables that
+//! look like settings but are unknown.
 
 use super::report::DoctorReport;
 use crate::config::{ServeFlags, unknown_variables};
@@ -6,7 +7,7 @@ use crate::config::{ServeFlags, unknown_variables};
 const SETTINGS: &str = "settings";
 
 pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
-    let before = report.wrong();
+    let errors_before = report.wrong();
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for unknown in unknown_variables(variables) {
         report.note(
@@ -15,7 +16,7 @@ pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
             "correct the name, or remove the variable",
         );
     }
-    let read = [
+    let results = [
         flags.database.url().map(drop),
         flags.database.options().map(drop),
         flags.replica_urls().map(drop),
@@ -28,7 +29,7 @@ pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
         flags.tls.files().map(drop),
         flags.acme().map(drop),
     ];
-    for message in read.into_iter().filter_map(Result::err) {
+    for message in results.into_iter().filter_map(Result::err) {
         report.wrong_with(
             SETTINGS,
             &message,
@@ -42,7 +43,7 @@ pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
             "name a file with a key in VESTIBULE_PLATFORM_KEY_FILE, unless no platform sends records",
         );
     }
-    if report.wrong() == before {
+    if report.wrong() == errors_before {
         report.good(SETTINGS, "all values can be read");
     }
 }

@@ -9,20 +9,20 @@ use super::report::DoctorReport;
 use crate::config::ServeFlags;
 
 const STORAGE: &str = "storage";
-/// The content of the file that is written.
+/// The content of the file that the check writes.
 const CONTENT: &[u8] = b"vestibule doctor";
-/// Free space below which uploads are soon refused.
-const LITTLE: u64 = 2 << 30;
+/// Free bytes below which the report has a note, because the service will soon refuse uploads.
+const LOW_SPACE: u64 = 2 << 30;
 
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
-    let given = flags.uploads_url.as_deref().filter(|url| !url.is_empty());
-    let location = flags
+    let url = flags.uploads_url.as_deref().filter(|url| !url.is_empty());
+    let database = flags
         .database
         .url()
         .ok()
         .and_then(|url| Location::of(&url).ok());
-    let beside = location.and_then(|location| location.with_suffix(".uploads"));
-    let (place, opened) = match (given, beside) {
+    let beside = database.and_then(|location| location.with_suffix(".uploads"));
+    let (location, storage) = match (url, beside) {
         (Some(url), _) => (url.to_owned(), Files::open(url)),
         (None, Some(path)) if path.exists() => {
             (path.display().to_string(), Files::in_directory(&path))
@@ -39,15 +39,15 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
             );
         }
     };
-    let tried = match opened {
+    let result = match storage {
         Ok(files) => try_out(&files).await.map(|()| files),
         Err(error) => Err(error.to_string()),
     };
-    match tried {
-        Ok(files) => note_space(&files, &place, report),
+    match result {
+        Ok(files) => report_space(&files, &location, report),
         Err(error) => report.wrong_with(
             STORAGE,
-            &format!("{place}: {error}"),
+            &format!("{location}: {error}"),
             "let this process write there; for a bucket, check the AWS_… variables",
         ),
     }
@@ -74,14 +74,18 @@ async fn try_out(files: &Files) -> Result<(), String> {
     }
 }
 
-fn note_space(files: &Files, place: &str, report: &mut DoctorReport) {
+/// Reports how much space is free in a directory; a bucket has no limit.
+fn report_space(files: &Files, location: &str, report: &mut DoctorReport) {
     match files.space() {
-        Ok(Some(space)) if space.free < LITTLE => report.note(
+        Ok(Some(space)) if space.free < LOW_SPACE => report.note(
             STORAGE,
-            &format!("{place}: {} MiB are free", space.free >> 20),
+            &format!("{location}: {} MiB are free", space.free >> 20),
             "make room; uploads are answered 503 below --uploads-reserve",
         ),
-        Ok(Some(space)) => report.good(STORAGE, &format!("{place}, {} GiB free", space.free >> 30)),
-        _ => report.good(STORAGE, place),
+        Ok(Some(space)) => report.good(
+            STORAGE,
+            &format!("{location}, {} GiB free", space.free >> 30),
+        ),
+        _ => report.good(STORAGE, location),
     }
 }
