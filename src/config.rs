@@ -1,9 +1,12 @@
-//! Commands and flags (docs/reference/commands.md). Flags take precedence over `VESTIBULE_*`
-//! variables, and these over defaults.
+//! The command line: the commands of `vestibule`, and their flags (docs/reference/commands.md).
 //!
-//! Each flag with a secret also has a variable that ends with `_FILE`. It names a file that holds
-//! the secret. The file is read when the secret is needed, so these flags are read by the methods
-//! here.
+//! A flag takes precedence over its `VESTIBULE_*` variable, and the variable over the default. Each
+//! flag with a secret also has a variable that ends with `_FILE` and has the path of a file with the
+//! secret. Read the value of such a flag through the methods here, for example
+//! [`DatabaseFlags::url`], because clap does not read the files.
+//!
+//! `serve` has the flags of `vestibule serve`, `tls` those of its certificate. `values` parses
+//! values; `secrets` and `text` read them.
 
 mod secrets;
 mod serve;
@@ -115,7 +118,7 @@ pub struct CreateOrganizationFlags {
     /// Country of phone numbers without a prefix, as a two-letter code.
     #[arg(long, default_value = "US", value_parser = country)]
     pub country: String,
-    /// Time zone of flats that are added by hand and name none, such as `Europe/Madrid`.
+    /// Time zone of flats that are added by hand without a time zone, such as `Europe/Madrid`.
     #[arg(long, value_parser = time_zone)]
     pub timezone: Option<String>,
     /// Languages that guests read, as BCP 47 tags. English is always included.
@@ -132,7 +135,7 @@ pub struct CreateOrganizationFlags {
 /// The commands below `vestibule member`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum MemberCommand {
-    /// Invite a member, or make another link for one, and print a sign-in link.
+    /// Invite a member, or make another link for a member, and print the sign-in link.
     Invite(InviteMemberFlags),
 }
 
@@ -148,7 +151,7 @@ pub struct InviteMemberFlags {
     /// The organization of the member.
     #[arg(long, value_name = "ID")]
     pub organization: Uuid,
-    /// Mail address of the member. A member who has it already gets another link.
+    /// Mail address of the member. An existing member with this address gets another link.
     #[arg(long, value_parser = email)]
     pub email: String,
     /// Name of the member.
@@ -191,7 +194,7 @@ impl From<Interface> for Surface {
     }
 }
 
-/// Flags that name the database.
+/// The flags of the database, which most commands have.
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseFlags {
     /// `sqlite:PATH`, or `postgres://…` for several nodes on one database [default:
@@ -214,7 +217,7 @@ pub struct DatabaseFlags {
 }
 
 impl DatabaseFlags {
-    /// Returns whether a database was named by a flag, a variable or a file.
+    /// Returns whether a flag, a variable or a file selects a database.
     #[must_use]
     pub fn is_chosen(&self) -> bool {
         let is_set = |value: std::ffi::OsString| !value.is_empty();
@@ -245,26 +248,28 @@ impl DatabaseFlags {
     }
 }
 
-/// Returns a message for each variable that looks like a setting and is none, among these names.
+/// Returns a message for each of these variables that looks like a setting but is unknown.
 #[must_use]
 pub fn unknown_variables(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let command = Cli::command();
     let arguments = command
         .get_subcommands()
         .flat_map(clap::Command::get_arguments);
-    let mut known: Vec<String> = arguments
+    let mut settings: Vec<String> = arguments
         .filter_map(|argument| Some(argument.get_env()?.to_str()?.to_owned()))
         .collect();
-    known.push("VESTIBULE_LOG".to_owned());
-    let secrets: Vec<String> = known.iter().map(|name| format!("{name}_FILE")).collect();
-    known.extend(secrets);
-    let is_unknown = |name: &String| name.starts_with("VESTIBULE_") && !known.contains(name);
+    settings.push("VESTIBULE_LOG".to_owned());
+    let secrets: Vec<String> = settings.iter().map(|name| format!("{name}_FILE")).collect();
+    settings.extend(secrets);
+    let is_unknown = |name: &String| name.starts_with("VESTIBULE_") && !settings.contains(name);
     let unknown = names.into_iter().filter(is_unknown);
     unknown
         .map(|name| {
-            let near = nearest(&name, known.iter().map(String::as_str));
-            let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-            format!("{name} is not a setting and has no effect{near}")
+            let suggestion = nearest(&name, settings.iter().map(String::as_str));
+            let suggestion = suggestion.map_or(String::new(), |suggestion| {
+                format!("; did you mean {suggestion}?")
+            });
+            format!("{name} is not a setting and has no effect{suggestion}")
         })
         .collect()
 }
@@ -324,7 +329,7 @@ pub struct ImportFlags {
     /// The kind of the records of a CSV file, such as `property` or `reservation`.
     #[arg(long, requires = "csv", value_parser = kind)]
     pub kind: Option<RecordKind>,
-    /// The field of a column whose header does not name it; repeatable.
+    /// The field of a column whose header is not the name of the field; repeatable.
     #[arg(long, value_name = "HEADER=FIELD", requires = "csv", value_parser = column)]
     pub column: Vec<(String, String)>,
     /// The form of dates that are not ISO 8601, such as `%d/%m/%Y`.
@@ -345,7 +350,7 @@ pub struct BackupFlags {
     /// beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
     pub uploads_url: Option<String>,
-    /// Make a backup now and each time this much time has passed, in a directory.
+    /// Make a backup in a directory now, and again after each interval of this length.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub every: Option<Duration>,
     /// Number of backups that stay in the directory; older ones are removed.

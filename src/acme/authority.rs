@@ -1,4 +1,5 @@
-//! Orders a certificate: account, order, challenges, certificate.
+//! Orders a certificate from an authority: registers an account, creates an order, answers the
+//! challenges for the host names, and downloads the certificate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +18,16 @@ use super::AcmeSettings;
 use super::client::AuthorityClient;
 use super::folder::CertificateFolder;
 
-/// How long the authority may take to check the host names, and to issue the certificate.
+/// How often and how long to poll the authority while it checks the host names, and while it issues
+/// the certificate.
 const POLLING: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)
     .timeout(Duration::from_secs(120));
-/// The type of the problem of an account that the authority does not know.
+/// The type of the authority's error for an unknown account.
 const UNKNOWN_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
-/// A certificate authority, and the names of the certificate that it issues.
+/// A certificate authority, and the host names to order a certificate for.
 pub(super) struct Authority {
     client: Client,
     names: Vec<String>,
@@ -33,7 +35,7 @@ pub(super) struct Authority {
     directory: String,
 }
 
-/// A certificate that was issued.
+/// A certificate that the authority has issued.
 pub(super) struct Obtained {
     /// The private key in PEM.
     pub(super) key: String,
@@ -41,10 +43,10 @@ pub(super) struct Obtained {
     pub(super) chain: String,
 }
 
-/// An account as it is stored.
+/// The JSON of the stored account.
 #[derive(Serialize, Deserialize)]
 struct StoredAccount {
-    /// The address that the authority was given.
+    /// The mail address that the authority has for the account.
     email: Option<String>,
     credentials: AccountCredentials,
 }
@@ -59,7 +61,8 @@ impl Authority {
         }
     }
 
-    /// Orders a certificate. The challenges are answered by `tls`.
+    /// Orders a certificate. Registers an account if none is stored, or if the authority does not
+    /// know the stored account. `tls` answers the challenges.
     pub(super) async fn order(
         &self,
         folder: &Arc<CertificateFolder>,
@@ -73,10 +76,12 @@ impl Authority {
                     "the certificate authority does not know the stored account; registering another"
                 );
             }
-            Err(error) => return Err(plain(error)),
+            Err(error) => return Err(describe_error(error)),
         }
         let account = self.register(folder).await?;
-        self.order_with(&account, tls).await.map_err(plain)
+        self.order_with_account(&account, tls)
+            .await
+            .map_err(describe_error)
     }
 
     /// Orders a certificate with the stored account, if there is one.
@@ -100,12 +105,13 @@ impl Authority {
             let contact = self.contact();
             let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
             account.update_contacts(&contact).await?;
-            // The credentials were used up, and cannot be copied.
-            let again: StoredAccount = serde_json::from_slice(&json)?;
-            let stored = self.store_account(folder, again.credentials).await;
-            stored.map_err(text)?;
+            // The credentials have moved into the account and cannot be cloned, so they are parsed
+            // again.
+            let stored: StoredAccount = serde_json::from_slice(&json)?;
+            let result = self.store_account(folder, stored.credentials).await;
+            result.map_err(text)?;
         }
-        self.order_with(&account, tls).await.map(Some)
+        self.order_with_account(&account, tls).await.map(Some)
     }
 
     /// Registers an account, and stores it.
@@ -121,7 +127,7 @@ impl Authority {
             Account::builder_with_http(Box::new(AuthorityClient(self.client.clone())))
                 .create(&new, self.directory.clone(), None)
                 .await
-                .map_err(plain)?;
+                .map_err(describe_error)?;
         self.store_account(folder, credentials).await?;
         tracing::info!(
             account = account.id(),
@@ -141,22 +147,24 @@ impl Authority {
         };
         let json = serde_json::to_string(&stored).map_err(|error| error.to_string())?;
         let folder = folder.clone();
-        let stored = tokio::task::spawn_blocking(move || folder.store_account(&json)).await;
-        stored.map_err(|error| error.to_string())?
+        let result = tokio::task::spawn_blocking(move || folder.store_account(&json)).await;
+        result.map_err(|error| error.to_string())?
     }
 
+    /// Returns the contact of the account as a URL.
     fn contact(&self) -> Option<String> {
         self.email.as_ref().map(|email| format!("mailto:{email}"))
     }
 
-    async fn order_with(&self, account: &Account, tls: &Tls) -> Result<Obtained, Error> {
+    /// Orders a certificate with an account.
+    async fn order_with_account(&self, account: &Account, tls: &Tls) -> Result<Obtained, Error> {
         let names: Vec<Identifier> = self.names.iter().cloned().map(Identifier::Dns).collect();
         let mut order = account.new_order(&NewOrder::new(&names)).await?;
         answer_challenges(&mut order, tls).await?;
         match order.poll_ready(&POLLING).await {
             Ok(OrderStatus::Ready) => {}
-            Ok(_) => return Err(refusal(&mut order, None).await),
-            Err(Error::Api(problem)) => return Err(refusal(&mut order, Some(problem)).await),
+            Ok(_) => return Err(order_error(&mut order, None).await),
+            Err(Error::Api(problem)) => return Err(order_error(&mut order, Some(problem)).await),
             Err(error) => return Err(error),
         }
         tracing::info!(
@@ -168,7 +176,8 @@ impl Authority {
     }
 }
 
-/// Answers the challenge for each host name that the authority has not checked yet.
+/// Prepares the response to the challenge for each host name that the authority has not checked yet,
+/// and asks the authority to check it.
 async fn answer_challenges(order: &mut Order, tls: &Tls) -> Result<(), Error> {
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
@@ -186,7 +195,7 @@ async fn answer_challenges(order: &mut Order, tls: &Tls) -> Result<(), Error> {
             let reason = format!("the authority offers no check of {name} by TLS-ALPN-01");
             return Err(Error::Other(reason.into()));
         };
-        answer(&name, &challenge.key_authorization(), tls)?;
+        install_challenge(&name, &challenge.key_authorization(), tls)?;
         challenge.set_ready().await?;
         tracing::info!(
             name,
@@ -196,10 +205,10 @@ async fn answer_challenges(order: &mut Order, tls: &Tls) -> Result<(), Error> {
     Ok(())
 }
 
-/// Has `tls` answer a challenge with the certificate of RFC 8737, section 3.
-fn answer(name: &str, authorization: &KeyAuthorization, tls: &Tls) -> Result<(), Error> {
+/// Makes `tls` answer a challenge with a certificate as in RFC 8737, section 3.
+fn install_challenge(name: &str, authorization: &KeyAuthorization, tls: &Tls) -> Result<(), Error> {
     let digest = authorization.digest();
-    let made = || {
+    let create = || {
         let mut parameters = CertificateParams::new([name.to_owned()])?;
         parameters.distinguished_name = DistinguishedName::new();
         parameters.custom_extensions = vec![CustomExtension::new_acme_identifier(digest.as_ref())];
@@ -209,14 +218,15 @@ fn answer(name: &str, authorization: &KeyAuthorization, tls: &Tls) -> Result<(),
             .map(|certificate| (certificate, key))
     };
     let (certificate, key): (_, KeyPair) =
-        made().map_err(|error: rcgen::Error| Error::Other(error.into()))?;
+        create().map_err(|error: rcgen::Error| Error::Other(error.into()))?;
     let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
     tls.answer_challenge(name, certificate.der().clone(), key)
         .map_err(|error| Error::Other(error.into()))
 }
 
-/// Returns the reason why an order was refused: that of a host name, or else that of the order.
-async fn refusal(order: &mut Order, of_order: Option<Problem>) -> Error {
+/// Returns the error of a rejected order: the error of a host name, which is more specific, or the
+/// error of the order.
+async fn order_error(order: &mut Order, problem_of_order: Option<Problem>) -> Error {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
         if authorization.refresh().await.is_err() {
@@ -225,19 +235,24 @@ async fn refusal(order: &mut Order, of_order: Option<Problem>) -> Error {
         let name = authorization.identifier().to_string();
         let mut challenges = authorization.challenges.iter();
         if let Some(problem) = challenges.find_map(|challenge| challenge.error.as_ref()) {
-            return Error::Other(format!("{name} was not accepted: {}", told(problem)).into());
+            return Error::Other(
+                format!("{name} was not accepted: {}", describe_problem(problem)).into(),
+            );
         }
     }
-    of_order.map_or_else(
+    problem_of_order.map_or_else(
         || Error::Other("the certificate authority has refused the order without a reason".into()),
         Error::Api,
     )
 }
 
-/// Returns a failure of an order in words.
-fn plain(error: Error) -> String {
+/// Describes the error of an order.
+fn describe_error(error: Error) -> String {
     match error {
-        Error::Api(problem) => format!("the certificate authority refuses: {}", told(&problem)),
+        Error::Api(problem) => format!(
+            "the certificate authority refuses: {}",
+            describe_problem(&problem)
+        ),
         Error::Json(error) => {
             format!("the certificate authority answers something else than ACME: {error}")
         }
@@ -246,13 +261,13 @@ fn plain(error: Error) -> String {
     }
 }
 
-/// Returns a problem in words: its details, those of host names, and its type.
-fn told(problem: &Problem) -> String {
+/// Describes a problem: its details, the problems of host names, and its type.
+fn describe_problem(problem: &Problem) -> String {
     let details = problem.detail.iter().cloned();
-    let of_names = problem.subproblems.iter().map(ToString::to_string);
+    let subproblems = problem.subproblems.iter().map(ToString::to_string);
     let kind = problem.r#type.iter().map(|kind| format!("({kind})"));
     details
-        .chain(of_names)
+        .chain(subproblems)
         .chain(kind)
         .collect::<Vec<_>>()
         .join(" ")

@@ -1,4 +1,4 @@
-//! Sends requests to a certificate authority, within limits of time and size.
+//! The HTTP client for a certificate authority, with limits of time and of response size.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -12,15 +12,15 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Response};
 use serde_json::Value;
 
-/// Deadline of a request, from the connection to the last byte of the answer.
+/// Time limit for a request, from the connection to the last byte of the response.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(30);
-/// Deadline for the connection.
+/// Time limit for the connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
-/// Maximum size of an answer. A certificate chain has a few KiB.
-const MOST_BYTES: usize = 256 << 10;
+/// Maximum size of a response in bytes. A certificate chain has a few KiB.
+const MAX_RESPONSE_BYTES: usize = 256 << 10;
 
-/// Makes a client for an authority. `root` is a PEM file with authorities that are trusted beside
-/// those of the system. Blocks.
+/// Makes a client for an authority. `root` is a PEM file with certificate authorities to trust in
+/// addition to those of the system. Blocks.
 pub(super) fn build(root: Option<&Path>) -> Result<Client, String> {
     let trusted = root.map(certificates).transpose()?.unwrap_or_default();
     Client::builder()
@@ -40,24 +40,25 @@ pub(super) fn build(root: Option<&Path>) -> Result<Client, String> {
         })
 }
 
+/// Reads the certificates in the file of `--acme-root`.
 fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let text = |reason: &str| format!("--acme-root: {}: {reason}", path.display());
     let pem = std::fs::read(path).map_err(|error| text(&error.to_string()))?;
     match Certificate::from_pem_bundle(&pem) {
-        Ok(found) if found.is_empty() => Err(text("contains no certificate in PEM")),
-        Ok(found) => Ok(found),
+        Ok(certificates) if certificates.is_empty() => Err(text("contains no certificate in PEM")),
+        Ok(certificates) => Ok(certificates),
         Err(error) => Err(text(&innermost(&error).to_string())),
     }
 }
 
-/// Fetches the directory of an authority, and returns whether it is one.
+/// Fetches the directory of an authority. Fails unless the response is an ACME directory.
 pub(crate) async fn examine_directory(directory: &str, root: Option<&Path>) -> Result<(), String> {
     let response = build(root)?.get(directory).send().await;
-    let response = response.map_err(|error| plain(directory, error))?;
+    let response = response.map_err(|error| describe_error(directory, error))?;
     let status = response.status();
     let body = read(response)
         .await
-        .map_err(|error| plain(directory, error))?;
+        .map_err(|error| describe_error(directory, error))?;
     let fields: Option<Value> = body.and_then(|body| serde_json::from_slice(&body).ok());
     if fields.is_some_and(|fields| fields["newOrder"].is_string()) {
         Ok(())
@@ -68,8 +69,8 @@ pub(crate) async fn examine_directory(directory: &str, root: Option<&Path>) -> R
     }
 }
 
-/// Returns a failure of a request in words.
-fn plain(url: &str, error: reqwest::Error) -> String {
+/// Describes the error of a request.
+fn describe_error(url: &str, error: reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("{url} did not answer in time");
     }
@@ -77,11 +78,11 @@ fn plain(url: &str, error: reqwest::Error) -> String {
     format!("{url} could not be reached: {}", innermost(&error))
 }
 
-/// Reads the body of an answer; `None` if it is too large.
+/// Reads the body of a response; `None` if the body is too large.
 async fn read(mut response: Response) -> reqwest::Result<Option<Bytes>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
-        if body.len() + chunk.len() > MOST_BYTES {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
             return Ok(None);
         }
         body.extend_from_slice(&chunk);
@@ -89,7 +90,7 @@ async fn read(mut response: Response) -> reqwest::Result<Option<Bytes>> {
     Ok(Some(body.into()))
 }
 
-/// The client that the ACME library sends its requests with.
+/// The HTTP client for the ACME library.
 pub(super) struct AuthorityClient(pub(super) Client);
 
 impl HttpClient for AuthorityClient {
@@ -104,18 +105,18 @@ impl HttpClient for AuthorityClient {
             let body = body.to_bytes();
             let url = parts.uri.to_string();
             let request = http::Request::from_parts(parts, body);
-            let failed = |error| Error::Other(plain(&url, error).into());
+            let failed = |error| Error::Other(describe_error(&url, error).into());
             let request = reqwest::Request::try_from(request).map_err(failed)?;
             let response = client.execute(request).await.map_err(failed)?;
             let (status, headers) = (response.status(), response.headers().clone());
             let too_large = || Error::Other(format!("the answer of {url} is too large").into());
             let body = read(response).await.map_err(failed)?;
             let body = body.ok_or_else(too_large)?;
-            let mut answer = http::Response::new(());
-            *answer.status_mut() = status;
-            *answer.headers_mut() = headers;
+            let mut head = http::Response::new(());
+            *head.status_mut() = status;
+            *head.headers_mut() = headers;
             Ok(BytesResponse {
-                parts: answer.into_parts().0,
+                parts: head.into_parts().0,
                 body: Box::new(body),
             })
         })

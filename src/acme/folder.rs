@@ -1,4 +1,5 @@
-//! The folder that holds the account key and the certificate. Only its owner can read it.
+//! The folder with the account key and the certificate of an authority. Only the owner of the folder
+//! can read it.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
@@ -7,9 +8,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+/// The name of the file with the account and its key.
 const ACCOUNT: &str = "account.json";
-/// The private key, then the chain. One file, so that they cannot belong to different orders.
+/// The name of the file with the private key and the certificate chain. They are in one file so that
+/// they always belong to the same order.
 const CERTIFICATE: &str = "certificate.pem";
+/// The name of the file that a process locks while it uses the folder.
 const LOCK: &str = "lock";
 /// Mode of the folder. The files in it have mode 0600.
 const FOLDER_MODE: u32 = 0o700;
@@ -17,14 +21,14 @@ const FOLDER_MODE: u32 = 0o700;
 /// The folder of one authority's account and certificate, locked for this process.
 pub(super) struct CertificateFolder {
     path: PathBuf,
-    /// Holds the lock until it is dropped.
+    /// Has the lock until the file is dropped.
     _lock: File,
 }
 
 impl CertificateFolder {
     /// Creates the folder for an authority within `folder`, and locks it. Blocks.
     pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
-        let path = of_authority(folder, directory);
+        let path = authority_folder(folder, directory);
         let text = |error: std::io::Error| format!("--acme-folder: {}: {error}", path.display());
         DirBuilder::new()
             .recursive(true)
@@ -69,8 +73,8 @@ impl CertificateFolder {
         self.store(ACCOUNT, json)
     }
 
-    /// Writes a file that is complete or absent, whenever the process ends. A temporary file has
-    /// mode 0600.
+    /// Writes a temporary file and renames it, so that the file is complete or absent even if the
+    /// process ends meanwhile. The temporary file has mode 0600.
     fn store(&self, name: &str, text: &str) -> Result<(), String> {
         let write = || {
             let mut file = NamedTempFile::new_in(&self.path)?;
@@ -90,9 +94,10 @@ pub(crate) fn stored_certificate(
     folder: &Path,
     directory: &str,
 ) -> Result<Option<Vec<u8>>, String> {
-    read(&of_authority(folder, directory).join(CERTIFICATE))
+    read(&authority_folder(folder, directory).join(CERTIFICATE))
 }
 
+/// Reads a file; `None` if there is none.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -101,16 +106,17 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// Returns the folder of one authority, named after the address of its directory. A certificate of
-/// a test authority is never used in the place of a trusted one.
-fn of_authority(folder: &Path, directory: &str) -> PathBuf {
+/// Returns the folder of an authority, whose name comes from the address of its directory. Each
+/// authority has its own folder, so that a certificate of a test authority is never used as a trusted
+/// certificate.
+fn authority_folder(folder: &Path, directory: &str) -> PathBuf {
     let address = directory
         .split_once("://")
         .map_or(directory, |(_, rest)| rest);
     let name: String = address
         .chars()
-        .map(|letter| match letter {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' => letter,
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' => c,
             _ => '_',
         })
         .collect();

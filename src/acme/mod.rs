@@ -1,10 +1,12 @@
-//! Obtains the certificate of the service from a certificate authority (ACME, RFC 8555), and renews
-//! it.
+//! Obtains the TLS certificate of the service from a certificate authority (ACME, RFC 8555), and
+//! renews the certificate.
 //!
-//! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
-//! which the ordinary listener answers. One process holds the folder with the account key and the
-//! certificate. An authority that does not answer delays neither the start nor the end of the
-//! process: the present certificate stays in use, and the order is tried again after a pause.
+//! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737), which
+//! the listener of the service answers. Only one process may use the folder with the account key and
+//! the certificate, so that process locks the folder. If the authority does not answer, the service
+//! starts and stops without delay, keeps the current certificate, and orders again after a pause.
+//!
+//! [`authority`] orders a certificate, [`schedule`] decides when, and [`folder`] stores the results.
 
 mod authority;
 mod client;
@@ -28,10 +30,10 @@ pub(crate) use self::folder::stored_certificate;
 
 /// Interval of checks whether the certificate is due for renewal.
 const CHECK_EVERY: Duration = Duration::from_secs(3_600);
-/// Deadline for one order, from the account to the certificate.
+/// Time limit for an order, from the account to the certificate.
 const ORDER_DEADLINE: Duration = Duration::from_secs(300);
 
-/// How the certificate is obtained.
+/// The settings for a certificate from an authority.
 #[derive(Debug, Clone)]
 pub(crate) struct AcmeSettings {
     /// The host names of the certificate, in lower case. There is at least one.
@@ -40,8 +42,8 @@ pub(crate) struct AcmeSettings {
     pub(crate) email: Option<String>,
     /// The address of the authority's directory.
     pub(crate) directory: String,
-    /// A PEM file with certificate authorities that are trusted for the directory, beside those of
-    /// the system.
+    /// A PEM file with certificate authorities to trust for connections to the directory, in addition
+    /// to those of the system.
     pub(crate) root: Option<PathBuf>,
     /// The folder that holds the account key and the certificate.
     pub(crate) folder: PathBuf,
@@ -54,16 +56,16 @@ pub struct CertificateKeeper {
     folder: Arc<CertificateFolder>,
     tls: Arc<Tls>,
     clock: Clock,
-    /// The facts about the certificate in use.
-    present: Mutex<Option<CertificateFacts>>,
-    /// Held by the one order that is under way.
+    /// The names and the validity of the certificate in use.
+    current: Mutex<Option<CertificateFacts>>,
+    /// Locked during an order, so that there is only one order at a time.
     order: tokio::sync::Mutex<()>,
     /// Ends the pause before the next check.
     check_now: Notify,
 }
 
 impl CertificateKeeper {
-    /// Opens the folder, and uses the certificate that is stored there. Blocks.
+    /// Opens the folder, and loads the certificate that is stored there. Blocks.
     pub(crate) fn open(
         settings: AcmeSettings,
         tls: Arc<Tls>,
@@ -77,24 +79,24 @@ impl CertificateKeeper {
             settings,
             tls,
             clock,
-            present: Mutex::default(),
+            current: Mutex::default(),
             order: tokio::sync::Mutex::default(),
             check_now: Notify::new(),
         };
-        keeper.use_stored();
+        keeper.load_stored();
         Ok(keeper)
     }
 
-    /// Uses the stored certificate, if there is one. A certificate that cannot be used is replaced
-    /// by the first order.
-    fn use_stored(&self) {
+    /// Loads the stored certificate, if there is one. If the certificate cannot be used, only logs
+    /// this, because the first order replaces the certificate.
+    fn load_stored(&self) {
         let folder = self.folder.path().display();
         let stored = self.folder.certificate();
-        let used = stored.and_then(|pem| pem.map(|pem| self.tls.install(&pem)).transpose());
-        match used {
-            Ok(Some(facts)) => {
-                tracing::info!(%folder, names = facts.names.join(", "), not_after = %facts.not_after, "using the stored TLS certificate");
-                self.note(facts);
+        let result = stored.and_then(|pem| pem.map(|pem| self.tls.install(&pem)).transpose());
+        match result {
+            Ok(Some(certificate)) => {
+                tracing::info!(%folder, names = certificate.names.join(", "), not_after = %certificate.not_after, "using the stored TLS certificate");
+                self.set_current(certificate);
             }
             Ok(None) => {
                 tracing::info!(%folder, "no TLS certificate is stored; https works when the first one is obtained");
@@ -105,14 +107,15 @@ impl CertificateKeeper {
         }
     }
 
-    /// Renews the certificate in time, until `stop` is cancelled.
+    /// Checks at intervals whether the certificate is due for renewal, and renews the certificate,
+    /// until `stop` is cancelled.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut failures = 0;
         loop {
-            let Some(checked) = stop.run_until_cancelled(self.check()).await else {
+            let Some(result) = stop.run_until_cancelled(self.check()).await else {
                 return;
             };
-            let pause = match checked {
+            let pause = match result {
                 Ok(_) => {
                     failures = 0;
                     CHECK_EVERY
@@ -132,13 +135,13 @@ impl CertificateKeeper {
         }
     }
 
-    /// Checks now, without waiting for the end of the pause.
+    /// Makes [`Self::run`] check now, without waiting for the end of its pause.
     pub(crate) fn check_now(&self) {
         self.check_now.notify_one();
     }
 
-    /// Obtains a certificate if there is none, or if the present one is due for renewal. Returns
-    /// whether one was obtained.
+    /// Obtains a certificate if there is none, or if the current certificate is due for renewal.
+    /// Returns whether this call obtained a certificate.
     pub(crate) async fn check(&self) -> Result<bool, String> {
         let _order = self.order.lock().await;
         if !self.is_due(self.clock.now()) {
@@ -149,50 +152,52 @@ impl CertificateKeeper {
             directory = self.settings.directory,
             "ordering a TLS certificate"
         );
-        let ordered = self.authority.order(&self.folder, &self.tls);
-        let ordered = tokio::time::timeout(ORDER_DEADLINE, ordered).await;
+        let order = self.authority.order(&self.folder, &self.tls);
+        let result = tokio::time::timeout(ORDER_DEADLINE, order).await;
         self.tls.forget_challenges();
-        let Obtained { key, chain } = ordered.unwrap_or_else(|_| {
+        let Obtained { key, chain } = result.unwrap_or_else(|_| {
             Err(format!(
                 "the order was not complete after {} s",
                 ORDER_DEADLINE.as_secs()
             ))
         })?;
         let pem = format!("{key}{chain}");
-        let facts = Tls::examine_pem(pem.as_bytes())
+        let certificate = Tls::examine_pem(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        // The certificate is stored first. If it were used without being stored, each restart would
-        // order another one.
+        // The certificate is stored before its use. If storing fails, this order fails, because each
+        // restart would otherwise order another certificate.
         let folder = self.folder.clone();
-        let stored = pem.clone();
-        let stored = tokio::task::spawn_blocking(move || folder.store_certificate(&stored)).await;
-        stored.map_err(|error| error.to_string())??;
+        let text = pem.clone();
+        let result = tokio::task::spawn_blocking(move || folder.store_certificate(&text)).await;
+        result.map_err(|error| error.to_string())??;
         self.tls
             .install(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        tracing::info!(names = facts.names.join(", "), not_after = %facts.not_after, renewal = %schedule::renewal(&facts), "obtained a TLS certificate");
-        self.note(facts);
+        tracing::info!(names = certificate.names.join(", "), not_after = %certificate.not_after, renewal = %schedule::renewal(&certificate), "obtained a TLS certificate");
+        self.set_current(certificate);
         Ok(true)
     }
 
+    /// Returns whether to order a certificate now.
     fn is_due(&self, now: Timestamp) -> bool {
-        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-        present
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current
             .as_ref()
-            .is_none_or(|facts| schedule::is_due(facts, &self.settings.names, now))
+            .is_none_or(|certificate| schedule::is_due(certificate, &self.settings.names, now))
     }
 
-    fn note(&self, facts: CertificateFacts) {
-        *self.present.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
+    /// Remembers the certificate in use.
+    fn set_current(&self, certificate: CertificateFacts) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(certificate);
     }
 
-    /// Reports a failed order.
+    /// Logs a failed order. Its level depends on whether there is a valid certificate.
     fn report(&self, error: &str, pause: Duration) {
         let retry_in = format!("{} min", pause.as_secs() / 60);
-        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-        match present.as_ref() {
-            Some(facts) if self.clock.now() < facts.not_after => {
-                tracing::warn!(error, retry_in, not_after = %facts.not_after, "could not obtain a TLS certificate; the present one stays in use");
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        match current.as_ref() {
+            Some(certificate) if self.clock.now() < certificate.not_after => {
+                tracing::warn!(error, retry_in, not_after = %certificate.not_after, "could not obtain a TLS certificate; the present one stays in use");
             }
             _ => {
                 tracing::error!(

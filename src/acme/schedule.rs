@@ -1,43 +1,50 @@
-//! When a certificate is renewed, and when a failed order is tried again.
+//! Decides when to renew a certificate, and when to repeat a failed order.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use vestibule_http::server::CertificateFacts;
 
-/// Pause after the first failed order. It doubles with each failure. Five orders fall into the first
-/// hour, and Let's Encrypt accepts five failed checks of a host name an hour.
+/// Pause after the first failed order. The pause doubles with each failure, so there are five orders
+/// in the first hour; Let's Encrypt allows five failed checks of a host name per hour.
 const FIRST_PAUSE: Duration = Duration::from_secs(120);
-const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3_600);
+/// Maximum pause after a failed order.
+const MAX_PAUSE: Duration = Duration::from_secs(6 * 3_600);
 
-/// Returns the moment of renewal: when a third of the lifetime is left, which is 30 days of 90.
-pub(super) fn renewal(facts: &CertificateFacts) -> Timestamp {
-    let lifetime = facts.not_after.duration_since(facts.not_before);
-    facts
+/// Returns the time of renewal: a third of the lifetime before the certificate expires, which is 30
+/// days before the end of 90 days.
+pub(super) fn renewal(certificate: &CertificateFacts) -> Timestamp {
+    let lifetime = certificate.not_after.duration_since(certificate.not_before);
+    certificate
         .not_after
         .checked_sub(lifetime / 3)
-        .unwrap_or(facts.not_after)
+        .unwrap_or(certificate.not_after)
 }
 
 /// Returns whether a certificate is due for renewal, or does not cover these host names.
-pub(super) fn is_due(facts: &CertificateFacts, names: &[String], now: Timestamp) -> bool {
-    let is_covered = |name: &String| facts.names.iter().any(|own| own.eq_ignore_ascii_case(name));
-    now >= renewal(facts) || !names.iter().all(is_covered)
+pub(super) fn is_due(certificate: &CertificateFacts, names: &[String], now: Timestamp) -> bool {
+    let is_covered = |name: &String| {
+        certificate
+            .names
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(name))
+    };
+    now >= renewal(certificate) || !names.iter().all(is_covered)
 }
 
-/// Returns the pause after an order has failed, by the number of failures before it.
+/// Returns the pause after a failed order. `failures` is the number of failures before it.
 pub(super) fn pause_after(failures: u32) -> Duration {
-    let doubled = 2_u32.checked_pow(failures);
-    doubled
+    let factor = 2_u32.checked_pow(failures);
+    factor
         .and_then(|factor| FIRST_PAUSE.checked_mul(factor))
-        .map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
+        .map_or(MAX_PAUSE, |pause| pause.min(MAX_PAUSE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn facts(from: &str, until: &str) -> CertificateFacts {
+    fn certificate(from: &str, until: &str) -> CertificateFacts {
         CertificateFacts {
             names: vec!["a.example".into(), "B.example".into()],
             not_before: from.parse().unwrap(),
@@ -47,9 +54,9 @@ mod tests {
 
     #[test]
     fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
-        let three_months = facts("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
+        let three_months = certificate("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
         let names = ["a.example".to_owned()];
-        for (now, wanted) in [
+        for (now, expected) in [
             ("2026-01-01T00:00:00Z", false),
             ("2026-03-01T23:59:59Z", false),
             ("2026-03-02T00:00:00Z", true),
@@ -57,7 +64,7 @@ mod tests {
         ] {
             assert_eq!(
                 is_due(&three_months, &names, now.parse().unwrap()),
-                wanted,
+                expected,
                 "{now}"
             );
         }
@@ -65,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_certificate_without_one_of_the_names_is_replaced() {
-        let three_months = facts("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
+        let three_months = certificate("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
         let now = "2026-01-02T00:00:00Z".parse().unwrap();
         let due = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();

@@ -1,4 +1,6 @@
-//! The flags of `vestibule serve`, which `demo` and `doctor` share.
+//! The flags of `vestibule serve`, which `vestibule demo` and `vestibule doctor` have too.
+//!
+//! `crate::server` uses their values; `super::values` parses them.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -20,7 +22,7 @@ use super::values::{
     public_url, range, sign_in_url, size, stock_photos_url, translator_url,
 };
 
-/// Flags of `vestibule serve` and `vestibule demo`.
+/// Flags of `vestibule serve`, `vestibule demo` and `vestibule doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeFlags {
     /// The address to listen on. Port 0 picks a free port [default: `127.0.0.1:8080`, or port 443
@@ -76,7 +78,8 @@ pub struct ServeFlags {
     /// How long a device that was offline has to be online again before `device.reconnected` fires.
     #[arg(long, env = "VESTIBULE_DEVICE_RECONNECT_DELAY", default_value = "10m", value_parser = duration)]
     pub device_reconnect_delay: Duration,
-    /// URL of the service that carries out commands to devices. Without it they are 503.
+    /// URL of the service that carries out commands to devices. Without it, commands are answered
+    /// with 503.
     #[arg(long, env = "VESTIBULE_DEVICE_CONNECTOR_URL", value_name = "URL", value_parser = device_connector_url)]
     pub device_connector_url: Option<Url>,
     /// Key of the device connector, which gets it as a bearer token [file:
@@ -88,14 +91,14 @@ pub struct ServeFlags {
         hide_env_values = true
     )]
     pub device_connector_key: Option<String>,
-    /// How long a guest's selection of extras is left alone until it is told as `cart_abandoned`.
+    /// How long a guest's cart stays unchanged before the event `cart_abandoned` fires.
     #[arg(long, env = "VESTIBULE_CART_ABANDONMENT_DELAY", default_value = "24h", value_parser = duration)]
     pub cart_abandonment_delay: Duration,
     /// Pause between two fetches of a calendar feed.
     #[arg(long, env = "VESTIBULE_CALENDAR_INTERVAL", default_value = "15m", value_parser = duration)]
     pub calendar_interval: Duration,
-    /// Base URL of review photos whose key is not an address itself. Without it those photos are
-    /// 404.
+    /// Base URL of review photos whose key is not an address itself. Without it, requests for those
+    /// photos are answered with 404.
     #[arg(long, env = "VESTIBULE_FILES_URL", value_name = "URL", value_parser = files_url)]
     pub files_url: Option<String>,
     /// Storage for files that guests send: `file:///…`, or `s3://BUCKET/PREFIX` with the usual
@@ -172,22 +175,22 @@ pub struct ServeFlags {
     /// key gets at most the member's own permissions.
     #[arg(long, env = "VESTIBULE_CONSOLE_KEYS", value_parser = Cleaned(BoolValueParser::new()))]
     pub console_keys: bool,
-    /// Requests a minute per credential; 0 switches the window off.
+    /// Requests a minute per credential; 0 means no limit.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000, value_parser = text::parse::<u32>)]
     pub rate_limit_per_minute: u32,
-    /// Requests a second per credential; 0 switches the window off.
+    /// Requests a second per credential; 0 means no limit.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50, value_parser = text::parse::<u32>)]
     pub rate_limit_per_second: u32,
-    /// Pages of the console a minute per member; 0 switches the window off. A page counts once,
+    /// Pages of the console a minute per member; 0 means no limit. A page counts once,
     /// however much it reads, and not as a request of `--rate-limit-per-minute` [default: that of
     /// `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_minute: Option<u32>,
-    /// Pages of the console a second per member; 0 switches the window off [default: that of
+    /// Pages of the console a second per member; 0 means no limit [default: that of
     /// `--rate-limit-per-second`, at least 20].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_SECOND", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_second: Option<u32>,
-    /// Requests a minute per stay, over the guest interface and the guest's page; 0 is no limit
+    /// Requests a minute per stay, over the guest interface and the guest's page; 0 means no limit
     /// [default: that of `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub guest_rate_limit_per_minute: Option<u32>,
@@ -248,22 +251,23 @@ pub struct ServeFlags {
 }
 
 impl ServeFlags {
-    /// Returns the keys of the platform interface: none, one, or two while one is being replaced.
+    /// Returns the keys of the platform interface. There may be none, and there are two while the
+    /// operator replaces a key.
     pub fn platform_keys(&self) -> Result<Vec<String>, String> {
-        let given = (!self.platform_key.is_empty()).then(|| self.platform_key.join("\n"));
-        let keys = secret(given.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
-        let named = |reason: String| format!("--platform-key: {reason}");
-        let lines = text::lines(&keys).map_err(named)?;
+        let text = (!self.platform_key.is_empty()).then(|| self.platform_key.join("\n"));
+        let keys = secret(text.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
+        let describe = |reason: String| format!("--platform-key: {reason}");
+        let lines = text::lines(&keys).map_err(describe)?;
         let keys: Vec<&str> = lines
             .into_iter()
-            .map(|line| text::key(line).map_err(named))
+            .map(|line| text::key(line).map_err(describe))
             .collect::<Result<_, _>>()?;
         if keys.len() > 1 && keys.contains(&"") {
             return Err("a platform key must not be blank".into());
         }
-        if keys.len() > MOST_PLATFORM_KEYS {
+        if keys.len() > MAX_PLATFORM_KEYS {
             return Err(format!(
-                "there are {} platform keys; at most {MOST_PLATFORM_KEYS} are allowed",
+                "there are {} platform keys; at most {MAX_PLATFORM_KEYS} are allowed",
                 keys.len()
             ));
         }
@@ -276,8 +280,8 @@ impl ServeFlags {
 
     /// Returns the URLs of the replicas.
     pub fn replica_urls(&self) -> Result<Vec<String>, String> {
-        let given = (!self.replica_url.is_empty()).then(|| self.replica_url.join("\n"));
-        let urls = secret(given.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
+        let text = (!self.replica_url.is_empty()).then(|| self.replica_url.join("\n"));
+        let urls = secret(text.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
         let urls = text::lines(&urls).map_err(|reason| format!("--replica-url: {reason}"))?;
         Ok(urls
             .into_iter()
@@ -331,7 +335,7 @@ impl ServeFlags {
         }
     }
 
-    /// Returns the limits of pages of the console: those of a minute and of a second.
+    /// Returns the limits of pages of the console, in a minute and in a second.
     #[must_use]
     pub fn console_rate_limits(&self) -> (u32, u32) {
         let per_minute = self.console_rate_limit_per_minute;
@@ -355,10 +359,9 @@ impl ServeFlags {
     }
 }
 
-/// Returns a limit, or the least one if it is lower. A limit of 0 stays, because it is switched
-/// off.
-fn at_least(least: u32, limit: u32) -> u32 {
-    if limit == 0 { 0 } else { limit.max(least) }
+/// Returns a limit, raised to a minimum. Keeps a limit of 0, which means no limit.
+fn at_least(minimum: u32, limit: u32) -> u32 {
+    if limit == 0 { 0 } else { limit.max(minimum) }
 }
 
 /// An OpenID provider for the sign-in of members.
@@ -372,8 +375,8 @@ pub struct Oidc {
     pub client_secret: Option<String>,
 }
 
-/// Maximum number of valid platform keys: the present one and the one that replaces it.
-const MOST_PLATFORM_KEYS: usize = 2;
+/// Maximum number of valid platform keys: the current key, and the key that replaces it.
+const MAX_PLATFORM_KEYS: usize = 2;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
-//! Reads the text of a setting, whether it comes from a flag, a variable or a file. Nothing else
-//! reads one, so every setting treats stray characters alike.
+//! Trims and checks the text of a setting from a flag, a variable or a file.
+//!
+//! All settings pass through this module, so that all of them treat stray characters alike.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -11,7 +12,7 @@ use clap::{Arg, Command, Error};
 
 /// The byte order mark that some editors put at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
-/// The quotes that a shell would have taken away, and a file of variables keeps.
+/// The quotes that a shell removes, but that stay in a value from a file of variables.
 const QUOTES: [char; 2] = ['"', '\''];
 
 /// Returns the text of a setting without white space, line breaks and a byte order mark around it.
@@ -19,7 +20,7 @@ const QUOTES: [char; 2] = ['"', '\''];
 /// Quotes around the text and control characters in it are errors. The message never contains the
 /// text, which may be a secret.
 pub fn read(raw: &str) -> Result<&str, String> {
-    let text = raw.trim_matches(|letter: char| letter.is_whitespace() || letter == BYTE_ORDER_MARK);
+    let text = raw.trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK);
     if text.starts_with(QUOTES) || text.ends_with(QUOTES) {
         return Err("there are quotes around the value; leave them out".into());
     }
@@ -29,15 +30,15 @@ pub fn read(raw: &str) -> Result<&str, String> {
     Ok(text)
 }
 
-/// Returns the lines of a setting that takes one value a line. Blank lines around them are dropped.
+/// Returns the lines of a setting that has one value a line, without blank lines at either end.
 pub fn lines(raw: &str) -> Result<Vec<&str>, String> {
     let lines = raw
-        .trim_matches(|letter: char| letter.is_whitespace() || letter == BYTE_ORDER_MARK)
+        .trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
         .split('\n');
     lines.map(read).collect()
 }
 
-/// Returns the text of a key, in which there is no blank.
+/// Returns the text of a key. A blank in the key is an error.
 pub fn key(raw: &str) -> Result<&str, String> {
     let text = read(raw)?;
     if text.contains(char::is_whitespace) {
@@ -46,14 +47,14 @@ pub fn key(raw: &str) -> Result<&str, String> {
     Ok(text)
 }
 
-/// Parses a setting by its type, once its text has been read.
+/// Trims and checks the text of a setting, and parses it into its type.
 pub fn parse<T: FromStr<Err: Display>>(raw: &str) -> Result<T, String> {
     read(raw)?
         .parse()
         .map_err(|error: T::Err| error.to_string())
 }
 
-/// A parser of clap that gets the text as [`read`] returns it.
+/// A parser for clap that trims and checks a text by [`read`] before another parser gets it.
 #[derive(Clone)]
 pub struct Cleaned<P>(pub P);
 
@@ -71,13 +72,13 @@ impl<P: TypedValueParser> TypedValueParser for Cleaned<P> {
         };
         match read(raw) {
             Ok(text) => self.0.parse_ref(command, argument, OsStr::new(text)),
-            Err(reason) => Err(refused(command, argument, &reason)),
+            Err(reason) => Err(setting_error(command, argument, &reason)),
         }
     }
 }
 
-/// Builds the error of a setting whose text cannot be read.
-fn refused(command: &Command, argument: Option<&Arg>, reason: &str) -> Error {
+/// Builds the error of clap for a setting that [`read`] rejects.
+fn setting_error(command: &Command, argument: Option<&Arg>, reason: &str) -> Error {
     let name = argument.map_or_else(String::new, ToString::to_string);
     let mut error = Error::raw(ErrorKind::ValueValidation, format!("{name}: {reason}\n"));
     error.insert(ContextKind::InvalidArg, ContextValue::String(name));
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_around_a_value_is_dropped() {
+    fn characters_around_a_value_are_trimmed() {
         for raw in [
             "pk_1",
             " pk_1",
@@ -123,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_read_again_as_the_same(raw: String) {
+        fn reading_twice_changes_nothing(raw: String) {
             if let Ok(text) = read(&raw) {
                 prop_assert_eq!(read(text), Ok(text));
             }

@@ -1,4 +1,7 @@
-//! Flags of TLS: a certificate in files, or one that is obtained from a certificate authority.
+//! The flags of TLS, for a certificate in files or from a certificate authority, and of the public
+//! address, which depends on the host names of the certificate.
+//!
+//! `crate::acme` obtains certificates from the authority.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,17 +16,18 @@ use super::text::{self, Cleaned};
 use super::values::{email, public_url};
 use crate::acme::AcmeSettings;
 
-/// The directory of Let's Encrypt.
+/// The address of the ACME directory of Let's Encrypt.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-/// Maximum number of host names. Let's Encrypt puts no more into one certificate.
-const MOST_NAMES: usize = 100;
+/// Maximum number of host names in a certificate of Let's Encrypt.
+const MAX_NAMES: usize = 100;
 /// Maximum length of a host name (RFC 1035, section 2.3.4).
-const LONGEST_NAME: usize = 253;
-/// The port that authorities connect to, and browsers use.
+const MAX_NAME_LENGTH: usize = 253;
+/// The port that certificate authorities and browsers connect to.
 const HTTPS_PORT: u16 = 443;
-/// The port without TLS, which only this machine can reach.
+/// The default port without TLS. Only this machine can reach it, because the default address is a
+/// loopback address.
 const LOCAL_PORT: u16 = 8080;
-/// The address of a service that has no other, for commands that print links.
+/// The default public address, for commands that print links.
 const LOCAL_URL: &str = "http://127.0.0.1:8080";
 
 /// Flags of the certificate for clients.
@@ -69,8 +73,8 @@ impl TlsFlags {
     /// Returns the files with the TLS certificate and its key.
     pub fn files(&self) -> Result<Option<(&Path, &Path)>, String> {
         match (
-            given(self.tls_certificate.as_ref()),
-            given(self.tls_key.as_ref()),
+            non_empty(self.tls_certificate.as_ref()),
+            non_empty(self.tls_key.as_ref()),
         ) {
             (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
             (Some(_), None) => Err("--tls-certificate needs --tls-key".into()),
@@ -79,7 +83,7 @@ impl TlsFlags {
         }
     }
 
-    /// Returns the host names for which a certificate is obtained, in lower case and each once.
+    /// Returns the host names of the certificate to obtain, in lower case and without duplicates.
     pub fn domains(&self) -> Result<Vec<String>, String> {
         domains(&self.tls_domain)
     }
@@ -107,7 +111,7 @@ impl ServeFlags {
             .or_else(|| first().map(|name| format!("https://{name}")))
     }
 
-    /// Returns how the certificate is obtained from an authority, if it is.
+    /// Returns the settings for a certificate from an authority, if `--tls-domain` is set.
     pub(crate) fn acme(&self) -> Result<Option<AcmeSettings>, String> {
         let names = self.tls.domains()?;
         let TlsFlags {
@@ -119,21 +123,24 @@ impl ServeFlags {
         } = &self.tls;
         let set = |text: Option<&String>| text.filter(|text| !text.is_empty()).cloned();
         let (address, directory) = (set(acme_email.as_ref()), set(acme_directory.as_ref()));
-        let (root, folder) = (given(acme_root.as_ref()), given(acme_folder.as_ref()));
+        let (root, folder) = (
+            non_empty(acme_root.as_ref()),
+            non_empty(acme_folder.as_ref()),
+        );
         if names.is_empty() {
-            let alone = [
+            let flags_set = [
                 ("--acme-email", address.is_some()),
                 ("--acme-directory", directory.is_some()),
                 ("--acme-root", root.is_some()),
                 ("--acme-folder", folder.is_some()),
             ];
-            return match alone.into_iter().find(|(_, is_set)| *is_set) {
+            return match flags_set.into_iter().find(|(_, is_set)| *is_set) {
                 Some((flag, _)) => Err(format!("{flag} needs --tls-domain")),
                 None => Ok(None),
             };
         }
-        if given(self.tls.tls_certificate.as_ref()).is_some()
-            || given(self.tls.tls_key.as_ref()).is_some()
+        if non_empty(self.tls.tls_certificate.as_ref()).is_some()
+            || non_empty(self.tls.tls_key.as_ref()).is_some()
         {
             return Err(
                 "--tls-domain obtains a certificate, and --tls-certificate names one in files; \
@@ -189,17 +196,18 @@ impl PublicUrlFlags {
     }
 }
 
-/// Returns a path that is given and not empty.
-fn given(path: Option<&PathBuf>) -> Option<&Path> {
+/// Returns a path unless it is empty, as the variable of an unused flag may be.
+fn non_empty(path: Option<&PathBuf>) -> Option<&Path> {
     path.map(PathBuf::as_path)
         .filter(|path| !path.as_os_str().is_empty())
 }
 
+/// Returns whether any host name is set. Does not check the names.
 fn has_domain(texts: &[String]) -> bool {
     texts.iter().any(|text| !text.trim().is_empty())
 }
 
-/// Parses host names. An empty text is none.
+/// Parses host names. Skips empty texts.
 fn domains(texts: &[String]) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = Vec::new();
     for text in texts {
@@ -212,16 +220,16 @@ fn domains(texts: &[String]) -> Result<Vec<String>, String> {
             names.push(name);
         }
     }
-    if names.len() > MOST_NAMES {
+    if names.len() > MAX_NAMES {
         return Err(format!(
-            "--tls-domain: there are {} names; at most {MOST_NAMES} fit into a certificate",
+            "--tls-domain: there are {} names; at most {MAX_NAMES} fit into a certificate",
             names.len()
         ));
     }
     Ok(names)
 }
 
-/// Parses a host name. Returns it as DNS has it: in ASCII and lower case.
+/// Parses a host name. Returns the name in the form of DNS: in ASCII and lower case.
 fn domain(text: &str) -> Result<String, String> {
     if text.contains("://") || text.contains('/') {
         return Err("is an address; give the host name alone, such as guests.example.com".into());
@@ -229,7 +237,7 @@ fn domain(text: &str) -> Result<String, String> {
     if text.contains('*') {
         return Err("has a wildcard, which cannot be checked on port 443; give each name".into());
     }
-    let wrong = || "is not a host name such as guests.example.com".to_owned();
+    let invalid = || "is not a host name such as guests.example.com".to_owned();
     let name = match Host::parse(text.trim_end_matches('.')) {
         Ok(Host::Domain(name)) => name,
         Ok(_) => {
@@ -241,7 +249,7 @@ fn domain(text: &str) -> Result<String, String> {
                     .into(),
             );
         }
-        Err(_) => return Err(wrong()),
+        Err(_) => return Err(invalid()),
     };
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -251,14 +259,14 @@ fn domain(text: &str) -> Result<String, String> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    if name.len() <= LONGEST_NAME && name.split('.').all(is_label) {
+    if name.len() <= MAX_NAME_LENGTH && name.split('.').all(is_label) {
         Ok(name)
     } else {
-        Err(wrong())
+        Err(invalid())
     }
 }
 
-/// Checks that browsers at the public address get the certificate of one of these names.
+/// Checks that the public address is https and that its host is one of these names.
 fn check_public_url(url: &str, names: &[String]) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
     if parsed.scheme() != "https" {
@@ -311,7 +319,7 @@ mod tests {
         flags
     }
 
-    fn refusal(arguments: &[&str]) -> String {
+    fn acme_error(arguments: &[&str]) -> String {
         flags(arguments).acme().map(drop).unwrap_err()
     }
 
@@ -351,7 +359,7 @@ mod tests {
             ("-a.example.com", "not a host name"),
             ("a..example.com", "not a host name"),
         ] {
-            let reported = refusal(&[&format!("--tls-domain={name}")]);
+            let reported = acme_error(&[&format!("--tls-domain={name}")]);
             assert!(
                 reported.contains(words) && reported.contains(name),
                 "{reported}"
@@ -390,14 +398,14 @@ mod tests {
                 "needs --acme-folder",
             ),
         ] {
-            let reported = refusal(&arguments);
+            let reported = acme_error(&arguments);
             assert!(reported.contains(words), "{arguments:?}: {reported}");
         }
-        let kept = flags(&[
+        let complete = flags(&[
             domain,
             "--database-url=postgres://db/v",
             "--acme-folder=/data/acme",
         ]);
-        assert!(kept.acme().unwrap().is_some());
+        assert!(complete.acme().unwrap().is_some());
     }
 }

@@ -1,4 +1,5 @@
-//! Parses the values of flags.
+//! Parses the values of flags, a function for each type of value. The flags in `super` and
+//! `super::serve` use these functions as their parsers.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,23 +15,23 @@ use super::text;
 use crate::people::is_loopback;
 use crate::records::RecordKind;
 
-/// The longest time that a connection is kept open without a request.
-const LONGEST_KEEP_ALIVE: Duration = Duration::from_secs(3_600);
+/// Maximum value of `--keep-alive`.
+const MAX_KEEP_ALIVE: Duration = Duration::from_secs(3_600);
 /// Maximum length of a name, in characters.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_LENGTH: usize = 200;
 
 /// Parses a name that is not blank.
 pub fn name(text: &str) -> Result<String, String> {
     let name = text.trim();
-    if name.is_empty() || name.contains('\0') || name.chars().count() > LONGEST_NAME {
-        return Err(format!("a name has 1 to {LONGEST_NAME} characters"));
+    if name.is_empty() || name.contains('\0') || name.chars().count() > MAX_NAME_LENGTH {
+        return Err(format!("a name has 1 to {MAX_NAME_LENGTH} characters"));
     }
     Ok(name.to_owned())
 }
 
-/// Parses a text of a named format.
-fn formatted(text: &str, name: &str) -> Result<String, String> {
-    let format = format::STATIC.iter().find(|known| known.name == name);
+/// Checks a text by the engine's format of this name.
+fn check_format(text: &str, name: &str) -> Result<String, String> {
+    let format = format::STATIC.iter().find(|format| format.name == name);
     match format {
         Some(format) if !(format.holds)(text) => Err(format!("must be {}", format.wanted)),
         _ => Ok(text.to_owned()),
@@ -38,36 +39,36 @@ fn formatted(text: &str, name: &str) -> Result<String, String> {
 }
 
 pub fn country(text: &str) -> Result<String, String> {
-    formatted(&text.trim().to_ascii_uppercase(), "country")
+    check_format(&text.trim().to_ascii_uppercase(), "country")
 }
 
 pub fn time_zone(text: &str) -> Result<String, String> {
-    formatted(text.trim(), "time-zone")
+    check_format(text.trim(), "time-zone")
 }
 
 pub fn language(text: &str) -> Result<String, String> {
-    formatted(text.trim(), "language")
+    check_format(text.trim(), "language")
 }
 
 pub fn email(text: &str) -> Result<String, String> {
-    formatted(text.trim(), "email")
+    check_format(text.trim(), "email")
 }
 
 pub fn permission(text: &str) -> Result<Permission, String> {
     text.trim().parse().map_err(|_| {
-        let known: Vec<&str> = Permission::VARIANTS.iter().map(AsRef::as_ref).collect();
-        format!("must be one of {}", known.join(", "))
+        let variants: Vec<&str> = Permission::VARIANTS.iter().map(AsRef::as_ref).collect();
+        format!("must be one of {}", variants.join(", "))
     })
 }
 
 pub fn kind(text: &str) -> Result<RecordKind, String> {
     text.trim().parse().map_err(|_| {
-        let known: Vec<&str> = RecordKind::VARIANTS.iter().map(AsRef::as_ref).collect();
-        format!("must be one of {}", known.join(", "))
+        let variants: Vec<&str> = RecordKind::VARIANTS.iter().map(AsRef::as_ref).collect();
+        format!("must be one of {}", variants.join(", "))
     })
 }
 
-/// Parses a column and its field. The field follows the last `=`.
+/// Parses a column and its field, separated by the last `=`.
 pub fn column(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
         Some((header, field)) if !header.trim().is_empty() && !field.trim().is_empty() => {
@@ -80,27 +81,29 @@ pub fn column(text: &str) -> Result<(String, String), String> {
 /// Parses a duration, such as `500ms`, `30s`, `10m` or `24h`.
 pub fn duration(raw: &str) -> Result<Duration, String> {
     let text = text::read(raw)?;
-    let wrong = || format!("{text:?} is not a duration such as 500ms, 30s, 10m or 24h");
-    let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let invalid = || format!("{text:?} is not a duration such as 500ms, 30s, 10m or 24h");
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit())
+        .ok_or_else(invalid)?;
     let (number, unit) = text.split_at(unit_at);
-    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let number: u64 = number.parse().map_err(|_| invalid())?;
     let milliseconds = match unit {
         "ms" => 1,
         "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
     number
         .checked_mul(milliseconds)
         .map(Duration::from_millis)
-        .ok_or_else(wrong)
+        .ok_or_else(invalid)
 }
 
-/// Parses the time that a connection is kept open without a request.
+/// Parses the time that the server keeps a connection open without a request.
 pub fn keep_alive(raw: &str) -> Result<Duration, String> {
     let time = duration(raw)?;
-    if time.is_zero() || time > LONGEST_KEEP_ALIVE {
+    if time.is_zero() || time > MAX_KEEP_ALIVE {
         return Err("must be longer than 0 and at most 1h".into());
     }
     Ok(time)
@@ -109,19 +112,21 @@ pub fn keep_alive(raw: &str) -> Result<Duration, String> {
 /// Parses a number of bytes, such as `512KiB`, `200MiB` or `20GiB`.
 pub fn size(raw: &str) -> Result<u64, String> {
     let text = text::read(raw)?;
-    let wrong = || format!("{text:?} is not a size such as 512KiB, 200MiB or 20GiB");
-    let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let invalid = || format!("{text:?} is not a size such as 512KiB, 200MiB or 20GiB");
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit())
+        .ok_or_else(invalid)?;
     let (number, unit) = text.split_at(unit_at);
-    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let number: u64 = number.parse().map_err(|_| invalid())?;
     let bytes = match unit {
         "B" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
         "TiB" => 1 << 40,
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
-    number.checked_mul(bytes).ok_or_else(wrong)
+    number.checked_mul(bytes).ok_or_else(invalid)
 }
 
 /// Parses an origin as browsers send it: scheme, host and port, such as `https://app.example` or
@@ -169,16 +174,17 @@ pub fn stock_photos_url(text: &str) -> Result<String, String> {
     address(text, "https://api.unsplash.com")
 }
 
-/// Parses an issuer of OpenID Connect Discovery (3): an address without query and fragment. Secrets
-/// are sent there, so it must be https, except on this machine. A slash at its end is part of it.
+/// Parses the issuer of an OpenID provider: an address without query and fragment (OpenID Connect
+/// Discovery, section 3). The issuer must be https, except on this machine, because the service
+/// sends secrets to it. Keeps a slash at the end, because issuers are compared exactly.
 pub fn issuer(raw: &str) -> Result<String, String> {
     let text = text::read(raw)?;
-    let wrong = || {
+    let invalid = || {
         format!(
             "{text:?} is not an issuer such as https://id.example.com; http is allowed for a loopback address only"
         )
     };
-    let url = Url::parse(text).map_err(|_| wrong())?;
+    let url = Url::parse(text).map_err(|_| invalid())?;
     let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
     let is_plain = url.has_host()
         && url.query().is_none()
@@ -187,7 +193,7 @@ pub fn issuer(raw: &str) -> Result<String, String> {
     if is_safe && is_plain {
         Ok(with_lower_origin(text))
     } else {
-        Err(wrong())
+        Err(invalid())
     }
 }
 
@@ -206,6 +212,7 @@ pub fn apns_url(raw: &str) -> Result<Url, String> {
     Ok(url)
 }
 
+/// Parses an http or https address without user information and fragment.
 fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
     let text = text::read(raw)?;
     let is_plain = |url: &Url| {
@@ -219,16 +226,16 @@ fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("{text:?} is not an address such as {example}"))
 }
 
-/// Returns an address with its scheme and host in lower case, and the rest as it was written.
+/// Returns an address with its scheme and host in lower case, and the rest unchanged.
 fn with_lower_origin(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     // A name and a password before the host keep their case.
-    let (before, host) = authority.split_at(authority.rfind('@').unwrap_or_default());
+    let (user_info, host) = authority.split_at(authority.rfind('@').unwrap_or_default());
     let (scheme, host) = (scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
-    format!("{scheme}://{before}{host}{path}")
+    format!("{scheme}://{user_info}{host}{path}")
 }
 
 pub fn sign_in_url(raw: &str) -> Result<Url, String> {
@@ -239,7 +246,7 @@ pub fn sign_in_url(raw: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("{text:?} is not an address such as https://app.example.com/sign-in"))
 }
 
-/// Parses an http or https address that paths are appended to. Removes a slash at its end.
+/// Parses an http or https address to which the service appends paths. Removes a slash at the end.
 fn address(raw: &str, example: &str) -> Result<String, String> {
     let text = text::read(raw)?;
     let is_base = |url: &Url| {
