@@ -12,12 +12,13 @@ use engine::pipeline::Service;
 use http::header::ORIGIN;
 use http::{HeaderMap, HeaderName};
 use url::Url;
+use vestibule_http::browser;
 
 use super::refusal::ConsoleRefusal;
 use super::visit::ConsoleFields;
 use super::words::{self, ConsoleWords};
 use super::{frame, reply};
-use crate::{browser, people};
+use crate::people;
 
 /// The header in which a browser states how the sending page is related to this service (Fetch
 /// Metadata).
