@@ -1,4 +1,5 @@
-//! Puts all modules together. No other module knows every module.
+//! Puts all modules together: the list of modules, the texts of the published documents, and the
+//! paths that a proxy exposes. Only this module and `crate::server` import every other module.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,8 +15,8 @@ use crate::{
     portals, precheck, records, scopes, search, tables, translations,
 };
 
-/// The modules, in the order of the published document. The modules that integrators need first
-/// stand first.
+/// The modules, in the order of the published document, which begins with what integrators need
+/// first.
 static MODULES: [&Module; 17] = [
     &precheck::MODULE,
     &manuals::MODULE,
@@ -45,6 +46,7 @@ fn interface(surface: Surface) -> (&'static str, &'static str) {
     }
 }
 
+/// The description of the public interface.
 const PUBLIC: &str = "\
 Configures what the guests of short-term rentals see in their portal: pre-check-in steps, house manuals, guest portals and \
 their brandings, and which properties each of them serves. Notifies other systems by signed webhooks.
@@ -61,6 +63,7 @@ Guides: [assistants](/docs/how-to/connect-an-assistant.md), [webhooks](/docs/how
 [pre-check-in](/docs/reference/pre-check-in.md), [house manuals](/docs/reference/manuals.md), \
 [rules](/docs/reference/rules/README.md); all of them are in [llms.txt](/llms.txt).";
 
+/// The description of the platform interface.
 const PLATFORM: &str = "\
 For the operations platform around Vestibule: organizations, their members, API keys and apps, the records that are kept in step \
 (properties, reservations, tasks and the rest), links for guests, and what guests did.
@@ -69,6 +72,7 @@ Its bearer is the platform key. PUT creates or replaces; ids are chosen by the c
 public interface. A sync is applied whole or not at all; what a record of each kind holds is described by the schemas whose names \
 end in `Data`, and fields they do not know are kept.";
 
+/// The description of the guest interface.
 const GUEST: &str = "\
 For a guest's browser: what this guest of this flat sees now, the steps they complete before they arrive, their files and \
 messages. The token of the stay's link is in the path and is all that it takes.
@@ -84,8 +88,8 @@ does or does not see something says `explainGuestView`; ask it before changing a
 {data, pagination?}; a field that is left out of a result is null, false or an empty list. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
 details.retryAfterSeconds how long to wait.";
 
-/// The tool that finds a kind of object, by the kind's name in a "not found" error.
-const FINDERS: [(&str, &str); 19] = [
+/// The tools that find objects, each after the name that a "not found" error has for the objects.
+const FIND_TOOLS: [(&str, &str); 19] = [
     ("Portal", "listPortals"),
     ("Branding", "listPortalBrandings"),
     ("Pre-check step", "listPrecheckSteps"),
@@ -107,7 +111,7 @@ const FINDERS: [(&str, &str); 19] = [
     ("Calendar feed", "listCalendarFeeds"),
 ];
 
-/// Returns advice for a model whose tool call was refused.
+/// Returns advice for a model whose tool call failed, or `None` if there is no advice for the error.
 fn advice(error: &Value) -> Option<String> {
     let message = error["message"].as_str()?;
     match error["code"].as_str()? {
@@ -115,7 +119,7 @@ fn advice(error: &Value) -> Option<String> {
             (_, true) => {
                 "A field such as `titleId` or `textMlTextId` holds the id of a text; `createTranslation` creates a new one.".to_owned()
             }
-            (Some(what), _) => match FINDERS.iter().find(|(known, _)| *known == what) {
+            (Some(object), _) => match FIND_TOOLS.iter().find(|(name, _)| *name == object) {
                 Some((_, tool)) => format!("Find the id with `search` or `{tool}`, and call again."),
                 None => "Find the id with `search` or the tool that lists such objects, and call again.".to_owned(),
             },
@@ -129,7 +133,7 @@ fn advice(error: &Value) -> Option<String> {
     }
 }
 
-/// The texts about the whole product.
+/// The texts and schemas of the whole product.
 const ABOUT: About = About {
     interface,
     instructions: INSTRUCTIONS,
@@ -137,8 +141,8 @@ const ABOUT: About = About {
     annex: DocumentAdditions {
         parameters: events::parameters,
         schemas: |surface| {
-            let of_events = events::schemas(surface).into_iter();
-            of_events.chain(platform::schemas(surface)).collect()
+            let event_schemas = events::schemas(surface).into_iter();
+            event_schemas.chain(platform::schemas(surface)).collect()
         },
         webhooks: events::webhooks,
     },
@@ -157,8 +161,8 @@ pub fn app() -> &'static App {
 }
 
 /// The paths for guests, members, integrators and apps, each with everything below it. A proxy
-/// exposes these and `/` itself, which leads a browser to the console, and nothing else. A test
-/// holds every file in `deploy/` against this list.
+/// exposes these paths and `/` itself, which redirects a browser to the console, and nothing else. A
+/// test compares every file in `deploy/` with this list.
 pub const PUBLIC_PATHS: [&str; 15] = [
     "/api/v1",
     "/mcp",
@@ -186,7 +190,7 @@ pub const INSIDE_PATHS: [&str; 5] = [
     "/domain-check",
 ];
 
-/// Returns the paths of all routes that a service answers, with `{…}` for a part that varies.
+/// Returns the paths of all routes of a service, with `{…}` for a parameter.
 pub fn paths(service: &Arc<Service>) -> Result<Vec<String>, String> {
     let metrics = surface::Metrics::install()?;
     let interface = surface::router(service, metrics, &[], routes(service))?;
@@ -195,17 +199,17 @@ pub fn paths(service: &Arc<Service>) -> Result<Vec<String>, String> {
 
 /// Returns the routes that are not operations: those of the modules, and the guides.
 pub(crate) fn routes(service: &Arc<Service>) -> OtherRoutes {
-    let of_all = |of: fn(&Module) -> Option<Routes>| {
+    let routers = |select: fn(&Module) -> Option<Routes>| {
         MODULES
             .iter()
-            .filter_map(move |module| of(module))
+            .filter_map(move |module| select(module))
             .map(|routes| routes(service))
     };
     OtherRoutes {
-        within: of_all(|module| module.routes)
+        within: routers(|module| module.routes)
             .chain([guides::router(service)])
             .collect(),
-        open: of_all(|module| module.open_routes).collect(),
+        open: routers(|module| module.open_routes).collect(),
         gate: Some(guest::gate),
     }
 }
@@ -230,8 +234,8 @@ mod tests {
         }
     }
 
-    /// Operations that are not offered as tools, and the alternative for each.
-    const ELSEWHERE: [(&str, &str); 9] = [
+    /// Operations that are not tools, and what a model uses instead of each.
+    const NOT_TOOLS: [(&str, &str); 9] = [
         (
             "previewGuestView",
             "createPortalPreview, once the settings are saved",
@@ -253,25 +257,25 @@ mod tests {
     fn every_public_operation_is_a_tool_except_listed_exceptions() {
         let tools = surface::tools(app());
         assert!(
-            ELSEWHERE
+            NOT_TOOLS
                 .iter()
                 .all(|(id, _)| app().operations.iter().any(|operation| operation.id == *id))
         );
         for operation in &app().operations {
-            let is_of_webhooks = operation.path.starts_with("/webhook-subscriptions");
+            let is_about_webhooks = operation.path.starts_with("/webhook-subscriptions");
             let changes_keys =
                 operation.path.starts_with("/api-keys") && operation.method != http::Method::GET;
             let changes_members =
                 operation.path.starts_with("/members") && operation.method != http::Method::GET;
-            let is_elsewhere = ELSEWHERE.iter().any(|(id, _)| *id == operation.id);
-            let wanted = operation.surface == Surface::Public
-                && !is_of_webhooks
+            let is_exception = NOT_TOOLS.iter().any(|(id, _)| *id == operation.id);
+            let expected = operation.surface == Surface::Public
+                && !is_about_webhooks
                 && !changes_keys
                 && !changes_members
-                && !is_elsewhere;
+                && !is_exception;
             assert_eq!(
                 tools.iter().any(|tool| tool.name == operation.id),
-                wanted,
+                expected,
                 "{}",
                 operation.id
             );

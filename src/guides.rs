@@ -1,5 +1,5 @@
-//! Serves the documentation at the paths that it has in `docs/`: as pages to browsers, and as
-//! Markdown to everybody else. `/llms.txt` lists all of it for language models.
+//! Serves the documentation of `docs/` at the same paths below `/docs/`: as pages to browsers, and as
+//! Markdown to other clients. `/llms.txt` lists all documents for language models.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -20,15 +20,15 @@ use sha2::{Digest as _, Sha256};
 
 /// A document of `docs/` that is served.
 struct Guide {
-    /// Its path below `docs/`, and below `/docs/` of the service.
+    /// The path below `docs/`, and below `/docs/` of the service.
     path: &'static str,
-    /// Its topic, for the index.
+    /// The topic, for the index.
     about: &'static str,
-    /// Its Markdown, as it is in `docs/`.
+    /// The Markdown of the file in `docs/`.
     source: &'static str,
-    /// Its Markdown as it is served, made at the first request.
+    /// The Markdown to serve, created at the first request.
     markdown: OnceLock<String>,
-    /// Its page, made at the first request.
+    /// The HTML page, created at the first request.
     page: OnceLock<String>,
 }
 
@@ -45,7 +45,7 @@ macro_rules! guide {
     };
 }
 
-/// The table of contents, which is served but is not listed in itself.
+/// The table of contents, which the index does not list.
 static CONTENTS: Guide = guide!("README.md", "all pages, by what a reader wants to do");
 
 static TUTORIALS: [Guide; 3] = [
@@ -378,7 +378,7 @@ static EXPLANATION: [Guide; 6] = [
     ),
 ];
 
-/// The guides by kind, as the index lists them.
+/// The guides by kind, in the order of the index.
 static KINDS: [(&str, &[Guide]); 5] = [
     ("Tutorials", &TUTORIALS),
     ("How-to guides", &HOW_TO),
@@ -420,7 +420,7 @@ where to get one. Both do the same things under the same names: a tool is named 
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../templates/guide.css").replace('\n', ""));
 
-/// The content security policy of the pages: this style sheet, and nothing else.
+/// The content security policy of the pages, which allows this style sheet and nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = BASE64_STANDARD.encode(Sha256::digest(&*STYLE));
     format!(
@@ -429,9 +429,10 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// How a guide's Markdown becomes HTML: headings get the ids that links name. The renderer of
-/// manuals in `guest` keeps line ends and lowers headings, because its texts are typed by hosts; a
-/// guide is wrapped by hand and is a page of its own. So only the library is shared.
+/// The options of the Markdown renderer: headings get ids, which links refer to.
+///
+/// The renderer of manuals in `guest` has other options. There, hosts type the texts, so that each
+/// line break counts, and the headings rank below those of the page.
 static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     let mut options = Options::default();
     options.extension.table = true;
@@ -445,26 +446,27 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
 #[template(path = "guide.html")]
 struct GuidePage<'p> {
     title: &'p str,
-    /// The way from the guide to `/docs/`, such as `../`.
+    /// The relative path from the guide to `/docs/`, such as `../`.
     up: String,
     body: String,
     style: &'p str,
 }
 
 impl Guide {
-    /// Returns the text of its first heading.
+    /// Returns the text of the first heading.
     fn title(&self) -> &'static str {
         let first = self.source.lines().next().unwrap_or_default();
         first.trim_start_matches("# ")
     }
 
-    /// Returns its Markdown without pictures and links that lead nowhere.
+    /// Returns the Markdown without pictures, and without links to pages that are not served.
     fn markdown(&self) -> &str {
         self.markdown
-            .get_or_init(|| self_contained(self.path, self.source))
+            .get_or_init(|| remove_unserved_links(self.path, self.source))
     }
 
-    /// Returns its page. A page that fails to render is its Markdown, which is never empty.
+    /// Returns the HTML page. If rendering fails, returns the Markdown, so that the page is not
+    /// empty.
     fn page(&self) -> &str {
         self.page.get_or_init(|| {
             let page = GuidePage {
@@ -487,19 +489,23 @@ fn guides() -> impl Iterator<Item = &'static Guide> {
 /// Returns the routes of the guides.
 pub(crate) fn router(service: &Arc<Service>) -> Router {
     let llms = HeaderValue::from_static("text/plain; charset=utf-8");
-    let index = index(&service.app_state.public_url);
-    let mut router = Router::new().route("/llms.txt", get(async move || text(llms, index)));
+    let llms_index = index(&service.app_state.public_url);
+    let mut router = Router::new().route(
+        "/llms.txt",
+        get(async move || text_response(llms, llms_index)),
+    );
     for guide in guides() {
         router = router.route(
             &format!("/docs/{}", guide.path),
-            get(async move |headers: HeaderMap| answer(guide, &headers)),
+            get(async move |headers: HeaderMap| guide_response(guide, &headers)),
         );
     }
     router
 }
 
-/// Answers with a guide: its page to a client that accepts `text/html`, else its Markdown.
-fn answer(guide: &'static Guide, headers: &HeaderMap) -> Response {
+/// Returns the response with a guide: the page for a client that accepts `text/html`, or else the
+/// Markdown.
+fn guide_response(guide: &'static Guide, headers: &HeaderMap) -> Response {
     let accepts_pages = headers.get_all(ACCEPT).iter().any(|kinds| {
         kinds
             .to_str()
@@ -507,7 +513,7 @@ fn answer(guide: &'static Guide, headers: &HeaderMap) -> Response {
     });
     let mut response = if accepts_pages {
         let kind = HeaderValue::from_static("text/html; charset=utf-8");
-        let mut response = text(kind, guide.page());
+        let mut response = text_response(kind, guide.page());
         let headers = response.headers_mut();
         if let Ok(policy) = HeaderValue::from_str(&POLICY) {
             headers.insert(CONTENT_SECURITY_POLICY, policy);
@@ -516,14 +522,15 @@ fn answer(guide: &'static Guide, headers: &HeaderMap) -> Response {
         response
     } else {
         let kind = HeaderValue::from_static("text/markdown; charset=utf-8");
-        text(kind, guide.markdown())
+        text_response(kind, guide.markdown())
     };
     let vary = HeaderValue::from_static("accept");
     response.headers_mut().insert(VARY, vary);
     response
 }
 
-fn text(kind: HeaderValue, body: impl Into<axum::body::Body>) -> Response {
+/// Returns a response with a text of this content type.
+fn text_response(kind: HeaderValue, body: impl Into<axum::body::Body>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
@@ -532,6 +539,7 @@ fn text(kind: HeaderValue, body: impl Into<axum::body::Body>) -> Response {
     (headers, body.into()).into_response()
 }
 
+/// Returns the text of `/llms.txt`.
 fn index(base: &str) -> String {
     let line = |guide: &Guide| {
         let Guide { path, about, .. } = guide;
@@ -550,45 +558,50 @@ fn index(base: &str) -> String {
     .replace("{base}", base)
 }
 
-/// Removes pictures, and links to pages that are not served. The text of such a link stays.
-fn self_contained(path: &str, text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, message, target, after)) = next_link(rest) {
+/// Removes pictures, and replaces links to pages that are not served by the text of the link.
+fn remove_unserved_links(path: &str, text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut remaining = text;
+    while let Some((before, message, target, after)) = next_link(remaining) {
         let is_picture = before.ends_with('!');
-        out.push_str(if is_picture {
+        result.push_str(if is_picture {
             &before[..before.len() - 1]
         } else {
             before
         });
         match (is_picture, is_served(path, target)) {
             (true, _) => {}
-            (false, true) => out.extend(["[", message, "](", target, ")"]),
-            (false, false) => out.push_str(message),
+            (false, true) => result.extend(["[", message, "](", target, ")"]),
+            (false, false) => result.push_str(message),
         }
-        rest = after;
+        remaining = after;
     }
-    // Pictures and comments that are written as HTML.
-    without(&without(&(out + rest), "<img", ">"), "<!--", "-->")
+    // Removes pictures and comments in HTML too.
+    remove_ranges(
+        &remove_ranges(&(result + remaining), "<img", ">"),
+        "<!--",
+        "-->",
+    )
 }
 
-/// Returns whether a link leads to a guide, to a place in its own page, or to another site.
+/// Returns whether a link leads to a guide, to a heading of its own page, or to another site.
 fn is_served(from: &str, target: &str) -> bool {
     let page = target.split('#').next().unwrap_or_default();
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
     page.is_empty()
         || page.contains("://")
         || page.starts_with('/')
-        || guides().any(|guide| guide.path == joined(folder, page))
+        || guides().any(|guide| guide.path == join_path(folder, page))
 }
 
 /// Joins a folder and a relative path, and resolves `.` and `..`.
-fn joined(folder: &str, path: &str) -> String {
+fn join_path(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            // Above `docs/` nothing is served, so the part stays and no guide has that path.
+            // At the root, `..` stays a part of the path. No guide has such a path, because nothing
+            // above `docs/` is served.
             ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
             }
@@ -599,11 +612,11 @@ fn joined(folder: &str, path: &str) -> String {
 }
 
 /// Removes everything from each `beginning` to the next `end`.
-fn without(text: &str, beginning: &str, end: &str) -> String {
+fn remove_ranges(text: &str, beginning: &str, end: &str) -> String {
     let mut parts = text.split(beginning);
-    let before = parts.next().unwrap_or_default().to_owned();
-    parts.fold(before, |out, part| {
-        out + part.split_once(end).map_or("", |(_, after)| after)
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |result, part| {
+        result + part.split_once(end).map_or("", |(_, after)| after)
     })
 }
 
@@ -625,25 +638,28 @@ fn next_link(text: &str) -> Option<(&str, &str, &str, &str)> {
 mod tests {
     use super::*;
 
-    /// The longest text of one page, in bytes. A language model reads a page as a whole.
-    const LONGEST: usize = 40_000;
+    /// Maximum size of a page in bytes, because a language model reads a page as a whole.
+    const MAX_PAGE_BYTES: usize = 40_000;
 
     #[test]
-    fn links_lead_to_what_is_served() {
+    fn links_lead_to_served_pages() {
         let text = "See [it](manuals.md#rules), [why](../decisions/0001.md), [a\npage](https://a.example/b), ![a picture](a.svg) and [below](#here) `[x]`, <img\nsrc=\"a.png\"><!-- note -->[up](../README.md).";
-        let alone = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and [below](#here) `[x]`, [up](../README.md).";
-        assert_eq!(self_contained("reference/portals.md", text), alone);
+        let expected = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and [below](#here) `[x]`, [up](../README.md).";
+        assert_eq!(
+            remove_unserved_links("reference/portals.md", text),
+            expected
+        );
     }
 
     #[test]
     fn paths_are_joined_as_browsers_join_them() {
-        for (folder, path, whole) in [
+        for (folder, path, expected) in [
             ("", "how-to/upgrade.md", "how-to/upgrade.md"),
             ("reference/rules", "../limits.md", "reference/limits.md"),
             ("how-to", "./upgrade.md", "how-to/upgrade.md"),
             ("how-to", "../../src/app.rs", "../src/app.rs"),
         ] {
-            assert_eq!(joined(folder, path), whole);
+            assert_eq!(join_path(folder, path), expected);
         }
     }
 
@@ -651,7 +667,12 @@ mod tests {
     fn no_guide_is_too_long() {
         for guide in guides() {
             let text = guide.markdown();
-            assert!(text.len() < LONGEST, "{}: {}", guide.path, text.len());
+            assert!(
+                text.len() < MAX_PAGE_BYTES,
+                "{}: {}",
+                guide.path,
+                text.len()
+            );
             assert!(text.starts_with("# "), "{}", guide.path);
         }
     }

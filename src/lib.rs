@@ -1,11 +1,11 @@
 //! Vestibule: guest portals for short-term rentals.
 //!
-//! `ARCHITECTURE.md` walks through the code as data flows. In short: the engine reads the list of
-//! operations that the modules declare ([`app`]). It takes every request through one pipeline and
-//! runs the operation in a transaction of the store. Events leave through [`events`] and the crate
-//! `delivery`. Guests see the result through [`guest`].
+//! `ARCHITECTURE.md` describes the code along the path of the data. In short: the modules declare
+//! operations, and [`app`] collects them. The engine passes every request through one pipeline and
+//! runs the operation in a transaction of the store. [`events`] and the crate `delivery` send events
+//! to webhooks. Guests see the result through [`guest`].
 //!
-//! Each module names only modules listed before it: [`records`], [`events`] and [`devices`],
+//! Each module imports only modules that are listed before it here: [`records`], [`events`] and [`devices`],
 //! [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`], [`guest`],
 //! [`search`], [`platform`], the calendar feeds, [`people`] and [`tables`], the authorization
 //! server, [`console`]. Above all of them stand [`app`], [`server`] and [`commands`].

@@ -1,4 +1,5 @@
-//! The `vestibule` binary.
+//! The `vestibule` binary: starts the log and the runtime, and runs a command of
+//! `vestibule::commands`.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ fn main() -> ExitCode {
     let log = match Log::begin(SPANS, spans) {
         Ok(log) => log,
         Err(message) => {
-            // Standard error may be closed. The exit code reports the failure too.
+            // An error is ignored here, because the exit code reports the failure too.
             let _ = writeln!(std::io::stderr(), "vestibule: {message}");
             return ExitCode::FAILURE;
         }
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), String> {
-    // The TLS provider of the whole process is chosen here.
+    // Sets the cryptography of all TLS connections of the process.
     rustls::crypto::ring::default_provider()
         .install_default()
         .map_err(|_| "a TLS provider was installed twice")?;

@@ -1,26 +1,28 @@
-//! The migrations: one SQL text for both databases, with each database's types filled in.
+//! The migrations. Each is one SQL text for both databases, and this module fills in the types of
+//! the database.
 //!
-//! `migrations/V1__baseline.sql` explains the notation. A migration that has been released is never
-//! edited, because a database remembers the checksum of each one that it has applied.
+//! `migrations/V1__baseline.sql` explains the notation. Never edit a released migration, because each
+//! database stores the checksums of the migrations that it has applied.
 
 include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
-/// How a PostgreSQL database is distributed over several servers: by organization. Every server has
-/// all OAuth apps, because they belong to no organization, and all hosts, because they are unique.
+/// How Citus distributes a PostgreSQL database over several servers: by organization. Every server
+/// has a copy of all OAuth apps, because they belong to no organization, and of all domains, because
+/// each is unique in the whole database.
 pub const SHARDING: store::Sharding = store::Sharding {
     root: ("organization", "id"),
     column: "organization_id",
     copied: &["domain", "oauth_app"],
 };
 
-/// A database that a migration is written for.
+/// A kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Database {
     Sqlite,
     Postgres,
 }
 
-/// The types of the notation, with their names on SQLite and on PostgreSQL.
+/// The types of the notation, each with its names in SQLite and in PostgreSQL.
 const TYPES: [(&str, &str, &str); 7] = [
     ("id", "blob", "uuid"),
     ("moment", "integer", "timestamptz"),
@@ -53,14 +55,14 @@ pub fn migrations() -> store::Migrations {
 
 /// Returns a migration in the SQL of one database.
 fn text_for(text: &str, database: Database) -> String {
-    let mut filled: String = text
+    let mut sql: String = text
         .lines()
         .filter_map(|line| line_for(line, database))
         .map(|line| line + "\n")
         .collect();
-    // A last line without a line break would hide the end of its statement.
-    filled.truncate(filled.trim_end().len());
-    filled + "\n"
+    // The text ends with exactly one line break.
+    sql.truncate(sql.trim_end().len());
+    sql + "\n"
 }
 
 /// Returns a line in the SQL of one database, or `None` if the line is for the other database.
@@ -72,7 +74,7 @@ fn line_for(line: &str, database: Database) -> Option<String> {
     if line.ends_with(other) {
         return None;
     }
-    let line = typed(line.strip_suffix(own).unwrap_or(line), database);
+    let line = fill_type(line.strip_suffix(own).unwrap_or(line), database);
     Some(match database {
         Database::Sqlite => line.replace(") include (", ", "),
         Database::Postgres if line.starts_with(") strict") => ");".into(),
@@ -81,38 +83,39 @@ fn line_for(line: &str, database: Database) -> Option<String> {
 }
 
 /// Fills in the type of a column, if the line declares one.
-fn typed(line: &str, database: Database) -> String {
-    let declared = line
+fn fill_type(line: &str, database: Database) -> String {
+    let declaration = line
         .strip_prefix("    ")
         .or_else(|| line.split_once(" add column ").map(|(_, column)| column));
-    let column = declared.and_then(|declared| declared.split_once(' '));
-    let Some((_, column)) = column else {
+    let parts = declaration.and_then(|declaration| declaration.split_once(' '));
+    let Some((_, type_and_rest)) = parts else {
         return line.to_owned();
     };
-    let length = column
-        .find(|letter: char| !letter.is_ascii_alphabetic())
-        .unwrap_or(column.len());
-    let (name, rest) = column.split_at(length);
-    let Some((_, sqlite, postgres)) = TYPES.iter().find(|(known, ..)| *known == name) else {
+    let length = type_and_rest
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(type_and_rest.len());
+    let (name, rest) = type_and_rest.split_at(length);
+    let Some((_, sqlite, postgres)) = TYPES.iter().find(|(notation, ..)| *notation == name) else {
         return line.to_owned();
     };
-    let filled = match database {
+    let sql_type = match database {
         Database::Sqlite => sqlite,
         Database::Postgres => postgres,
     };
-    let before = &line[..line.len() - column.len()];
-    format!("{before}{filled}{rest}")
+    let prefix = &line[..line.len() - type_and_rest.len()];
+    format!("{prefix}{sql_type}{rest}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn both(line: &str) -> [Option<String>; 2] {
+    /// Returns a line for SQLite and for PostgreSQL.
+    fn lines_for(line: &str) -> [Option<String>; 2] {
         [Database::Sqlite, Database::Postgres].map(|database| line_for(line, database))
     }
 
-    fn each(sqlite: &str, postgres: &str) -> [Option<String>; 2] {
+    fn expected(sqlite: &str, postgres: &str) -> [Option<String>; 2] {
         [Some(sqlite.into()), Some(postgres.into())]
     }
 
@@ -155,25 +158,25 @@ mod tests {
                 "-- A comment with an id in it.",
             ),
         ] {
-            assert_eq!(both(line), each(sqlite, postgres), "{line}");
+            assert_eq!(lines_for(line), expected(sqlite, postgres), "{line}");
         }
     }
 
     #[test]
     fn tables_and_indexes_get_the_syntax_of_each_database() {
         assert_eq!(
-            both(") strict, without rowid;"),
-            each(") strict, without rowid;", ");")
+            lines_for(") strict, without rowid;"),
+            expected(") strict, without rowid;", ");")
         );
         assert_eq!(
-            both("create index a on b (c) include (d, e);"),
-            each(
+            lines_for("create index a on b (c) include (d, e);"),
+            expected(
                 "create index a on b (c, d, e);",
                 "create index a on b (c) include (d, e);"
             )
         );
         assert_eq!(
-            both("create index a on b (c); -- only postgres"),
+            lines_for("create index a on b (c); -- only postgres"),
             [None, Some("create index a on b (c);".into())]
         );
     }

@@ -1,4 +1,4 @@
-//! The certificate and the listener of a server, as the settings name them.
+//! Opens the certificate and the listener of a server by the settings.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,16 +13,17 @@ use crate::config::ServeFlags;
 
 /// Where the certificate of a server comes from.
 pub enum CertificateSource {
-    /// Files that can be read again.
+    /// The files of the settings, which SIGHUP reloads.
     Files(Arc<Tls>),
     /// A certificate authority.
     Authority(Arc<CertificateKeeper>),
 }
 
-/// The TLS configuration of a server, and what keeps its certificate valid.
+/// The TLS configuration of a server, and the renewal of its certificate. The renewal is `None` for a
+/// certificate from files; both are `None` without TLS.
 pub(super) type Certificates = (Option<Arc<Tls>>, Option<Arc<CertificateKeeper>>);
 
-/// Opens the certificate of the settings.
+/// Opens the certificate of the settings, from files or from a certificate authority.
 pub(super) fn certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certificates, String> {
     let text = |error| format!("TLS: {error}");
     if let Some(settings) = flags.acme()? {
@@ -38,11 +39,11 @@ pub(super) fn certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certifica
     Ok((tls.map_err(text)?.map(Arc::new), None))
 }
 
-/// Binds the address of the settings. The default for all addresses is IPv4 on a machine without
-/// IPv6.
+/// Binds the address of the settings. If the default is all IPv6 addresses and the machine has no
+/// IPv6, binds all IPv4 addresses.
 pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
     let address = flags.listen_address();
-    let bound = match TcpListener::bind(address).await {
+    let listener = match TcpListener::bind(address).await {
         Err(error)
             if flags.listen.is_none()
                 && address.is_ipv6()
@@ -53,9 +54,9 @@ pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
         {
             TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
         }
-        bound => bound,
+        result => result,
     };
-    bound.map_err(|error| {
+    listener.map_err(|error| {
         let remedy = if error.kind() == ErrorKind::PermissionDenied {
             "; ports below 1024 need the capability CAP_NET_BIND_SERVICE, which deploy/vestibule-tls.conf gives"
         } else {
@@ -65,7 +66,7 @@ pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
     })
 }
 
-/// Returns an address that is listened on, as a URL.
+/// Returns the URL of the address that the server listens on.
 pub(super) fn bound(address: SocketAddr, tls: Option<&Tls>) -> String {
     format!(
         "{}://{address}",
