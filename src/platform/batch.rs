@@ -26,12 +26,12 @@ use crate::records::{
 
 /// The key of a refusal to change a record of the platform.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// The number of changed records of a kind whose times of change differ.
-const SINGLE: u32 = 100;
-/// The number of further records that share a millisecond. It is below the size of a page.
-const JOINT_RECORDS: u32 = 10;
+/// The number of changed records of a kind that each have a time of change of their own.
+const DISTINCT_TIMES: u32 = 100;
+/// The number of further records that share a time of change. It must be below the size of a page.
+const RECORDS_PER_MILLISECOND: u32 = 10;
 
-/// A record as it is sent.
+/// A record of a request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SyncRecord {
@@ -47,24 +47,24 @@ pub(crate) struct SyncRecord {
 }
 
 impl SyncRecord {
-    /// Returns the data that is written; `None` for a deletion.
+    /// Returns the data to write; `None` for a deletion.
     pub(super) fn written(&self) -> Option<&Object> {
         self.data.as_ref().filter(|_| self.is_deleted != Some(true))
     }
 }
 
-/// Returns the records that a record's data names, each with the naming field.
+/// Returns the records to which a record's data refers, each with the field of the reference.
 fn references(
     kind: RecordKind,
     data: &Object,
 ) -> impl Iterator<Item = (&'static str, RecordKind, Uuid)> {
     kind.references().iter().flat_map(move |reference| {
-        let named = match data.get(&reference.field) {
+        let values = match data.get(&reference.field) {
             Some(Value::Array(items)) => items.iter().collect(),
             Some(value) => vec![value],
             None => Vec::new(),
         };
-        named.into_iter().filter_map(|value| {
+        values.into_iter().filter_map(|value| {
             value
                 .as_str()
                 .and_then(|text| text.parse().ok())
@@ -73,14 +73,14 @@ fn references(
     })
 }
 
-/// Returns the set of records that a record's data names.
-fn named(kind: RecordKind, data: &Object) -> BTreeSet<(RecordKind, Uuid)> {
+/// Returns the set of records to which a record's data refers.
+fn referenced_records(kind: RecordKind, data: &Object) -> BTreeSet<(RecordKind, Uuid)> {
     references(kind, data)
         .map(|(_, to, target)| (to, target))
         .collect()
 }
 
-/// The data of a record and the columns derived from it.
+/// The data of a record, and its columns.
 #[derive(Debug, Clone)]
 struct RecordState {
     data: Object,
@@ -101,7 +101,7 @@ impl RecordState {
         let property_id = if kind == RecordKind::Property {
             Some(id)
         } else {
-            named_property(&data)
+            property_id_of(&data)
         };
         Self {
             data,
@@ -116,72 +116,79 @@ impl RecordState {
 /// A record of a batch, before and after the batch.
 #[derive(Debug, Default)]
 struct BatchRecord {
-    /// The time of creation and the named records in the database; `None` for a new record.
+    /// The time of creation and the references in the database; `None` for a new record.
     stored: Option<(Moment, BTreeSet<(RecordKind, Uuid)>)>,
-    /// The current state while the batch is applied; `None` if there is no such record.
+    /// The state after the changes that the batch has applied so far; `None` if the record does not
+    /// exist.
     now: Option<RecordState>,
-    /// Whether the current state must be written.
+    /// Whether the state must be written to the database.
     is_changed: bool,
-    /// Whether the batch deletes the record and writes it again later. If the later record is left
-    /// out, the record is deleted in the end.
-    is_awaited: bool,
+    /// Whether the batch deletes the record now and writes it again later. If that later write is
+    /// skipped, [`SyncBatch::finish`] deletes the record.
+    awaits_rewrite: bool,
     /// Whether the batch has deleted the record.
-    was_removed: bool,
+    was_deleted: bool,
 }
 
-/// The effect of a batch on its records. First all records are read, by sets. Then the changes are
-/// applied in memory, in order. Finally the result is written, by sets.
+/// A batch of records: [`Self::load`] reads them, [`Self::apply`] changes them in memory one by one,
+/// and [`Self::write`] writes the result.
 #[derive(Default)]
 pub(super) struct SyncBatch {
-    /// Who writes.
+    /// The origin that the writer gives to records.
     writer: RecordOrigin,
-    /// The refusal to change a record of the platform. If there is one, nothing may be written.
+    /// The error when the batch changes a record that the platform manages. If there is one, the
+    /// caller writes nothing.
     pub(super) conflict: Option<Error>,
-    slots: HashMap<(RecordKind, Uuid), BatchRecord>,
-    /// Records that name, or have named, a record that the batch deletes.
-    naming: HashMap<(RecordKind, Uuid), BTreeSet<(RecordKind, Uuid)>>,
-    /// Steps and manuals that name a record that the batch deletes.
-    configured: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
-    zones: HashMap<Uuid, Option<Property>>,
-    /// The treatment of a record with an issue.
+    /// All records that the batch writes or refers to.
+    records: HashMap<(RecordKind, Uuid), BatchRecord>,
+    /// For each record that the batch deletes, the records that refer to it in the database or in the
+    /// batch.
+    referrers: HashMap<(RecordKind, Uuid), BTreeSet<(RecordKind, Uuid)>>,
+    /// For each record that the batch deletes, the steps and manuals that refer to it.
+    referring_settings: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
+    /// The parsed properties, by their id.
+    properties: HashMap<Uuid, Option<Property>>,
+    /// What to do with a record that has an issue.
     on_invalid: OnInvalid,
-    /// The issues of the request. If there is any, nothing may be written.
+    /// The issues of the request. If there are any, the caller writes nothing.
     pub(super) issues: Vec<Issue>,
-    /// The records that are left out because of their issues.
+    /// The records that the batch skips because of their issues.
     pub(super) rejected: Vec<Rejected>,
-    /// The ids of these records, as long as no valid record with the same id follows.
-    refused: HashSet<(RecordKind, Uuid)>,
-    /// Number of records that are left out because a newer version is known.
+    /// The kinds and ids of the skipped records. A later valid record with the same id removes its
+    /// entry.
+    rejected_keys: HashSet<(RecordKind, Uuid)>,
+    /// Number of records that the batch skips because the database has a newer version.
     pub(super) stale: usize,
     versions: Versions,
-    /// The time of this change of records.
-    begun: Timestamp,
+    /// The time of the first change of a record.
+    change_time: Timestamp,
     /// Number of changed records of each kind.
-    changes: HashMap<RecordKind, u32>,
-    /// The events that fire.
+    change_counts: HashMap<RecordKind, u32>,
+    /// The events to fire.
     pub(super) happenings: Vec<RecordEvent>,
     /// Warnings about accepted values that may be unintended.
     pub(super) warnings: Vec<Warning>,
+    /// The timers of devices to set or stop.
     timers: HashMap<Uuid, Timer>,
-    /// Hosts of custom URLs that the batch writes, each with the place of its record.
+    /// Hosts of custom URLs that the batch writes, each with the index of its record in the request.
     hosts: HashMap<String, usize>,
-    /// The hosts of all custom URLs; empty if the batch writes none.
+    /// The hosts of all custom URLs of the organization; empty if the batch writes no custom URL.
     tally: HostTally,
-    /// The place of the last record that brings a new host.
+    /// The index of the last record that adds a host.
     last_host: usize,
-    /// Reviews that arrived before, at any time.
-    arrived: HashSet<Uuid>,
-    /// Reviews that arrive with the batch.
-    arriving: HashSet<Uuid>,
+    /// Reviews that existed before at any time, even if they were deleted since.
+    known_reviews: HashSet<Uuid>,
+    /// Reviews that the batch adds for the first time.
+    new_reviews: HashSet<Uuid>,
 }
 
 impl SyncBatch {
     fn current(&self, kind: RecordKind, id: Uuid) -> Option<&RecordState> {
-        self.slots.get(&(kind, id))?.now.as_ref()
+        self.records.get(&(kind, id))?.now.as_ref()
     }
 
-    /// Applies a record of the batch. `is_rewritten` tells of a deletion that the batch writes the
-    /// record again later.
+    /// Applies a record of the request. `is_rewritten` is true for a deletion if the batch writes the
+    /// same record again later.
     pub(super) fn apply(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -190,69 +197,72 @@ impl SyncBatch {
         is_rewritten: bool,
         fires: bool,
     ) -> Result<()> {
-        let place = (record.kind, record.id);
-        if self.versions.is_stale(place, record.version) {
+        let key = (record.kind, record.id);
+        if self.versions.is_stale(key, record.version) {
             self.stale += 1;
             return Ok(());
         }
         match record.data.filter(|_| record.is_deleted != Some(true)) {
             Some(data) => {
-                let issues = self.put(context, index, place, data, fires)?;
-                if self.is_left_out(index, place, issues) {
+                let issues = self.put(context, index, key, data, fires)?;
+                if self.skip_invalid(index, key, issues) {
                     return Ok(());
                 }
             }
             None if is_rewritten => {
-                if let Some(slot) = self.slots.get_mut(&place) {
-                    slot.is_awaited = true;
+                if let Some(entry) = self.records.get_mut(&key) {
+                    entry.awaits_rewrite = true;
                 }
             }
-            None => self.delete(place),
+            None => self.delete(key),
         }
-        self.versions.note(place, record.version);
+        self.versions.note(key, record.version);
         Ok(())
     }
 
-    /// Returns whether a record is left out because of its issues. Otherwise the issues refuse the
-    /// request.
-    fn is_left_out(&mut self, index: usize, place: (RecordKind, Uuid), issues: Vec<Issue>) -> bool {
+    /// Skips a record that has issues, if the request asks for that. Returns whether it is skipped.
+    /// Otherwise adds the issues to those of the request.
+    fn skip_invalid(&mut self, index: usize, key: (RecordKind, Uuid), issues: Vec<Issue>) -> bool {
         if self.on_invalid == OnInvalid::Refuse {
             self.issues.extend(issues);
             return false;
         }
         if issues.is_empty() {
-            self.refused.remove(&place);
+            self.rejected_keys.remove(&key);
             return false;
         }
-        self.refused.insert(place);
-        self.rejected.push(Rejected::of(index, place.1, &issues));
+        self.rejected_keys.insert(key);
+        self.rejected.push(Rejected::of(index, key.1, &issues));
         true
     }
 
-    /// Notes that a record was left out before it came here. Records that follow cannot refer to
-    /// it.
-    pub(super) fn refuse(&mut self, place: Option<(RecordKind, Uuid)>) {
-        self.refused.extend(place);
+    /// Remembers a record that the validation of the request has skipped. Later records cannot refer
+    /// to such a record.
+    pub(super) fn refuse(&mut self, key: Option<(RecordKind, Uuid)>) {
+        self.rejected_keys.extend(key);
     }
 
-    /// Ends the batch: deletes the records that it has deleted and not written again, and judges
-    /// what depends on all records.
+    /// Ends the batch after the last record. Deletes the records whose later write was skipped, and
+    /// checks the number of hosts, which depends on all records.
     pub(super) fn finish(&mut self) {
-        let awaited = self.slots.iter().filter(|(_, slot)| slot.is_awaited);
-        let mut awaited: Vec<_> = awaited.map(|(place, _)| *place).collect();
-        awaited.sort_unstable();
-        for place in awaited {
-            self.delete(place);
+        let pending = self
+            .records
+            .iter()
+            .filter(|(_, entry)| entry.awaits_rewrite);
+        let mut pending: Vec<_> = pending.map(|(key, _)| *key).collect();
+        pending.sort_unstable();
+        for key in pending {
+            self.delete(key);
         }
-        // Where records are left out, each host is judged with its record.
-        if let Some(refused) = self.tally.excess() {
-            let place = path(self.last_host, Some("host"));
-            self.issues.push(Issue::at(place, refused.message()));
+        // If the batch skips invalid records, `validate` has checked each host with its record.
+        if let Some(problem) = self.tally.excess() {
+            let path = path(self.last_host, Some("host"));
+            self.issues.push(Issue::at(path, problem.message()));
         }
     }
 
-    /// Inserts or replaces a record. Returns the issues of its data. With an issue, nothing of the
-    /// batch is applied, or the record is left out.
+    /// Inserts or replaces a record. Returns the issues of its data. If there are any, the caller
+    /// skips the record or fails the request.
     fn put(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -261,12 +271,12 @@ impl SyncBatch {
         mut data: Object,
         fires: bool,
     ) -> Result<Vec<Issue>> {
-        self.settle(index, kind, &mut data);
+        self.normalize_language(index, kind, &mut data);
         let before = self.current(kind, id).cloned();
         let mut issues = self.unknown_references(index, kind, &data);
         if issues.is_empty() && before.as_ref().is_some_and(|before| before.data == data) {
-            self.keep(kind, id);
-            self.take_over(kind, id);
+            self.mark_unchanged(kind, id);
+            self.assign_to_platform(kind, id);
             return Ok(issues);
         }
         let Some(origin) =
@@ -275,14 +285,14 @@ impl SyncBatch {
             self.refuse_change((kind, id));
             return Ok(issues);
         };
-        self.judge(context, index, (kind, id), &data, &mut issues)?;
+        self.validate(context, index, (kind, id), &data, &mut issues)?;
         if !issues.is_empty() && self.on_invalid == OnInvalid::Skip {
             return Ok(issues);
         }
-        let is_arriving = kind == RecordKind::Review && before.is_none();
-        let fires = fires && !(is_arriving && self.arrived.contains(&id));
-        if is_arriving && self.arrived.insert(id) {
-            self.arriving.insert(id);
+        let is_new_review = kind == RecordKind::Review && before.is_none();
+        let fires = fires && !(is_new_review && self.known_reviews.contains(&id));
+        if is_new_review && self.known_reviews.insert(id) {
+            self.new_reviews.insert(id);
         }
         let now = context.now();
         let created_at = before
@@ -290,19 +300,19 @@ impl SyncBatch {
             .map_or(Moment(now), |before| before.created_at);
         let updated_at = self.changed_at(kind, before.as_ref());
         let after = RecordState::new((kind, id), data, origin, created_at, updated_at);
-        // With an issue, nothing will be applied; the rest of the batch is only checked for more
+        // After an issue, the request will fail. The rest of the batch is only checked for more
         // issues.
         if self.issues.is_empty() && issues.is_empty() {
-            self.follow_up(now, (kind, id), before.as_ref(), &after, fires)?;
+            self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }
-        for target in named(kind, &after.data) {
-            // Links are tracked only for records that the batch deletes.
-            if let Some(naming) = self.naming.get_mut(&target) {
-                naming.insert((kind, id));
+        for target in referenced_records(kind, &after.data) {
+            // Only the records that the batch deletes have an entry.
+            if let Some(referrers) = self.referrers.get_mut(&target) {
+                referrers.insert((kind, id));
             }
         }
         if kind == RecordKind::Property {
-            self.zones.remove(&id);
+            self.properties.remove(&id);
         }
         if kind == RecordKind::CustomUrl {
             let host = after.data.get("host").and_then(Value::as_str);
@@ -310,40 +320,39 @@ impl SyncBatch {
                 self.last_host = index;
             }
         }
-        let slot = self.slots.entry((kind, id)).or_default();
-        slot.now = Some(after);
-        slot.is_changed = true;
-        slot.is_awaited = false;
+        let entry = self.records.entry((kind, id)).or_default();
+        entry.now = Some(after);
+        entry.is_changed = true;
+        entry.awaits_rewrite = false;
         Ok(issues)
     }
 
-    /// Brings the language of a reservation's guest into the form that is stored. Warns of a text
-    /// that is no language tag.
-    fn settle(&mut self, index: usize, kind: RecordKind, data: &mut Object) {
+    /// Normalizes the language of a reservation's guest. Warns if the text is not a language tag.
+    fn normalize_language(&mut self, index: usize, kind: RecordKind, data: &mut Object) {
         if kind == RecordKind::Reservation
-            && let Some(sent) = settle_language(data)
+            && let Some(text) = settle_language(data)
         {
             let mut path: Vec<PathSegment> = path(index, Some("guest"));
             path.push("language".into());
             self.warnings.push(Warning {
                 path,
-                message: format!("is no language tag ({sent:.40}); it is stored as null"),
+                message: format!("is no language tag ({text:.40}); it is stored as null"),
             });
         }
     }
 
-    /// Notes that a record stays as it is.
-    fn keep(&mut self, kind: RecordKind, id: Uuid) {
-        if let Some(slot) = self.slots.get_mut(&(kind, id)) {
-            slot.is_awaited = false;
+    /// Marks a record as written again with the same data.
+    fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
+        if let Some(entry) = self.records.get_mut(&(kind, id)) {
+            entry.awaits_rewrite = false;
         }
     }
 
-    /// Returns an issue for each field that names a record that is not there or is left out.
+    /// Returns an issue for each field that refers to a record that does not exist or is skipped.
     fn unknown_references(&self, index: usize, kind: RecordKind, data: &Object) -> Vec<Issue> {
         let mut issues = Vec::new();
         for (field, to, target) in references(kind, data) {
-            let message = if self.refused.contains(&(to, target)) {
+            let message = if self.rejected_keys.contains(&(to, target)) {
                 format!("refers to a {} that was rejected", to.as_ref())
             } else if self.current(to, target).is_none() {
                 format!("refers to an unknown {}", to.as_ref())
@@ -355,8 +364,8 @@ impl SyncBatch {
         issues
     }
 
-    /// Adds the issues and warnings of data that fits its schema and is new.
-    fn judge(
+    /// Adds the issues and warnings of changed data that the schema cannot express.
+    fn validate(
         &mut self,
         context: &mut Context<'_, '_>,
         index: usize,
@@ -367,17 +376,17 @@ impl SyncBatch {
         if kind == RecordKind::CustomUrl
             && let Some(host) = data.get("host").and_then(Value::as_str)
         {
-            let refused = match claimable_host(context, host)? {
+            let problem = match claimable_host(context, host)? {
                 Ok(host) => {
                     let skips = self.on_invalid == OnInvalid::Skip;
-                    let refused = skips.then(|| self.tally.refusal(id, &host)).flatten();
+                    let problem = skips.then(|| self.tally.refusal(id, &host)).flatten();
                     self.hosts.insert(host, index);
-                    refused
+                    problem
                 }
-                Err(refused) => Some(refused),
+                Err(problem) => Some(problem),
             };
-            if let Some(refused) = refused {
-                issues.push(Issue::at(path(index, Some("host")), refused.message()));
+            if let Some(problem) = problem {
+                issues.push(Issue::at(path(index, Some("host")), problem.message()));
             }
         }
         match self.oddity(kind, data) {
@@ -398,9 +407,9 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Notes that the platform manages a record from now on, if it sends the same data as another
-    /// writer before. This is no event.
-    fn take_over(&mut self, kind: RecordKind, id: Uuid) {
+    /// Makes the platform the manager of an unchanged record if the platform writes the batch and
+    /// another writer has managed the record so far. This change fires no event.
+    fn assign_to_platform(&mut self, kind: RecordKind, id: Uuid) {
         let current = self.current(kind, id).cloned();
         let Some(current) = current.filter(|current| {
             self.writer == RecordOrigin::Platform && current.origin != RecordOrigin::Platform
@@ -408,17 +417,18 @@ impl SyncBatch {
             return;
         };
         let updated_at = self.changed_at(kind, Some(&current));
-        if let Some(slot) = self.slots.get_mut(&(kind, id)) {
-            slot.now = Some(RecordState {
+        if let Some(entry) = self.records.get_mut(&(kind, id)) {
+            entry.now = Some(RecordState {
                 origin: RecordOrigin::Platform,
                 updated_at,
                 ..current
             });
-            slot.is_changed = true;
+            entry.is_changed = true;
         }
     }
 
-    /// Notes the refusal to change a record of the platform. The first refusal is answered.
+    /// Sets the error for a change of a record that the platform manages. The first such error is the
+    /// response of the request.
     fn refuse_change(&mut self, (kind, id): (RecordKind, Uuid)) {
         let message = format!(
             "{} {id} is managed by the platform; change it there.",
@@ -430,41 +440,45 @@ impl SyncBatch {
         });
     }
 
-    /// Returns the time of the next change of a record of a kind. Times of one batch differ, so
-    /// that a reader who asks for everything since the last time that it has seen comes forward
-    /// with small pages. Beyond the first [`SINGLE`] records, [`JOINT_RECORDS`] of them share a
-    /// millisecond, so that the times of large batches do not run ahead of the clock.
+    /// Returns the `updatedAt` for the next changed record of a kind.
+    ///
+    /// Clients read changes in small pages, each from the last `updatedAt` of the page before. They
+    /// would not get past a page of equal times, so the times of a batch differ. After the first
+    /// [`DISTINCT_TIMES`] records, [`RECORDS_PER_MILLISECOND`] records share a millisecond, so that
+    /// the times of a large batch are not far ahead of the clock.
     fn changed_at(&mut self, kind: RecordKind, before: Option<&RecordState>) -> Moment {
-        let count = self.changes.entry(kind).or_default();
-        let step = if *count < SINGLE {
+        let count = self.change_counts.entry(kind).or_default();
+        let step = if *count < DISTINCT_TIMES {
             *count
         } else {
-            SINGLE + (*count - SINGLE) / JOINT_RECORDS
+            DISTINCT_TIMES + (*count - DISTINCT_TIMES) / RECORDS_PER_MILLISECOND
         };
         *count += 1;
-        let at = self
-            .begun
+        let timestamp = self
+            .change_time
             .checked_add(i64::from(step).milliseconds())
-            .unwrap_or(self.begun);
-        before.map_or(Moment(at), |before| before.updated_at.advanced_to(at))
+            .unwrap_or(self.change_time);
+        before.map_or(Moment(timestamp), |before| {
+            before.updated_at.advanced_to(timestamp)
+        })
     }
 
-    /// Deletes a record and empties the references to it.
+    /// Deletes a record, and the references of other records to it.
     fn delete(&mut self, (kind, id): (RecordKind, Uuid)) {
         let origin = self.current(kind, id).map(|current| current.origin);
         if RecordOrigin::after(origin, self.writer).is_none() {
             return self.refuse_change((kind, id));
         }
-        let Some(slot) = self.slots.get_mut(&(kind, id)) else {
+        let Some(entry) = self.records.get_mut(&(kind, id)) else {
             return;
         };
-        slot.is_awaited = false;
-        if slot.now.take().is_none() {
+        entry.awaits_rewrite = false;
+        if entry.now.take().is_none() {
             return;
         }
-        slot.was_removed = true;
+        entry.was_deleted = true;
         if kind == RecordKind::Property {
-            self.zones.remove(&id);
+            self.properties.remove(&id);
         }
         if kind == RecordKind::Device {
             self.timers.insert(id, Timer::Disarm);
@@ -472,52 +486,52 @@ impl SyncBatch {
         if kind == RecordKind::CustomUrl {
             self.tally.note(id, None);
         }
-        for (from_kind, from) in self.naming.get(&(kind, id)).cloned().unwrap_or_default() {
-            self.release((from_kind, from), (kind, id));
+        for (from_kind, from) in self.referrers.get(&(kind, id)).cloned().unwrap_or_default() {
+            self.clear_references((from_kind, from), (kind, id));
         }
     }
 
-    /// Empties the references of a record to a deleted one.
-    fn release(&mut self, (kind, id): (RecordKind, Uuid), gone: (RecordKind, Uuid)) {
+    /// Removes the references of a record to a deleted record.
+    fn clear_references(&mut self, (kind, id): (RecordKind, Uuid), deleted: (RecordKind, Uuid)) {
         let Some(before) = self.current(kind, id).cloned() else {
             return;
         };
-        if !named(kind, &before.data).contains(&gone) {
+        if !referenced_records(kind, &before.data).contains(&deleted) {
             return;
         }
         if RecordOrigin::after(Some(before.origin), self.writer).is_none() {
             return self.refuse_change((kind, id));
         }
         let updated_at = self.changed_at(kind, Some(&before));
-        let is_gone =
-            |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone.1);
+        let is_deleted =
+            |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(deleted.1);
         let mut data = before.data;
         for reference in kind
             .references()
             .iter()
-            .filter(|reference| reference.to == gone.0)
+            .filter(|reference| reference.to == deleted.0)
         {
             match data.get_mut(&reference.field) {
-                Some(Value::Array(items)) => items.retain(|item| !is_gone(item)),
-                Some(value) if is_gone(value) => *value = Value::Null,
+                Some(Value::Array(items)) => items.retain(|item| !is_deleted(item)),
+                Some(value) if is_deleted(value) => *value = Value::Null,
                 _ => {}
             }
         }
-        if let Some(slot) = self.slots.get_mut(&(kind, id)) {
-            slot.now = Some(RecordState::new(
+        if let Some(entry) = self.records.get_mut(&(kind, id)) {
+            entry.now = Some(RecordState::new(
                 (kind, id),
                 data,
                 before.origin,
                 before.created_at,
                 updated_at,
             ));
-            slot.is_changed = true;
+            entry.is_changed = true;
         }
     }
 
-    /// Collects the events and timers of a change. History fires no events, but stops timers that
-    /// no longer hold.
-    fn follow_up(
+    /// Collects the events and timers of a change. An initial sync fires no events, but stops timers
+    /// whose reason has ended.
+    fn collect_events(
         &mut self,
         now: Timestamp,
         (kind, id): (RecordKind, Uuid),
@@ -537,35 +551,36 @@ impl SyncBatch {
         };
         let derived = events::derive(kind, &change, now)?;
         let derived = if fires { derived } else { derived.of_history() };
-        let happening = |event| RecordEvent {
+        let to_record_event = |event| RecordEvent {
             event,
             kind,
             record_id: id,
             property_id,
         };
         self.happenings
-            .extend(derived.fires.into_iter().map(happening));
+            .extend(derived.fires.into_iter().map(to_record_event));
         if derived.timer != Timer::Keep {
             self.timers.insert(id, derived.timer);
         }
         Ok(())
     }
 
+    /// Returns a property in its current state.
     fn property(&mut self, id: Uuid) -> Option<Property> {
         let current = self
-            .slots
+            .records
             .get(&(RecordKind::Property, id))
-            .and_then(|slot| slot.now.as_ref());
-        let read = || {
+            .and_then(|entry| entry.now.as_ref());
+        let parse = || {
             current.and_then(|current| {
                 serde_json::from_value(Value::Object(current.data.clone())).ok()
             })
         };
-        self.zones.entry(id).or_insert_with(read).clone()
+        self.properties.entry(id).or_insert_with(parse).clone()
     }
 
-    /// Returns the implausible date of a reservation, if any. Validation has already refused data
-    /// that is no reservation.
+    /// Returns what is implausible about the dates of a reservation. Returns `None` for other data,
+    /// for which validation has already reported an issue.
     fn oddity(&mut self, kind: RecordKind, data: &Object) -> Option<Oddity> {
         if kind != RecordKind::Reservation {
             return None;
@@ -585,7 +600,8 @@ fn path(index: usize, field: Option<&str>) -> Vec<PathSegment> {
         .collect()
 }
 
-fn named_property(data: &Object) -> Option<Uuid> {
+/// Returns the property to which a record's data refers.
+fn property_id_of(data: &Object) -> Option<Uuid> {
     data.get("propertyId")
         .and_then(Value::as_str)
         .and_then(|text| text.parse().ok())

@@ -28,9 +28,10 @@ const BODY_LIMIT: usize = 16 << 20;
 /// Time limit of a full batch, enough for a slow disk.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Maximum number of warnings in an answer.
+/// Maximum number of warnings in a response.
 const MAX_WARNINGS: usize = 100;
 
+/// The input of the operation `sync`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Sync {
@@ -43,29 +44,29 @@ struct Sync {
     #[serde(default)]
     on_invalid: Option<OnInvalid>,
     records: Vec<SyncRecord>,
-    /// The records that validation left out ([`engine::operation::Sifts`]).
+    /// The records that the validation of the request has skipped ([`engine::operation::Sifts`]).
     #[serde(default)]
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SkippedRecord>,
 }
 
-/// A record that validation left out.
+/// A record that the validation of the request has skipped.
 #[derive(Debug, Deserialize)]
-struct LeftOut {
+struct SkippedRecord {
     index: usize,
     item: Value,
     issues: Vec<Value>,
 }
 
-impl LeftOut {
-    /// Returns the kind and the id of the record, as far as it has them.
-    fn place(&self) -> Option<(RecordKind, Uuid)> {
+impl SkippedRecord {
+    /// Returns the kind and the id of the record, if both are valid.
+    fn key(&self) -> Option<(RecordKind, Uuid)> {
         let kind = self.item["kind"].as_str()?.parse().ok()?;
         Some((kind, self.item["id"].as_str()?.parse().ok()?))
     }
 }
 
-impl From<LeftOut> for Rejected {
-    fn from(left_out: LeftOut) -> Self {
+impl From<SkippedRecord> for Rejected {
+    fn from(left_out: SkippedRecord) -> Self {
         Self {
             index: left_out.index,
             id: left_out.item["id"].as_str().map(str::to_owned),
@@ -74,14 +75,14 @@ impl From<LeftOut> for Rejected {
     }
 }
 
-/// The treatment of a request with an invalid record.
+/// What to do with a request that has an invalid record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnInvalid {
-    /// The whole request is refused.
+    /// Fail the whole request.
     #[default]
     Refuse,
-    /// The record is left out, and so are those that refer to it.
+    /// Skip the record, and the records that refer to it.
     Skip,
 }
 
@@ -89,41 +90,40 @@ pub(crate) enum OnInvalid {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Synced {
-    /// Number of sent records that were not left out; applied unless `dryRun`.
+    /// Number of records that were applied, or with `dryRun` would be applied.
     pub(crate) applied: usize,
     /// Number of events.
     pub(crate) events: usize,
-    /// Fields that the kind does not know, which may be misspelt, and values that may be
-    /// unintended; they are kept. At most 100.
+    /// Warnings about unknown fields, which may be misspelt, and about values that may be
+    /// unintended. Both are stored. At most 100.
     pub(crate) warnings: Vec<Warning>,
-    /// Number of records that were left out, because a newer version of them is known; absent where
-    /// no record has a version.
+    /// Number of records that were skipped because the service has a newer version; absent if no
+    /// record of the request has a version.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<usize>,
-    /// The records that were left out, by place, with `onInvalid: "skip"`; absent otherwise. At
-    /// most
-    /// 100.
+    /// The invalid records that were skipped, in the order of the request, with `onInvalid: "skip"`;
+    /// absent otherwise. At most 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     rejected: Option<Vec<Rejected>>,
-    /// Number of records that were left out, with `onInvalid: "skip"`; absent otherwise.
+    /// Number of invalid records that were skipped, with `onInvalid: "skip"`; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     rejected_count: Option<usize>,
 }
 
-/// A record that was left out because it is invalid, or refers to a record that was left out.
+/// A record that was skipped because it is invalid, or refers to a record that was skipped.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Rejected {
-    /// Place of the record in the request, from 0.
+    /// Index of the record in the request, from 0.
     index: usize,
-    /// Id of the record; null if it has no text there.
+    /// Id of the record; null if the record has no id that is a text.
     id: Option<String>,
     /// Issues of the record: `path` from the body's root, and `message`. At most 20.
     issues: Vec<Value>,
 }
 
 impl Rejected {
-    /// The most issues of a record.
-    const MOST: usize = 20;
+    /// Maximum number of issues of a record.
+    const MAX_ISSUES: usize = 20;
 
     /// Makes an entry from the issues of a record.
     pub(super) fn of(index: usize, id: Uuid, issues: &[Issue]) -> Self {
@@ -132,7 +132,7 @@ impl Rejected {
         Self {
             index,
             id: Some(id.to_string()),
-            issues: issues.iter().take(Self::MOST).map(issue).collect(),
+            issues: issues.iter().take(Self::MAX_ISSUES).map(issue).collect(),
         }
     }
 }
@@ -140,13 +140,14 @@ impl Rejected {
 /// An accepted part of a record that may be unintended.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Warning {
-    /// Path from the body's root.
+    /// Path of the value, from the root of the body.
     #[schemars(with = "Vec<Value>")]
     pub(crate) path: Vec<PathSegment>,
-    /// The warning itself.
+    /// The text of the warning.
     pub(crate) message: String,
 }
 
+/// The input of the operation `createGuestLink`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SyncedReservation {
@@ -193,13 +194,13 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
-    let manner = SyncSettings {
+    let settings = SyncSettings {
         writer: RecordOrigin::Platform,
         fires: !input.is_initial_sync.unwrap_or(false),
         is_dry_run: input.dry_run.unwrap_or(false),
         on_invalid: input.on_invalid.unwrap_or_default(),
     };
-    apply_sifted(context, input.records, input.left_out, manner)
+    apply_sifted(context, input.records, input.left_out, settings)
 }
 
 /// The settings for a write of records.
@@ -209,9 +210,9 @@ pub(crate) struct SyncSettings {
     pub(crate) writer: RecordOrigin,
     /// Whether changes fire events.
     pub(crate) fires: bool,
-    /// Whether everything is judged and nothing is written.
+    /// Whether to check the records without writing them.
     pub(crate) is_dry_run: bool,
-    /// The treatment of a record with an issue.
+    /// What to do with a record that has an issue.
     pub(crate) on_invalid: OnInvalid,
 }
 
@@ -219,37 +220,37 @@ pub(crate) struct SyncSettings {
 pub(crate) fn apply_records(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
-    manner: SyncSettings,
+    settings: SyncSettings,
 ) -> Result<Synced> {
-    apply_sifted(context, records, Vec::new(), manner)
+    apply_sifted(context, records, Vec::new(), settings)
 }
 
-/// Does the same with records among which validation has left some out.
+/// Does the same as [`apply_records`] for a request of which validation has skipped some records.
 fn apply_sifted(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
-    left_out: Vec<LeftOut>,
-    manner: SyncSettings,
+    left_out: Vec<SkippedRecord>,
+    settings: SyncSettings,
 ) -> Result<Synced> {
     let SyncSettings {
         writer,
         fires,
         is_dry_run,
         on_invalid,
-    } = manner;
+    } = settings;
     if is_dry_run {
         context.dry_run();
     }
-    let sent = records.len();
-    let places = places(sent, &left_out);
-    let (records, mut warnings) = made_canonical(records, &places);
-    let rewritten = rewritten(&records);
+    let count = records.len();
+    let indexes = remaining_indexes(count, &left_out);
+    let (records, mut warnings) = to_canonical(records, &indexes);
+    let rewritten = find_rewritten(&records);
     let has_versions = records.iter().any(|record| record.version.is_some());
     let mut batch = SyncBatch::load(context, &records, writer, on_invalid)?;
-    let mut earlier_left_out = left_out.iter().peekable();
-    for ((index, record), is_rewritten) in places.into_iter().zip(records).zip(rewritten) {
-        while let Some(earlier) = earlier_left_out.next_if(|earlier| earlier.index < index) {
-            batch.refuse(earlier.place());
+    let mut skipped = left_out.iter().peekable();
+    for ((index, record), is_rewritten) in indexes.into_iter().zip(records).zip(rewritten) {
+        while let Some(record) = skipped.next_if(|record| record.index < index) {
+            batch.refuse(record.key());
         }
         batch.apply(context, index, record, is_rewritten, fires)?;
     }
@@ -264,7 +265,7 @@ fn apply_sifted(
     warnings.append(&mut batch.warnings);
     warnings.truncate(MAX_WARNINGS);
     let stale = batch.stale;
-    let applied = sent - stale - batch.rejected.len();
+    let applied = count - stale - batch.rejected.len();
     let mut rejected: Vec<Rejected> = left_out.into_iter().map(Rejected::from).collect();
     rejected.append(&mut batch.rejected);
     rejected.sort_by_key(|rejected| rejected.index);
@@ -284,22 +285,23 @@ fn apply_sifted(
     })
 }
 
-/// Returns the place in the request of each record that validation has not left out.
-fn places(count: usize, left_out: &[LeftOut]) -> Vec<usize> {
+/// Returns the index in the request of each record that validation has not skipped. `count` is the
+/// number of these records.
+fn remaining_indexes(count: usize, left_out: &[SkippedRecord]) -> Vec<usize> {
     let left_out: HashSet<usize> = left_out.iter().map(|rejected| rejected.index).collect();
     (0..count + left_out.len())
-        .filter(|place| !left_out.contains(place))
+        .filter(|index| !left_out.contains(index))
         .collect()
 }
 
-/// Brings records into their canonical form. Returns them with the warnings about their fields, up
-/// to the maximum of an answer.
-fn made_canonical(
+/// Converts records to their canonical form. Returns them with the warnings about their fields, up
+/// to the maximum of a response.
+fn to_canonical(
     mut records: Vec<SyncRecord>,
-    places: &[usize],
+    indexes: &[usize],
 ) -> (Vec<SyncRecord>, Vec<Warning>) {
-    let mut warnings = warnings(&records, places);
-    for (record, place) in records.iter_mut().zip(places) {
+    let mut warnings = warnings(&records, indexes);
+    for (record, index) in records.iter_mut().zip(indexes) {
         let Some(data) = &mut record.data else {
             continue;
         };
@@ -308,7 +310,7 @@ fn made_canonical(
                 warnings.push(Warning {
                     path: vec![
                         "records".into(),
-                        (*place).into(),
+                        (*index).into(),
                         "data".into(),
                         field.into(),
                     ],
@@ -320,25 +322,26 @@ fn made_canonical(
     (records, warnings)
 }
 
-/// Returns of each record whether it is a deletion, and the record is written again later.
-fn rewritten(records: &[SyncRecord]) -> Vec<bool> {
-    let mut later = HashSet::new();
+/// Returns for each record whether it is a deletion of a record that the request writes again later.
+fn find_rewritten(records: &[SyncRecord]) -> Vec<bool> {
+    let mut later_writes = HashSet::new();
     let mut rewritten: Vec<bool> = records
         .iter()
         .rev()
         .map(|record| {
-            let place = (record.kind, record.id);
+            let key = (record.kind, record.id);
             if record.written().is_some() {
-                later.insert(place);
+                later_writes.insert(key);
                 return false;
             }
-            later.contains(&place)
+            later_writes.contains(&key)
         })
         .collect();
     rewritten.reverse();
     rewritten
 }
 
+/// Puts "a" or "an" before a noun.
 fn with_article(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
         "an"
@@ -348,16 +351,16 @@ fn with_article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-/// Returns a warning for each field that its kind does not know, up to the maximum of an answer.
-fn warnings(records: &[SyncRecord], places: &[usize]) -> Vec<Warning> {
-    let fields = places.iter().zip(records).flat_map(|(index, record)| {
+/// Returns a warning for each unknown field, up to the maximum of a response.
+fn warnings(records: &[SyncRecord], indexes: &[usize]) -> Vec<Warning> {
+    let fields = indexes.iter().zip(records).flat_map(|(index, record)| {
         record
             .written()
             .into_iter()
             .flat_map(Object::keys)
             .map(move |field| (*index, record.kind, field))
     });
-    let strange = fields
+    let unknown_fields = fields
         .filter(|(_, kind, field)| !kind.knows(field) && !is_set_by_the_service(field))
         .take(MAX_WARNINGS);
     let warning = |(index, kind, field): (usize, RecordKind, &String)| Warning {
@@ -372,5 +375,5 @@ fn warnings(records: &[SyncRecord], places: &[usize]) -> Vec<Warning> {
             with_article(&kind.label().to_lowercase())
         ),
     };
-    strange.map(warning).collect()
+    unknown_fields.map(warning).collect()
 }

@@ -101,8 +101,8 @@ impl JsonSchema for ImportRecords {
                 },
                 "dryRun": {
                     "type": ["boolean", "null"],
-                    "description": "Whether everything is judged and answered, with what is new, changed, unchanged and wrong, and \
-                        nothing is written. Null or left out: `false`.",
+                    "description": "Whether the service only checks the file. The response then says what is new, changed, unchanged and \
+                        wrong, but nothing is written. Null or left out: `false`.",
                 },
             },
             "examples": [{ "kind": "tag", "csv": "external_id,name\n1,Sea view\n" }],
