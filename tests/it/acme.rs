@@ -1,5 +1,5 @@
-//! Tests of the certificate that the service obtains by itself, from a certificate authority that
-//! checks the host names.
+//! Tests of `--tls-domain`: the service obtains, stores and renews its TLS certificate from an ACME
+//! authority. Pebble is the authority.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,12 +22,13 @@ use crate::support::node::Node;
 use crate::support::pebble::{Pebble, free_port};
 use crate::support::{choose_tls_provider, serve_flags};
 
-/// A time limit for anything that should happen soon, even on a busy machine.
+/// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const NAME: &str = "guests.example";
 
-/// A machine with the name [`NAME`], and an authority that checks its port.
+/// The stored files of one server with the host name [`NAME`], and an ACME authority that validates
+/// challenges on its port.
 struct Machine {
     pebble: Pebble,
     port: u16,
@@ -63,7 +64,7 @@ impl Machine {
         Node::start(&self.database(), &flags)
     }
 
-    /// Returns the files that hold secrets.
+    /// Returns the files that contain secrets: the account key and the certificate's key.
     fn secrets(&self) -> Vec<PathBuf> {
         let folder = self.directory.path().join("t.db.acme");
         let authority = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
@@ -92,21 +93,25 @@ async fn connect(
         .await
 }
 
-/// Returns the certificate that clients of a name get.
-async fn shown(port: u16, name: &str, root: &CertificateDer<'static>) -> CertificateDer<'static> {
+/// Returns the certificate that the server presents to clients that connect to `name`.
+async fn presented_certificate(
+    port: u16,
+    name: &str,
+    root: &CertificateDer<'static>,
+) -> CertificateDer<'static> {
     let stream = connect(port, name, root, &[b"http/1.1"]).await.unwrap();
     stream.get_ref().1.peer_certificates().unwrap()[0].clone()
 }
 
 async fn until_logged(node: &Node, text: &str) {
-    let began = Instant::now();
+    let start = Instant::now();
     while node.logged(text) == 0 {
-        assert!(began.elapsed() < SOON, "{text}: {:?}", node.lines(""));
+        assert!(start.elapsed() < SOON, "{text}: {:?}", node.lines(""));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Returns an authority whose connections are accepted by the system, and never answered.
+/// Returns an authority that accepts connections and never responds.
 fn silent_authority() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -116,8 +121,8 @@ fn silent_authority() -> (TcpListener, String) {
     )
 }
 
-/// One start obtains a certificate for all names. The next start uses it, also if the authority is
-/// gone.
+/// The first start obtains one certificate for all names. The next start uses the stored
+/// certificate, even if the authority is down.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
     let Some(mut machine) = Machine::new() else {
@@ -136,8 +141,11 @@ async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
         assert!(node.logged(step) > 0, "{step}: {:?}", node.lines(""));
     }
     let root = machine.pebble.root().await;
-    let first = shown(machine.port, NAME, &root).await;
-    assert_eq!(shown(machine.port, "stay.example", &root).await, first);
+    let first = presented_certificate(machine.port, NAME, &root).await;
+    assert_eq!(
+        presented_certificate(machine.port, "stay.example", &root).await,
+        first
+    );
     let client = Client::builder()
         .tls_certs_only([Certificate::from_der(&root).unwrap()])
         .resolve(NAME, SocketAddr::from((Ipv4Addr::LOCALHOST, machine.port)))
@@ -160,11 +168,14 @@ async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
     machine.pebble.stop();
     let node = machine.node(names);
     assert_eq!(node.logged("using the stored TLS certificate"), 1);
-    assert_eq!(shown(machine.port, NAME, &root).await, first);
+    assert_eq!(
+        presented_certificate(machine.port, NAME, &root).await,
+        first
+    );
     assert_eq!(node.logged("ordering a TLS certificate"), 0);
 }
 
-/// The authority has lost all accounts by then, so that another one is registered.
+/// Pebble forgets all accounts when it restarts, so the renewal also registers a new account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
     let Some(mut machine) = Machine::new() else {
@@ -175,28 +186,35 @@ async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let flags = serve_flags(&machine.database(), &flags);
     let server = Server::start(flags, clock.clone()).await.unwrap();
-    // The background work may have obtained the first one already.
+    // The background task may have obtained the certificate before this call, so the result is not
+    // checked.
     server.renew_certificate().await.unwrap();
     assert_eq!(
         server.service.app_state.public_url,
         format!("https://{NAME}")
     );
     let first_root = machine.pebble.root().await;
-    let first = shown(machine.port, NAME, &first_root).await;
+    let first = presented_certificate(machine.port, NAME, &first_root).await;
     clock.advance(59 * DAY);
     assert_eq!(server.renew_certificate().await, Ok(false));
 
     machine.pebble.restart();
     let root = machine.pebble.root().await;
-    assert_eq!(shown(machine.port, NAME, &first_root).await, first);
+    assert_eq!(
+        presented_certificate(machine.port, NAME, &first_root).await,
+        first
+    );
     clock.advance(2 * DAY);
     assert_eq!(server.renew_certificate().await, Ok(true));
-    assert_ne!(shown(machine.port, NAME, &root).await, first);
+    assert_ne!(
+        presented_certificate(machine.port, NAME, &root).await,
+        first
+    );
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_order_is_said_in_the_log_and_tried_again() {
+async fn a_refused_order_is_logged_and_retried() {
     let nothing_listens = free_port();
     let Some(pebble) = Pebble::start(nothing_listens) else {
         return;
@@ -220,39 +238,39 @@ async fn a_refused_order_is_said_in_the_log_and_tried_again() {
     assert!(node.is_running());
 }
 
-/// A silent authority delays neither the start nor the end. Without a certificate every handshake
-/// fails, also one that asks for the answer to a challenge.
+/// An authority that does not respond delays neither start nor stop. Without a certificate every
+/// TLS handshake fails, including the handshake of an ACME challenge.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_authority_that_never_answers_delays_nothing() {
+async fn a_silent_authority_delays_neither_start_nor_stop() {
     choose_tls_provider();
     let (_listener, authority) = silent_authority();
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("t.db").display());
     let domain = format!("--tls-domain={NAME}");
-    let began = Instant::now();
+    let start = Instant::now();
     let server = Server::start(
         serve_flags(&database, &[&domain, &authority]),
         Clock::system(),
     )
     .await
     .unwrap();
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     let any = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let port = server.address.port();
     for protocol in [&b"http/1.1"[..], b"acme-tls/1"] {
         let connected = connect(port, NAME, any.cert.der(), &[protocol]).await;
         assert!(connected.is_err(), "{protocol:?}");
     }
-    let began = Instant::now();
+    let start = Instant::now();
     server.stop().await;
     assert!(
-        began.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(5),
         "{:?}",
-        began.elapsed()
+        start.elapsed()
     );
 }
 
-/// Runs a command that is refused. Returns its error.
+/// Runs `vestibule` with settings that it refuses. Returns the error text.
 fn refusal(directory: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
     let output = command

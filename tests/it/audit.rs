@@ -1,5 +1,5 @@
-//! Tests of the audit log: it records every write exactly once, with the actor and the changes, and
-//! contains no secret.
+//! Tests of the audit log: it has exactly one entry for each write, with the actor and the changes,
+//! and no entry contains a secret.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::support::house::{House, id};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 const LOG: &str = "/audit-log?limit=100";
-/// An address on which nothing listens.
-const NOBODY: &str = "https://127.0.0.1:9/hook";
+/// An HTTPS address on which nothing listens.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Writes of the platform interface without an entry. They change no credential and no setting, or
-/// belong to no single organization.
+/// Writes of the platform interface that the audit log does not record. They change no credential
+/// and no setting, or belong to no single organization.
 const UNAUDITED: [&str; 7] = [
     "createClientSecret",
     "createGuestLink",
@@ -34,11 +34,12 @@ const UNAUDITED: [&str; 7] = [
     "sync",
 ];
 
-/// Entries that come from no operation of the interfaces.
-const BESIDE: [&str; 4] = ["allowApp", "revokeToken", "signIn", "signOut"];
+/// Operation names of entries that the pages and OAuth endpoints write. No operation of the
+/// interfaces has these names.
+const WITHOUT_OPERATION: [&str; 4] = ["allowApp", "revokeToken", "signIn", "signOut"];
 
-/// Operations that need a device connector. The tests of `devices` read their entries.
-const OF_DEVICES: [&str; 4] = [
+/// Operations that need a device connector. The tests in `devices` check their entries.
+const DEVICE_OPERATIONS: [&str; 4] = [
     "lockDevice",
     "setDeviceMode",
     "setDeviceTemperature",
@@ -49,7 +50,7 @@ async fn log(api: &Api) -> Vec<Value> {
     api.get(LOG).await.data().as_array().unwrap().clone()
 }
 
-/// Returns the newest entry.
+/// Returns the newest entry of the log.
 async fn newest(api: &Api) -> Value {
     api.get("/audit-log?limit=1").await.data()[0].clone()
 }
@@ -79,7 +80,7 @@ fn fields(entry: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns every row in its stored form.
+/// Returns every row of the log as the database stores it.
 async fn stored(app: &App) -> Vec<String> {
     let rows = "select coalesce(actor_name, '') || cast(doc as text) from audit_log";
     app.query(rows, Vec::new(), |row| row.get::<String>(0))
@@ -92,7 +93,7 @@ fn path(collection: &str, of: &Value) -> String {
 
 #[test]
 fn every_public_write_declares_its_audit_entry() {
-    let mut untold: Vec<&str> = Vec::new();
+    let mut unaudited: Vec<&str> = Vec::new();
     for operation in &vestibule::app::app().operations {
         let is_told = operation.audits.is_some();
         match (operation.surface, operation.effect) {
@@ -101,16 +102,16 @@ fn every_public_write_declares_its_audit_entry() {
                 "{} is a public write, and nothing is told of it",
                 operation.id
             ),
-            (Surface::Platform, Effect::Write) if !is_told => untold.push(operation.id),
+            (Surface::Platform, Effect::Write) if !is_told => unaudited.push(operation.id),
             (Surface::Platform, Effect::Write) => {}
             (Surface::Guest, _) | (_, Effect::Read) => assert!(!is_told, "{}", operation.id),
         }
     }
-    untold.sort_unstable();
-    assert_eq!(untold, UNAUDITED);
+    unaudited.sort_unstable();
+    assert_eq!(unaudited, UNAUDITED);
 }
 
-/// Performs every write once. Returns the secrets that appeared on the way.
+/// Performs every write once. Returns all secrets that requests sent and responses returned.
 #[expect(
     clippy::too_many_lines,
     reason = "every operation is called once, in one story"
@@ -129,7 +130,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut secret =
         |answer: &Value, field: &str| secrets.push(answer[field].as_str().unwrap().to_owned());
-    // Steps, with settings that no read returns.
+    // Steps. Their settings contain secrets that no read returns.
     let text = house.text(&[("en", "Why?")]).await;
     let questions = json!([{ "kind": "free_form_input", "textMlTextId": text }]);
     let step = json!({ "stepType": "additional_questions", "nickname": "Q", "questions": questions, "authorityProvider": "hush-one" });
@@ -256,7 +257,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let hook = api
         .post(
             "/webhook-subscriptions",
-            json!({ "event": "task.created", "targetUrl": NOBODY }),
+            json!({ "event": "task.created", "targetUrl": CLOSED_ADDRESS }),
         )
         .await
         .data();
@@ -304,7 +305,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     .data();
     api.send(
         Method::DELETE,
-        &format!("/webhook-subscriptions?target_url={NOBODY}"),
+        &format!("/webhook-subscriptions?target_url={CLOSED_ADDRESS}"),
         None,
     )
     .await
@@ -437,7 +438,8 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     secrets
 }
 
-/// A member creates an API key, rotates its token and revokes it. Returns the tokens.
+/// A member creates an API key in the console, rotates its token and revokes the key. Returns the
+/// tokens.
 async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
     let shown = |answer: &Answer| {
         format!(
@@ -489,7 +491,7 @@ async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
     [first, second]
 }
 
-/// Writes records by hand, and imports some. Returns the secrets among them.
+/// Puts records by hand and imports a table of lock codes. Returns the secrets in the records.
 async fn records_by_hand(api: &Api) -> [String; 2] {
     let (flat, code) = (new_id(), new_id());
     let secrets = ["hush-wifi".to_owned(), "hush-code".to_owned()];
@@ -510,8 +512,8 @@ async fn records_by_hand(api: &Api) -> [String; 2] {
     secrets
 }
 
-/// Creates a calendar feed of a flat, fetches it and deletes it. Returns its address, which lets
-/// anyone read the calendar.
+/// Creates a calendar feed of a flat, fetches it and deletes it. Returns the feed's address, which
+/// is a secret: whoever has it can read the calendar.
 async fn calendar(api: &Api, flat: Uuid) -> String {
     let url = "https://127.0.0.1:9/hush-calendar.ics";
     let feed = json!({ "propertyId": flat, "url": url, "channel": "airbnb" });
@@ -524,7 +526,8 @@ async fn calendar(api: &Api, flat: Uuid) -> String {
     url.to_owned()
 }
 
-/// Invites a member in the console, changes them and makes a link. Returns the links.
+/// A member invites another member in the console, changes their permissions and makes a sign-in
+/// link. Returns the links.
 async fn members_of_their_own(browser: &Browser) -> [String; 2] {
     let shown = |answer: &Answer| {
         let html = html(answer);
@@ -578,8 +581,8 @@ on_both! {
         }
         let done: BTreeSet<&str> = entries.iter().map(|entry| entry["operation"].as_str().unwrap()).collect();
         let reported = vestibule::app::app().operations.iter().filter(|operation| operation.audits.is_some()).map(|operation| operation.id);
-        let reported = reported.filter(|id| !OF_DEVICES.contains(id));
-        assert_eq!(done, reported.chain(BESIDE).collect::<BTreeSet<_>>());
+        let reported = reported.filter(|id| !DEVICE_OPERATIONS.contains(id));
+        assert_eq!(done, reported.chain(WITHOUT_OPERATION).collect::<BTreeSet<_>>());
         for entry in &entries {
             assert!(!entry["target"]["type"].as_str().unwrap().is_empty(), "{entry}");
             let has_name = entry["actor"]["name"].as_str().is_some_and(|name| !name.is_empty());
@@ -588,7 +591,7 @@ on_both! {
         }
         let rows = stored(&app).await;
         for secret in &secrets {
-            // Of an address only the last part is secret.
+            // In an address, only the last part is secret.
             let secret = if secret.starts_with("http") { secret.rsplit(['/', '=']).next().unwrap() } else { secret };
             assert!(secret.len() > 7 && !rows.iter().any(|row| row.contains(secret)), "{secret}");
         }
@@ -680,7 +683,8 @@ on_both! {
         let allowed = newest(&key).await;
         assert_eq!((&allowed["operation"], &allowed["actor"]), (&json!("allowApp"), &actor("session", "Member")));
         assert_eq!(allowed["changes"][0]["after"], json!({ "oauthAppId": org.oauth_app, "name": "Client" }));
-        // An entry keeps the name that its actor had, even if the actor is renamed later.
+        // An entry keeps the actor's name at the time of the write, even if the actor is renamed
+        // later.
         let nameless = json!({
             "name": "", "email": "marta@example.com", "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
             "isTwoFactorEnrolled": true,
@@ -692,7 +696,7 @@ on_both! {
         api.post("/portals", json!({ "name": "Again" })).await.data();
         assert_eq!(newest(&key).await["actor"]["name"], "marta@example.com via Client");
         assert!(log(&key).await.iter().any(|entry| entry["actor"]["name"] == "Member via Client"));
-        // The same by a tool call.
+        // A tool call is recorded like the REST request.
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "createPortal", "arguments": { "name": "Tool" } } });
         let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(key.token.as_ref().unwrap()).json(&call);
         request.header("accept", "application/json, text/event-stream").send().await.unwrap();
@@ -713,7 +717,7 @@ on_both! {
         api.patch(&format!("/portals/{}", new_id()), json!({ "data": { "name": "x" } })).await.error(404);
         org.key_with(&[Permission::ViewProperties]).await.post("/portals", json!({ "name": "x" })).await.error(403);
         app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{}", new_id())), None).await.error(404);
-        // A replayed answer.
+        // A response that is replayed for its idempotency key.
         assert_eq!(api.post_with_key("/portals", "once", json!({ "name": "Keyed" })).await.status, 201);
         // Writes that change nothing.
         house.update_portal(*portal, json!({ "name": "Casa", "isDefault": true, "supportEmail": null })).await;
@@ -724,7 +728,7 @@ on_both! {
         api.post(&format!("/properties/{flat}/assign-portal"), json!({ "portalSettingsId": null })).await.data();
         api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Why?" }))).await;
         org.put("", json!({ "name": "Casa" })).await;
-        // Records and actions of guests are not part of this log.
+        // The log does not record changes of records or actions of guests.
         org.property(None, &[]).await;
         house.say("Hello").await.data();
         let made_a_key = 1;
@@ -776,7 +780,8 @@ on_both! {
             let Some(last) = page.last() else { break };
             query = format!("limit=7&after={}", last["id"].as_str().unwrap());
             seen.extend(page);
-            // Entries that arrive between two pages come before all of them.
+            // New entries that arrive between two pages come before the first page, so no page
+            // shifts.
             api.post("/portals", json!({ "name": format!("New {}", seen.len()) })).await.data();
         }
         assert_eq!(seen, whole);
@@ -787,7 +792,7 @@ on_both! {
         for (query, field) in [("limit=0", "limit"), ("limit=101", "limit"), ("after=x", "after"), ("targetId=1", "targetId"), ("limit=x&after=", "after limit")] {
             assert_eq!(api.get(&format!("/audit-log?{query}")).await.issues().join(" "), field, "{query}");
         }
-        // A page far back in the log costs no more than the first one.
+        // A page far back in the log reads no more rows than the first page.
         let effort = async |query: &str| {
             app.server.service.store.max_work();
             api.get(&format!("/audit-log?limit=5{query}")).await.data();

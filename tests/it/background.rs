@@ -1,4 +1,5 @@
-//! Background work that fails is restarted, and readiness reports the failure until then.
+//! Tests that failed background tasks are restarted, and that `/readyz` reports the failure until
+//! then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

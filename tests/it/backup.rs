@@ -1,4 +1,5 @@
-//! Tests of `vestibule backup`, and of its file in place of the database.
+//! Tests of `vestibule backup`, and of a server that runs on the backup instead of the original
+//! database.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -92,7 +93,7 @@ async fn a_backup_taken_during_writes_can_replace_the_database() {
         writer.await.unwrap();
     }
 
-    // A backup reads the whole copy, so this also checks the copy.
+    // `vestibule backup` reads its whole source, so a backup of the backup also verifies it.
     let again = backup(
         &sqlite(&copy),
         &directory.path().join("copy of the copy.db"),
@@ -114,7 +115,8 @@ async fn a_backup_taken_during_writes_can_replace_the_database() {
             "{name} was acknowledged before"
         );
     }
-    // The copy has a recorded answer for exactly those requests whose effects it contains.
+    // If the backup contains the effect of a request, it also contains the recorded response for
+    // the request's idempotency key.
     for name in [&before[0], &before[before.len() - 1]] {
         let replayed = api
             .post_with_key("/portals", name, json!({ "name": name }))
@@ -171,7 +173,7 @@ fn a_failed_backup_reports_an_error_and_leaves_no_file() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Runs a command of the binary and returns its output.
+/// Runs `vestibule` with these arguments and returns its output.
 fn command(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_vestibule"))
         .args(arguments)
@@ -315,7 +317,8 @@ async fn repeated_backups_under_load_are_restored_with_files() {
     );
 }
 
-/// A second backup links the files of the first one instead of fetching them again.
+/// The second backup hard-links the files that the first backup has already, and downloads only new
+/// files.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_in_a_bucket_are_backed_up_and_restored() {
     let bucket = Bucket::start().await;
@@ -353,7 +356,8 @@ async fn files_in_a_bucket_are_backed_up_and_restored() {
     assert!(good(run(&backup)).ends_with(", 4 files\n"));
     assert_eq!(bucket.calls("get"), 4);
 
-    // The bucket has one of the files already, which is not sent again.
+    // The target bucket contains one of the files already. The restore does not upload that file
+    // again.
     bucket.put("restored/ab/passport", b"scan");
     let restore = |url: &str, database: &str| {
         run(&[

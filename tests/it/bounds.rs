@@ -1,5 +1,5 @@
-//! Everything that a client sends has a bound, and a refusal names a bounded number of issues
-//! (rules: errors#requests; limits#lengths).
+//! Tests that every value that a client sends has a maximum size, and that a refusal lists at most
+//! 100 issues (rules: errors#requests; limits#lengths).
 
 use engine::operation::{Operation, Surface, inline_generator};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// Fields without a bound of their own, and why they need none.
+/// Fields whose schema has no bound of its own, each with the reason why none is needed.
 const EXEMPT: &[(&str, &str)] = &[
     (
         "putRecords records",
@@ -28,18 +28,19 @@ const EXEMPT: &[(&str, &str)] = &[
     ("deleteTranslationEntry language", "the same"),
 ];
 
-/// Tokens of stays are only compared with existing ones and never stored.
-const TOKEN: &str = " token";
+/// The end of the path of every field for a stay's token. The service only compares such tokens
+/// with stored tokens and never stores them.
+const STAY_TOKEN_SUFFIX: &str = " token";
 
-/// Formats whose texts have a limited length.
-const SHORT_FORMS: &[&str] = &["uuid", "date", "time-of-day", "country"];
+/// Formats of strings whose length the format itself limits.
+const SHORT_FORMATS: &[&str] = &["uuid", "date", "time-of-day", "country"];
 
-/// Timestamps are parsed and not stored as sent. They arrive in a body or an address, both of which
-/// have a bound.
-const MOMENTS: &[&str] = &["date-time", "future-date-time"];
+/// Formats of timestamps. The service parses timestamps and does not store the text. Body and
+/// address, in which they arrive, have a maximum size.
+const TIMESTAMP_FORMATS: &[&str] = &["date-time", "future-date-time"];
 
-/// Collects the parts of a schema that lack a bound, each by its path.
-fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
+/// Adds the path of every part of a schema that has no bound to `unbounded_parts`.
+fn unbounded(schema: &Value, path: &str, unbounded_parts: &mut Vec<String>) {
     if !schema.is_object() {
         return;
     }
@@ -50,25 +51,25 @@ fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
     };
     let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
     if is("array") && schema.get("maxItems").is_none() {
-        found.push(format!("{path}: a list without maxItems"));
+        unbounded_parts.push(format!("{path}: a list without maxItems"));
     }
     let format = schema["format"].as_str().unwrap_or_default();
-    let is_short = SHORT_FORMS.contains(&format) || MOMENTS.contains(&format);
+    let is_short = SHORT_FORMATS.contains(&format) || TIMESTAMP_FORMATS.contains(&format);
     let is_anchored = schema["pattern"].as_str().is_some_and(|form| {
         form.starts_with('^') && form.ends_with('$') && !form.contains(['*', '+'])
     });
     if is("string") && !is_listed && !is_short && !is_anchored && schema.get("maxLength").is_none()
     {
-        found.push(format!("{path}: a text without maxLength"));
+        unbounded_parts.push(format!("{path}: a text without maxLength"));
     }
     if is("object")
         && schema["additionalProperties"] != false
         && schema.get("maxProperties").is_none()
     {
-        found.push(format!("{path}: an object without maxProperties"));
+        unbounded_parts.push(format!("{path}: an object without maxProperties"));
     }
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        unbounded(field, &format!("{path} {name}"), found);
+        unbounded(field, &format!("{path} {name}"), unbounded_parts);
     }
     for part in [
         "items",
@@ -77,36 +78,37 @@ fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
         "then",
         "else",
     ] {
-        unbounded(&schema[part], path, found);
+        unbounded(&schema[part], path, unbounded_parts);
     }
     for part in ["anyOf", "oneOf", "allOf"] {
         schema[part]
             .as_array()
             .into_iter()
             .flatten()
-            .for_each(|branch| unbounded(branch, path, found));
+            .for_each(|branch| unbounded(branch, path, unbounded_parts));
     }
 }
 
 #[test]
 fn every_input_field_has_a_bound() {
     let of_callers = |operation: &&Operation| operation.surface != Surface::Platform;
-    let mut found = Vec::new();
+    let mut unbounded_parts = Vec::new();
     for operation in vestibule::app::app().operations.iter().filter(of_callers) {
         unbounded(
             &operation.input_schema(&mut inline_generator()),
             operation.id,
-            &mut found,
+            &mut unbounded_parts,
         );
     }
     let is_exempt = |path: &str| {
-        path.ends_with(TOKEN) || EXEMPT.iter().any(|(exempt, _)| path.starts_with(exempt))
+        path.ends_with(STAY_TOKEN_SUFFIX)
+            || EXEMPT.iter().any(|(exempt, _)| path.starts_with(exempt))
     };
-    found.retain(|fault| !is_exempt(fault.split(':').next().unwrap_or_default()));
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    unbounded_parts.retain(|fault| !is_exempt(fault.split(':').next().unwrap_or_default()));
+    assert!(unbounded_parts.is_empty(), "{}", unbounded_parts.join("\n"));
 }
 
-/// Returns the number of issues that a 400 names, and the number of further ones.
+/// Returns the number of issues that a 400 lists, and the number of issues that it only counts.
 fn issue_counts(answer: &Answer) -> (usize, Value) {
     let error = answer.error(400);
     (
@@ -145,7 +147,7 @@ on_both! {
             body.insert("name".into(), "Casa".into());
             Value::Object(body)
         };
-        // Unknown fields at the top level, below it, and in the arguments of a tool.
+        // Unknown fields at the top level, in nested objects, and in the arguments of a tool.
         assert_eq!(issue_counts(&api.post("/portals", with_name(100)).await), (100, Value::Null));
         assert_eq!(issue_counts(&api.post("/portals", with_name(101)).await), (100, json!(1)));
         assert_eq!(issue_counts(&api.post("/portals", with_name(60_000)).await), (100, json!(59_900)));
@@ -155,7 +157,7 @@ on_both! {
         let refused = tool(&app, &api, "createPortal", with_name(60_000)).await;
         assert_eq!(refused["details"]["more"], 59_900, "{refused}");
 
-        // Items of a list. Each counts once, however many rules it breaks.
+        // Items of a list. Each wrong item counts as one issue, however many rules it breaks.
         let blank = vec![""; 250];
         let fields: Vec<Value> = blank.iter().map(|text| json!(text)).collect();
         let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": fields });
@@ -167,7 +169,7 @@ on_both! {
         let query = "propertyIds=x&".repeat(200);
         assert_eq!(issue_counts(&api.get(&format!("/portal-manuals?{query}")).await), (1, Value::Null), "a parameter is named as a whole");
 
-        // Issues that the operation itself finds.
+        // Issues that the operation itself reports, after the schema check.
         let records: Vec<Value> = (0..130)
             .map(|_| json!({ "kind": "task", "id": new_id(), "data": { "propertyId": new_id(), "title": "x", "status": "open" } }))
             .collect();
@@ -180,7 +182,7 @@ on_both! {
         let rules = json!([{ "ruleCategory": "verification_status", "verificationStatuses": vec!["verified"; 50_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.verificationStatuses"]);
-        // Fields of another category than the rule's are ignored, however long they are.
+        // The rule ignores fields of other categories, so the long list causes no issue.
         let rules = json!([{ "ruleCategory": "length_of_stay", "verificationStatuses": vec![1; 100_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         let manual = api.post("/portal-manuals", manual).await.data();
@@ -255,8 +257,8 @@ on_both! {
         let refused = org.sync(record(json!({ "name": "Sea", "free": [{ "x": "\0" }] }))).await;
         assert_eq!(refused.issues(), ["records.1.data.free.0.x"]);
         assert_eq!(api.get("/tags").await.data(), json!([]), "and nothing is applied");
-        // An unknown field is reported as unknown. A key with a null character cannot be named as a
-        // field.
+        // An unknown field is reported as unknown. A key that contains a null character is not
+        // repeated in the response.
         assert_eq!(api.post("/portals", json!({ "name": "x", "nmae": "\0" })).await.issues(), ["nmae"]);
         for body in [json!({ "name": "x", "a\0": 1 }), json!({ "a\0": { "b": "\0" } })] {
             assert_eq!(api.post("/portals", body).await.issues(), [""]);
@@ -269,7 +271,7 @@ on_both! {
         ] {
             assert_eq!(api.get(query).await.issues().join(" "), field, "{query}");
         }
-        // Null characters from a guest.
+        // Null characters in a guest's answers.
         let house = crate::support::house::House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let stay = format!("{}/guest/v1/stays/{}", app.base, house.token);

@@ -1,5 +1,5 @@
-//! Tests of records that are kept by hand: `putRecords`, `updateRecord`, their origin, and lists by
-//! name (rules: records#records-by-hand; records#origin).
+//! Tests of records that members keep by hand: `putRecords`, `updateRecord`, the origin of records,
+//! and lists by name (rules: records#records-by-hand; records#origin).
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn put(api: &Api, records: Value) -> crate::support::Answer {
     api.post("/records", json!({ "records": records })).await
 }
 
-async fn origin(api: &Api, id: Uuid) -> Value {
+async fn origin_of(api: &Api, id: Uuid) -> Value {
     let flats = api.get("/properties").await.data();
     let wanted = json!(id);
     let found = flats
@@ -39,9 +39,9 @@ on_both! {
         let (home, stay) = (new_id(), new_id());
         let answer = put(&api, json!([record("property", home, &flat("Flat 2")), record("reservation", stay, &reservation(Some(home)))])).await;
         assert_eq!(answer.data(), json!({ "applied": 2, "events": 1, "warnings": [] }));
-        assert_eq!(origin(&api, home).await, "manual");
+        assert_eq!(origin_of(&api, home).await, "manual");
         assert_eq!(api.get(&format!("/reservations/{stay}")).await.data()["origin"], "manual");
-        // An identical record changes nothing, and a wrong one applies nothing.
+        // An identical record changes nothing. One wrong record refuses the whole request.
         assert_eq!(put(&api, json!([record("property", home, &flat("Flat 2"))])).await.data()["events"], 0);
         let wrong = put(&api, json!([record("tag", new_id(), &json!({ "name": "Sea" })), record("property", home, &json!({ "name": 1 }))])).await;
         assert_eq!(wrong.issues(), ["records.1.data.country", "records.1.data.name", "records.1.data.timezone"]);
@@ -50,9 +50,9 @@ on_both! {
         assert_eq!(api.get("/tags").await.data(), json!([]));
         let dry = api.post("/records", json!({ "dryRun": true, "records": [{ "kind": "property", "id": home, "isDeleted": true }] })).await;
         assert_eq!(dry.data()["applied"], 1);
-        assert_eq!(origin(&api, home).await, "manual");
+        assert_eq!(origin_of(&api, home).await, "manual");
         assert_eq!(put(&api, json!([{ "kind": "property", "id": home, "isDeleted": true }])).await.data()["applied"], 1);
-        assert_eq!(origin(&api, home).await, Value::Null);
+        assert_eq!(origin_of(&api, home).await, Value::Null);
         let many: Vec<Value> = (0..1_001).map(|_| record("tag", new_id(), &json!({ "name": "x" }))).collect();
         assert_eq!(put(&api, json!(many)).await.issues(), ["records"]);
     }
@@ -70,14 +70,15 @@ on_both! {
         assert_eq!(api.get("/tags").await.data(), json!([]), "nothing is applied");
         let same = json!({ "name": "Theirs", "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": group });
         assert_eq!(put(&api, json!([record("property", theirs, &same)])).await.data()["applied"], 1, "the same data is no change");
-        assert_eq!(origin(&api, theirs).await, "platform");
+        assert_eq!(origin_of(&api, theirs).await, "platform");
         let mine = new_id();
         put(&api, json!([record("property", mine, &flat("Mine"))])).await.data();
         app.clock.advance(Duration::from_secs(1));
         let taken = org.sync(json!([record("property", mine, &flat("Mine"))])).await.data();
-        assert_eq!((&taken["events"], origin(&api, mine).await), (&json!(0), json!("platform")));
+        assert_eq!((&taken["events"], origin_of(&api, mine).await), (&json!(0), json!("platform")));
         put(&api, json!([record("property", mine, &flat("Again"))])).await.error(409);
-        // A group by hand that a record of the platform names stays as well.
+        // A record of the platform refers to this group, so the group, which was made by hand,
+        // stays.
         let own = new_id();
         put(&api, json!([record("property_group", own, &json!({ "name": "Own" }))])).await.data();
         org.put_record("property", theirs, json!({ "name": "Theirs", "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": own })).await;

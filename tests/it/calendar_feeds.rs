@@ -1,4 +1,5 @@
-//! Tests of calendar feeds (rules: calendar-feeds).
+//! Tests of calendar feeds: the service fetches a calendar and makes reservations of its events
+//! (rules: calendar-feeds).
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::support::house::id;
 use crate::support::receiver::until_read;
 use crate::support::{Answer, Api, App, Org, on_both, on_both_with, serve_flags};
 
-/// A flat with a feed, before its first fetch.
+/// A flat with a new feed that has not been fetched yet.
 struct FeedScene<'a> {
     org: Org<'a>,
     api: Api,
@@ -45,13 +46,13 @@ impl<'a> FeedScene<'a> {
 
     /// Fetches the feed and returns its state.
     async fn fetch(&self) -> Value {
-        // The clock of the test stands still, so the moments of fetches would be the same.
+        // The test clock does not advance by itself, so all fetches would have the same timestamp.
         self.org.app.clock.advance(Duration::from_secs(1));
         let path = format!("/calendar-feeds/{}/refresh", self.feed);
         self.api.post(&path, json!({})).await.data()
     }
 
-    /// Returns the reservations of the feed: first day, last day, status, by first day.
+    /// Returns the feed's reservations as check-in, check-out and status, sorted by check-in.
     async fn stays(&self) -> Vec<(String, String, String)> {
         let records = self.api.get("/reservations?limit=100").await.data();
         let text = |record: &Value, field: &str| record[field].as_str().unwrap().to_owned();
@@ -71,7 +72,7 @@ impl<'a> FeedScene<'a> {
         stays
     }
 
-    /// Returns the only reservation.
+    /// Returns the feed's only reservation.
     async fn stay(&self) -> Value {
         let records = self.api.get("/reservations").await.data();
         assert_eq!(records.as_array().unwrap().len(), 1, "{records}");
@@ -118,7 +119,7 @@ on_both_with! {
         assert_eq!((held.as_array().unwrap().len(), &held[0]["checkIn"]), (1, &json!("2026-12-24")));
     }
 
-    async fn a_new_feed_is_fetched_without_being_asked(app: App, host: CalendarHost) {
+    async fn a_new_feed_is_fetched_in_the_background(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
         let scene = FeedScene::build(&app, &host, json!({})).await;
         let feeds = until_read(&scene.api, "/calendar-feeds", |feeds| !feeds[0]["lastFetchedAt"].is_null()).await;
@@ -126,7 +127,7 @@ on_both_with! {
         assert_eq!(scene.stays().await.len(), 1);
     }
 
-    async fn a_feed_of_a_clock_that_was_ahead_is_due_after_one_interval(app: App, host: CalendarHost) {
+    async fn a_feed_that_a_fast_clock_scheduled_is_due_after_one_interval(app: App, host: CalendarHost) {
         app.clock.advance(Duration::from_secs(2 * 86_400));
         let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
@@ -194,7 +195,7 @@ on_both_with! {
         let feed = scene.fetch().await;
         assert_eq!(scene.stays().await[0].2, "confirmed");
         let again = scene.fetch().await;
-        assert!(host.asked().last().unwrap().contains("if-none-match: \"two\""));
+        assert!(host.requests().last().unwrap().contains("if-none-match: \"two\""));
         assert!(again["lastFetchedAt"].as_str() > feed["lastFetchedAt"].as_str());
         assert_eq!(scene.stays().await[0].2, "cancelled", "it was missing twice in a row");
     }
@@ -260,7 +261,7 @@ on_both_with! {
         host.events(&events);
         let scene = FeedScene::build(&app, &host, json!({})).await;
         until_read(&scene.api, "/calendar-feeds", |feeds| !feeds[0]["lastFetchedAt"].is_null()).await;
-        // Only one process serves a SQLite database.
+        // A SQLite database has only one process, so the second node exists on PostgreSQL only.
         let flags = host.flags();
         let other = if app.database_url.starts_with("sqlite:") {
             None
@@ -268,7 +269,7 @@ on_both_with! {
             Some(app.second_node(&flags.each_ref().map(String::as_str)).await)
         };
         let there = other.as_ref().unwrap_or(&app).api(scene.api.token.as_deref().unwrap());
-        let before = host.asked().len();
+        let before = host.requests().len();
         host.serve(Served::Silence);
         let path = format!("/calendar-feeds/{}/refresh", scene.feed);
         let (one, two, ()) = tokio::join!(
@@ -276,7 +277,7 @@ on_both_with! {
             there.post(&path, json!({})),
             async {
                 tokio::time::sleep(Duration::from_secs(3)).await;
-                assert_eq!(host.asked().len(), before + 1, "one fetch waits for the other");
+                assert_eq!(host.requests().len(), before + 1, "one fetch waits for the other");
                 host.events(&events);
             }
         );
@@ -286,7 +287,7 @@ on_both_with! {
         assert_eq!(scene.stays().await, [stay("2026-12-11", "2026-12-15", "confirmed")]);
     }
 
-    async fn what_a_person_changed_stays_until_the_event_changes(app: App, host: CalendarHost) {
+    async fn a_members_changes_stay_until_the_event_changes(app: App, host: CalendarHost) {
         let unclear = |until: &str| event("a", "20261211", until, "SUMMARY:CLOSED - Not available");
         host.events(&[unclear("20261215")]);
         let scene = FeedScene::build(&app, &host, json!({})).await;
@@ -356,7 +357,7 @@ on_both_with! {
         assert_eq!(again.stays().await, [stay("2026-11-20", "2026-11-25", "confirmed"), stay("2026-12-11", "2026-12-15", "cancelled")]);
     }
 
-    async fn a_reader_of_changes_comes_past_the_reservations_of_a_deleted_feed(app: App, host: CalendarHost) {
+    async fn deleting_a_feed_gives_its_reservations_distinct_change_times(app: App, host: CalendarHost) {
         let night = |day: u32| event(&format!("e{day}"), &format!("202701{day:02}"), &format!("202701{:02}", day + 1), "SUMMARY:Reserved");
         let events: Vec<String> = (1..=25).map(night).collect();
         host.events(&events);

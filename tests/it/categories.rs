@@ -1,4 +1,4 @@
-//! Manual categories over HTTP (rules: categories).
+//! Tests of manual categories over HTTP (rules: categories).
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn list(api: &Api) -> Value {
     api.get("/portal-manual-categories").await.data()
 }
 
-/// Returns the titles of the list in a language, with their positions.
+/// Returns the titles of the list in the language that `query` selects, each with its position.
 async fn titles(api: &Api, query: &str) -> String {
     let rows = api
         .get(&format!("/portal-manual-categories{query}"))
@@ -65,7 +65,8 @@ async fn titles(api: &Api, query: &str) -> String {
         .join(" ")
 }
 
-/// Returns the titles with their positions, sorted, so that equal positions have a fixed order.
+/// Returns the titles with their positions, sorted by title, because the order of equal positions
+/// is not defined.
 async fn numbered(api: &Api) -> Vec<String> {
     let rows = list(api).await;
     let numbers: Vec<i64> = rows
@@ -179,7 +180,7 @@ on_both! {
         let renewed = json!([["en", "Getting in", false], ["es", "[es] Getting in", true], ["fr", "[fr] Getting in", true]]);
         assert_eq!(texts(&api, title).await, renewed);
         assert_eq!(titles(&api, "?language=es").await, "[es] Getting in:0");
-        // With one entry edited by hand, a rename changes only the English entry.
+        // The Spanish entry was edited by hand, so a rename changes only the English entry.
         let entry = format!("/translations/{}/entries/es", id(title));
         api.ok(Method::PUT, &entry, Some(json!({ "text": "Llegada" }))).await;
         let renamed = rename(&api, &category, "Arriving").await.data();
@@ -199,7 +200,8 @@ on_both! {
         let before = list(&api).await;
         assert_eq!(reorder(&api, &[&c, &a]).await.data(), json!({ "reordered": 2 }));
         assert_eq!(list(&api).await, before, "where they were is no change");
-        // Categories that are left out keep their positions, which others may then share.
+        // A category that the request does not name keeps its position, which another category may
+        // then have as well.
         assert_eq!(reorder(&api, &[&b, &d]).await.data(), json!({ "reordered": 2 }));
         assert_eq!(numbered(&api).await, ["a:1", "b:0", "c:0", "d:1"]);
         create(&api, "e").await;
@@ -297,14 +299,15 @@ on_both! {
             let title = format!("{} still", category["title"].as_str().unwrap());
             let before = list(&api).await;
             let statuses = (rename(&limited, category, &title).await.status, reorder(&limited, &[&categories[0].0, category]).await.status);
-            // The first category would be named twice in this list, which is a 400 for every
+            // If the category is the first one, this list names it twice, which is a 400 for every
             // caller.
             let reordered = if categories[0].0 == *category { 400 } else { 200 };
             assert_eq!(statuses, if *is_writable { (200, reordered) } else { (403, 403) }, "{category}");
             assert_eq!(list(&api).await == before, !is_writable, "{category}");
         }
         let (unused, theirs) = (&categories[0].0, &categories[categories.len() - 1].0);
-        // A missing category is reported before one without access, and that before a title in use.
+        // The order of checks: a missing category (404), a category without access (403), a title
+        // in use (409).
         reorder(&limited, &[theirs, &json!({ "id": new_id() })]).await.error(404);
         rename(&limited, &json!({ "id": new_id() }), "T").await.error(404);
         rename(&limited, theirs, "unused still").await.error(403);

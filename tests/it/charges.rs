@@ -1,4 +1,5 @@
-//! Tests of charges: their amounts, accounts and moments, their notices, and reports of outcomes.
+//! Tests of charges: amounts, payment accounts, due dates, notices to the platform, and reports of
+//! outcomes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -59,8 +60,8 @@ async fn report(house: &House<'_>, charge: &Value, body: Value) -> Answer {
         .await
 }
 
-/// Returns the notices about charges in the list of guests' changes: kind and charge.
-async fn told(house: &House<'_>) -> Vec<(String, Value)> {
+/// Returns the notices about charges in the list of guest changes, each as kind and charge.
+async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
     house.org.app.server.tell_charges().await;
     let path = house.org.path("/guest-changes?limit=1000");
     let page = house.org.app.platform().get(&path).await.data();
@@ -77,13 +78,13 @@ async fn told(house: &House<'_>) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Writes the reservation of the stay with other fields.
+/// Writes the reservation of the stay with these fields.
 async fn change_stay(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
 }
 
-/// Submits again after staff asked for changes of a step.
+/// Staff request changes to a step, and the guest submits it again.
 async fn resubmit(house: &House<'_>, step: Uuid, answers: Value) {
     let path = format!("/reservations/{}/precheckin/request-changes", house.stay);
     let body = json!({ "message": "Again", "stepIds": [step] });
@@ -92,7 +93,8 @@ async fn resubmit(house: &House<'_>, step: Uuid, answers: Value) {
     house.submit().await.data();
 }
 
-/// A deposit of 300 that is due two days before check-in and released five days after check-out.
+/// Fields of a step with a deposit of 300, due two days before check-in and released five days
+/// after check-out.
 fn deposit() -> Value {
     json!({
         "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000, "securityDepositDaysBeforeCheckin": 2,
@@ -101,7 +103,7 @@ fn deposit() -> Value {
 }
 
 on_both! {
-    async fn a_submission_writes_its_charges_and_tells_what_is_due(app: App) {
+    async fn a_submission_creates_its_charges_and_due_notices(app: App) {
         let house = House::build(&app).await;
         let main = account(&house, true, json!("EUR")).await;
         let other = account(&house, false, Value::Null).await;
@@ -143,35 +145,35 @@ on_both! {
             "dueAt": "2026-12-09T14:00:00.000Z", "releaseAt": "2026-12-20T10:00:00.000Z",
         })));
         assert_eq!(all.len(), 4);
-        // The notices of charges that are due at once follow the submission.
+        // The list has the submission first, then the notices of charges that are due at once.
         let changes = app.platform().get(&house.org.path("/guest-changes")).await.data();
         let changes: Vec<&str> = changes["items"].as_array().unwrap().iter().map(|item| item["kind"].as_str().unwrap()).collect();
         assert_eq!(changes[4..], ["submitted", "charge_due", "charge_due", "charge_due"]);
-        assert_eq!(told(&house).await.len(), 3, "once");
+        assert_eq!(notices(&house).await.len(), 3, "once");
     }
 
-    async fn a_moment_is_told_once_even_when_dates_move_later(app: App) {
+    async fn each_notice_is_sent_once_even_if_dates_move_later(app: App) {
         let house = House::build(&app).await;
         account(&house, true, json!("EUR")).await;
         let step = house.step("damage_deposit", deposit()).await;
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
         let charge = charges(&house).await[0].clone();
-        assert_eq!(told(&house).await, []);
+        assert_eq!(notices(&house).await, []);
         app.clock.advance(18 * DAY + Duration::from_secs(4 * 3_600 + 29 * 60));
-        assert_eq!(told(&house).await, [], "a minute is missing");
+        assert_eq!(notices(&house).await, [], "a minute is missing");
         app.clock.advance(Duration::from_secs(61));
         let both = [app.server.tell_charges(), app.server.tell_charges()];
         futures_util::future::join_all(both).await;
         let due = ("charge_due".to_owned(), charge["id"].clone());
-        assert_eq!(told(&house).await, std::slice::from_ref(&due));
-        // Moved dates move the moment, and tell nothing again.
+        assert_eq!(notices(&house).await, std::slice::from_ref(&due));
+        // Later dates change the due date of a charge. They cause no second notice.
         change_stay(&house, json!({ "checkIn": "2026-12-13", "checkOut": "2026-12-16" })).await;
         let moved = charges(&house).await[0].clone();
         assert_eq!((&moved["dueAt"], &moved["releaseAt"]), (&json!("2026-12-11T14:00:00.000Z"), &json!("2026-12-21T10:00:00.000Z")));
         assert!(moved["updatedAt"].as_str() > charge["updatedAt"].as_str());
         app.clock.advance(3 * DAY);
-        assert_eq!(told(&house).await, std::slice::from_ref(&due));
+        assert_eq!(notices(&house).await, std::slice::from_ref(&due));
 
         report(&house, &charge, json!({ "status": "paid", "reference": "pi_1" })).await.data();
         change_stay(&house, json!({ "checkIn": "2026-12-13", "checkOut": "2026-12-17" })).await;
@@ -179,13 +181,13 @@ on_both! {
         assert_eq!((&paid["dueAt"], &paid["releaseAt"]), (&moved["dueAt"], &json!("2026-12-22T10:00:00.000Z")));
         app.clock.advance(11 * DAY);
         let release = ("charge_release_due".to_owned(), charge["id"].clone());
-        assert_eq!(told(&house).await, [due.clone(), release.clone()]);
+        assert_eq!(notices(&house).await, [due.clone(), release.clone()]);
         change_stay(&house, json!({ "checkIn": "2026-12-13", "checkOut": "2027-01-17" })).await;
         app.clock.advance(60 * DAY);
-        assert_eq!(told(&house).await, [due, release]);
+        assert_eq!(notices(&house).await, [due, release]);
     }
 
-    async fn the_release_of_an_unpaid_deposit_is_not_told(app: App) {
+    async fn an_unpaid_deposit_gets_no_release_notice(app: App) {
         let house = House::build(&app).await;
         let step = house.step("damage_deposit", with(deposit(), json!({ "securityDepositDaysBeforeCheckin": null }))).await;
         house.answer(step, json!({ "choice": "deposit" })).await.data();
@@ -194,13 +196,13 @@ on_both! {
         assert_eq!((&charge["dueAt"], &charge["paymentAccountId"]), (&charge["createdAt"], &Value::Null));
         report(&house, &charge, json!({ "status": "failed", "message": "Card declined" })).await.data();
         app.clock.advance(60 * DAY);
-        assert_eq!(told(&house).await.len(), 1);
-        // A deposit that is paid after that moment is to be released at once.
+        assert_eq!(notices(&house).await.len(), 1);
+        // The release date has passed, so a deposit that is paid now is due for release at once.
         report(&house, &charge, json!({ "status": "paid" })).await.data();
-        assert_eq!(told(&house).await[1].0, "charge_release_due");
+        assert_eq!(notices(&house).await[1].0, "charge_release_due");
     }
 
-    async fn a_cancelled_stay_cancels_what_is_not_paid_and_releases_a_paid_deposit(app: App) {
+    async fn a_cancelled_stay_cancels_unpaid_charges_and_releases_a_paid_deposit(app: App) {
         let house = House::build(&app).await;
         let linen = fee(&house, "Linen", 2_500, json!("EUR")).await;
         let pets = fee(&house, "Pets", 900, json!("EUR")).await;
@@ -218,22 +220,22 @@ on_both! {
         assert_eq!(brief(&house).await, rows);
         let after = charges(&house).await;
         assert_eq!(after[2]["releaseAt"], after[2]["updatedAt"]);
-        assert_eq!(told(&house).await.pop(), Some(("charge_release_due".into(), after[2]["id"].clone())));
+        assert_eq!(notices(&house).await.pop(), Some(("charge_release_due".into(), after[2]["id"].clone())));
         report(&house, &after[1], json!({ "status": "paid" })).await.error(409);
         report(&house, &after[2], json!({ "status": "released" })).await.data();
         assert_eq!(charges(&house).await[2]["status"], "released");
 
-        // A stay that takes place after all gets new charges in place of the cancelled ones.
+        // A cancelled stay that is confirmed again gets new charges instead of the cancelled ones.
         change_stay(&house, json!({})).await;
         let renewed = charges(&house).await;
         assert_eq!(brief(&house).await[3], json!(["fee", 900, "EUR", "due"]));
         assert_eq!((renewed.len(), &renewed[1]), (4, &after[1]));
-        assert_eq!(told(&house).await.pop(), Some(("charge_due".into(), renewed[3]["id"].clone())));
+        assert_eq!(notices(&house).await.pop(), Some(("charge_due".into(), renewed[3]["id"].clone())));
         change_stay(&house, json!({ "adults": 2 })).await;
         assert_eq!(charges(&house).await, renewed, "only once");
     }
 
-    async fn an_outcome_is_reported(app: App) {
+    async fn the_platform_reports_outcomes_of_charges(app: App) {
         let house = House::build(&app).await;
         let linen = fee(&house, "Linen", 2_500, json!("EUR")).await;
         let fees = house.step("mandatory_fee", json!({ "feeProductIds": [linen] })).await;
@@ -301,7 +303,7 @@ on_both! {
         app.platform().get(&format!("/organizations/{}/charges", new_id())).await.error(404);
     }
 
-    async fn a_resubmission_charges_only_what_is_new(app: App) {
+    async fn a_resubmission_charges_only_new_choices(app: App) {
         let house = House::build(&app).await;
         account(&house, true, json!("EUR")).await;
         let gold = waiver(&house, "Gold", 1_200).await;
@@ -310,7 +312,8 @@ on_both! {
         let take = |waiver: Uuid| json!({ "choice": "waiver", "damageWaiverId": waiver });
         house.answer(step, take(gold)).await.data();
         house.submit().await.data();
-        // More nights and another price leave the amount of an unchanged choice.
+        // The amount of a submitted choice stays the same if the stay gets more nights or the price
+        // changes.
         change_stay(&house, json!({ "checkOut": "2026-12-20" })).await;
         house.org.put_record("damage_waiver", gold, json!({ "name": "Gold", "amountCents": 9_900 })).await;
         resubmit(&house, step, take(gold)).await;
@@ -326,7 +329,7 @@ on_both! {
         assert_eq!(charges(&house).await.len(), 3, "the waiver is paid already");
     }
 
-    async fn a_deposit_offers_what_is_switched_on(app: App) {
+    async fn a_deposit_step_offers_the_enabled_choices(app: App) {
         let house = House::build(&app).await;
         account(&house, true, Value::Null).await;
         let gold = waiver(&house, "Gold", 1_200).await;
@@ -343,7 +346,8 @@ on_both! {
         }
         assert_eq!(choose("waiver").await.issues(), ["answers.damageWaiverId"]);
         assert_eq!(house.answer(step, json!({})).await.data()["isComplete"], true, "nothing is to be chosen");
-        // Changed fields → offered choices. The organization is in Spain.
+        // Each row has changed fields and the choices that the step then offers. The organization
+        // is in Spain.
         for (fields, choices) in [
             (json!({ "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000 }), json!([["deposit", 30_000, "EUR", 30_000]])),
             (json!({ "isDamageWaiverEnabled": true }), json!([["waiver", 1_200, "EUR", 4_800], ["deposit", 30_000, "EUR", 30_000]])),
@@ -379,7 +383,7 @@ on_both! {
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
         assert_eq!(brief(&house).await, json!([["deposit", 30_000, "EUR", "due"]]));
-        // The step of a submission that was made while nothing was offered is open again.
+        // The guest submitted while the step offered nothing. A later offer opens the step again.
         let other = House::build(&app).await;
         account(&other, true, json!("EUR")).await;
         let plain = other.step("damage_deposit", json!({})).await;
@@ -398,7 +402,7 @@ on_both! {
         house.answer(step, json!({ "choice": "waiver", "damageWaiverId": gold })).await.data();
         change_stay(&house, json!({ "checkOut": "2026-12-12" })).await;
         assert_eq!(house.step_view(step, "en").await["isComplete"], false, "one night");
-        assert_eq!(house.handed_in().await["steps"][0]["state"], "todo", "the platform reads the same");
+        assert_eq!(house.submission().await["steps"][0]["state"], "todo", "the platform reads the same");
         house.submit().await.error(409);
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         assert_eq!(house.step_view(step, "en").await["isComplete"], true);
@@ -433,13 +437,13 @@ on_both! {
         } }])).await.issues(), ["records.0.data.currency"]);
     }
 
-    async fn amounts_without_a_currency_are_in_that_of_the_organization(app: App) {
+    async fn amounts_without_a_currency_use_the_organizations_currency(app: App) {
         let house = House::build(&app).await;
         let linen = fee(&house, "Linen", 2_500, Value::Null).await;
         let pets = fee(&house, "Pets", 900, json!("usd")).await;
         let fees = house.step("mandatory_fee", json!({ "feeProductIds": [linen] })).await;
         let organization = async || app.platform().get(&house.org.path("")).await.data()["currency"].clone();
-        // Sent fields → the currency of the organization.
+        // Each row has the fields that were sent and the resulting currency of the organization.
         for (sent, expected) in [
             (json!({}), "EUR"),
             (json!({ "country": "CH" }), "CHF"),
@@ -464,13 +468,13 @@ on_both! {
         assert_eq!((&view["totalCents"], &view["fees"][1]["currency"]), (&Value::Null, &json!("USD")), "there are two currencies");
     }
 
-    async fn nothing_is_charged_for_what_has_no_price(app: App) {
+    async fn choices_without_a_price_are_not_charged(app: App) {
         let house = House::build(&app).await;
         let free = fee(&house, "Free", 0, json!("EUR")).await;
         let unknown = house.org.record("fee_product", json!({ "name": "Tax" })).await;
         let fees = house.step("mandatory_fee", json!({ "feeProductIds": [free, unknown] })).await;
         let step = house.step("damage_deposit", json!({ "isSecurityDepositEnabled": true })).await;
-        // The platform took this fee in its own way.
+        // The platform reports this fee step as completed, so the service charges nothing.
         let taken = fee(&house, "Taken", 100, json!("EUR")).await;
         let elsewhere = house.step("mandatory_fee", json!({ "feeProductIds": [taken] })).await;
         let path = house.org.path(&format!("/reservations/{}/steps/{elsewhere}", house.stay));
@@ -482,37 +486,38 @@ on_both! {
         assert_eq!(charges(&house).await, Vec::<Value>::new());
     }
 
-    async fn other_times_and_other_flats_move_the_moments(app: App) {
+    async fn times_of_stay_and_flat_determine_the_due_dates(app: App) {
         let house = House::build(&app).await;
         let step = house.step("damage_deposit", with(deposit(), json!({ "securityDepositReleaseDaysAfterCheckout": 0 }))).await;
         assert_eq!(house.update(step, json!({ "securityDepositReleaseDaysAfterCheckout": null })).await.data()["securityDepositReleaseDaysAfterCheckout"], Value::Null);
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
-        let moments = async || {
+        let due_and_release = async || {
             let charge = charges(&house).await[0].clone();
             [charge["dueAt"].clone(), charge["releaseAt"].clone()]
         };
-        assert_eq!(moments().await, ["2026-12-09T14:00:00.000Z", "2026-12-15T10:00:00.000Z"]);
-        // The own times of the stay count before those of the flat.
+        assert_eq!(due_and_release().await, ["2026-12-09T14:00:00.000Z", "2026-12-15T10:00:00.000Z"]);
+        // Check-in and check-out times of the stay take precedence over the times of the flat.
         change_stay(&house, json!({ "checkInTime": "13:00", "checkOutTime": "17:30" })).await;
-        assert_eq!(moments().await, ["2026-12-09T12:00:00.000Z", "2026-12-15T16:30:00.000Z"]);
+        assert_eq!(due_and_release().await, ["2026-12-09T12:00:00.000Z", "2026-12-15T16:30:00.000Z"]);
         change_stay(&house, json!({})).await;
         let flat = |times: [Value; 2], zone: &str| json!({
             "name": "Flat", "timezone": zone, "country": "ES", "checkInTime": times[0], "checkOutTime": times[1],
         });
         house.org.put_record("property", house.flat, flat([json!("16:00"), Value::Null], "Europe/Madrid")).await;
-        assert_eq!(moments().await, ["2026-12-09T15:00:00.000Z", "2026-12-15T22:59:59.999Z"]);
+        assert_eq!(due_and_release().await, ["2026-12-09T15:00:00.000Z", "2026-12-15T22:59:59.999Z"]);
         let other = house.org.record("property", flat([Value::Null, json!("10:00")], "Asia/Tokyo")).await;
         change_stay(&house, json!({ "propertyId": other })).await;
-        assert_eq!(moments().await, ["2026-12-08T15:00:00.000Z", "2026-12-15T01:00:00.000Z"]);
+        assert_eq!(due_and_release().await, ["2026-12-08T15:00:00.000Z", "2026-12-15T01:00:00.000Z"]);
         change_stay(&house, json!({ "propertyId": null })).await;
-        assert_eq!(moments().await, ["2026-12-08T15:00:00.000Z", "2026-12-15T01:00:00.000Z"], "the flat is not known");
-        // A moment that has passed by the time of the submission is that of the submission.
+        assert_eq!(due_and_release().await, ["2026-12-08T15:00:00.000Z", "2026-12-15T01:00:00.000Z"], "the flat is not known");
+        // If the due date has passed before the submission, the charge is due at the time of the
+        // submission.
         change_stay(&house, json!({ "checkIn": "2026-11-22", "checkOut": "2026-11-24" })).await;
-        assert_eq!(moments().await[0], charges(&house).await[0]["createdAt"]);
+        assert_eq!(due_and_release().await[0], charges(&house).await[0]["createdAt"]);
     }
 
-    async fn charges_are_read_by_who_may_see_the_stay(app: App) {
+    async fn callers_with_access_to_a_stay_read_its_charges(app: App) {
         let house = House::build(&app).await;
         let linen = fee(&house, "Linen", 2_500, json!("EUR")).await;
         let fees = house.step("mandatory_fee", json!({ "feeProductIds": [linen] })).await;
@@ -527,12 +532,12 @@ on_both! {
         house.api.get(&format!("/reservations/{}/charges", new_id())).await.error(404);
         let page = house.api.get(&format!("{path}?limit=1&offset=1")).await;
         assert_eq!((page.data(), &page.body["meta"]["pagination"]["total"]), (json!([]), &json!(1)));
-        // Charges are deleted with their stay.
+        // Deleting the stay deletes its charges.
         house.org.delete_record("reservation", house.stay).await;
         let listed = app.platform().get(&house.org.path("/charges")).await.data();
         assert_eq!(listed["items"], json!([]));
         app.clock.advance(60 * DAY);
-        assert_eq!(told(&house).await.len(), 1);
+        assert_eq!(notices(&house).await.len(), 1);
     }
 
     async fn the_page_shows_totals_and_never_says_that_money_was_taken(app: App) {
@@ -579,16 +584,16 @@ on_both! {
         for message in ["€34.00", "Security deposit of €300.00 · Due 2 days before you arrive."] {
             assert!(shown.contains(message), "{message}: {shown}");
         }
-        // Without any choice the guest only confirms.
+        // If the step offers no choice, the guest only confirms.
         house.update(step, json!({ "isSecurityDepositEnabled": false })).await.data();
         let shown = page(step).await;
         assert!(shown.contains("name=\"isConfirmed\"") && !shown.contains("name=\"choice\""), "{shown}");
     }
 }
 
-/// Two nodes look at the same moments at the same time.
+/// Both nodes process the same due charges at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_nodes_tell_each_moment_once() {
+async fn two_nodes_send_each_notice_once() {
     const STAYS: usize = 20;
     let Some(app) = App::on_postgres(&[]).await else {
         return;
@@ -608,7 +613,7 @@ async fn two_nodes_tell_each_moment_once() {
             .await
             .data();
     }
-    assert_eq!(told(&house).await, []);
+    assert_eq!(notices(&house).await, []);
     app.clock.advance(30 * DAY);
     second.clock.advance(30 * DAY);
     let rounds = (0..4).map(async |_| {
@@ -616,7 +621,7 @@ async fn two_nodes_tell_each_moment_once() {
         second.server.tell_charges().await;
     });
     futures_util::future::join_all(rounds).await;
-    let reported = told(&house).await;
+    let reported = notices(&house).await;
     let distinct: BTreeSet<String> = reported.iter().map(|(_, id)| id.to_string()).collect();
     assert_eq!((reported.len(), distinct.len()), (STAYS, STAYS));
 }

@@ -1,4 +1,4 @@
-//! Tests of a database whose organizations are distributed over several servers by Citus. With
+//! Tests of a database whose organizations are distributed over several servers with Citus. With
 //! `VESTIBULE_ON_CITUS=1` every test on PostgreSQL runs on such a database.
 
 use std::process::Command;
@@ -18,7 +18,7 @@ use crate::support::node::Node;
 use crate::support::receiver::{Receiver, retried, subscribe, until, until_read};
 use crate::support::{App, new_id};
 
-/// How long a client repeats a request that failed.
+/// Time for which a client repeats a failed request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn vestibule(arguments: &[&str]) -> (bool, String) {
@@ -32,8 +32,8 @@ fn vestibule(arguments: &[&str]) -> (bool, String) {
     )
 }
 
-/// Distributing a database with an organization distributes all of it, and only once. The server
-/// refuses a database of which a part is not distributed.
+/// Distributing a database that has an organization distributes all tables. A second distribution
+/// changes nothing. The server refuses to start on a database that is only partly distributed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partly_sharded_database_is_refused() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed)
@@ -89,8 +89,8 @@ async fn a_partly_sharded_database_is_refused() {
     assert!(is_done, "{text}");
 }
 
-/// A later version finds a distributed database. It migrates every server and distributes the
-/// tables that it adds.
+/// A later version of the service starts on a distributed database. It migrates every server and
+/// distributes the tables that it adds.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sharded_database_migrates_to_a_later_version() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed)
@@ -175,8 +175,8 @@ insert into later (organization_id, id) select id, id from organization;
         .await;
 }
 
-/// The queue finds due deliveries however they were added. An organization with nothing due is not
-/// in the queue.
+/// The queue names the organizations with due deliveries, whichever statement added a delivery. It
+/// does not name organizations with nothing due.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
@@ -212,13 +212,13 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     delivery::tidy(&app.server.dependencies).await.unwrap();
     assert_eq!(queue().await, []);
 
-    // An organization with a retry is in the queue until the retry.
+    // An organization stays in the queue while one of its deliveries waits for a retry.
     receiver.answer(&[500, 200]);
     task().await;
     receiver.next().await;
     retried(&app, &receiver).await;
 
-    // A delivery without a row in the queue is found by `fill`, which reads every subscription.
+    // If a delivery has no row in the queue, `fill` finds it: `fill` reads every subscription.
     receiver.answer(&[500]);
     task().await;
     receiver.next().await;
@@ -243,7 +243,7 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     receiver.next().await;
 }
 
-/// Citus accepts every statement, and runs a statement of one organization on one shard.
+/// Citus accepts every statement. A statement of one organization runs on one shard.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_an_organization_runs_on_a_single_shard() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
@@ -262,7 +262,7 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
                 .collect::<Vec<_>>()
                 .join(" ");
             if text.starts_with("with recursive waiting") {
-                // Where organizations are distributed, another statement replaces this one.
+                // On a distributed database the service uses another statement instead.
                 continue;
             }
             let sql = match text.split_once(" indexed by ") {
@@ -277,7 +277,7 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
                 .iter()
                 .map(|of| of.name().to_owned())
                 .collect();
-            let values: Vec<&str> = types.iter().map(|of| some(of)).collect();
+            let values: Vec<&str> = types.iter().map(|of| literal_of(of)).collect();
             let call = if values.is_empty() {
                 "execute held".to_owned()
             } else {
@@ -307,8 +307,8 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
     tokio::task::spawn_blocking(held).await.unwrap();
 }
 
-/// Returns a value of a type, as SQL.
-fn some(of: &str) -> &'static str {
+/// Returns an SQL literal of a type.
+fn literal_of(of: &str) -> &'static str {
     match of {
         "uuid" => "'0192f0c1-2345-7abc-8def-0123456789ab'",
         "_uuid" => "'{0192f0c1-2345-7abc-8def-0123456789ab}'",
@@ -323,11 +323,11 @@ fn some(of: &str) -> &'static str {
     }
 }
 
-/// A fault that is caused on a server.
-type Trouble = fn(&Servers, usize);
+/// A function that causes a fault on a server.
+type CauseFault = fn(&Servers, usize);
 
-/// Three crashes of the coordinator while clients write to organizations. `VESTIBULE_CITUS_CRASHES`
-/// sets another number.
+/// The coordinator crashes three times while clients write. `VESTIBULE_CITUS_CRASHES` sets another
+/// number.
 #[tokio::test(flavor = "multi_thread")]
 async fn coordinator_crashes_leave_no_partial_writes() {
     let crashes =
@@ -341,7 +341,8 @@ async fn coordinator_crashes_leave_no_partial_writes() {
     .await;
 }
 
-/// The same for the workers, in turns. An organization's rows are on one of the workers.
+/// The workers crash in turns while clients write. Each organization's rows are on one of the
+/// workers.
 #[tokio::test(flavor = "multi_thread")]
 async fn worker_crashes_leave_no_partial_writes() {
     let crashes =
@@ -356,8 +357,8 @@ async fn worker_crashes_leave_no_partial_writes() {
     .await;
 }
 
-/// If a worker's connection is lost during a transaction or its commit, the coordinator reports an
-/// internal error. Clients that write are then told to try again.
+/// The connection to a worker is lost during a transaction or its commit. The coordinator then
+/// reports an internal error, and the service asks the client to try again.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_worker_connections_leave_no_partial_writes() {
     let workers: Vec<usize> = (0..60).map(|cut| 1 + cut % 2).collect();
@@ -370,10 +371,11 @@ async fn lost_worker_connections_leave_no_partial_writes() {
     .await;
 }
 
-/// Runs clients that write to organizations while the fault hits these servers one after another.
+/// Runs clients that write while the fault hits these servers one after another. Checks that each
+/// write was applied completely or not at all.
 async fn assert_no_partial_writes(
     which: &str,
-    trouble: Trouble,
+    trouble: CauseFault,
     befallen: &[usize],
     apart: Duration,
 ) {

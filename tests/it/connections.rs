@@ -1,4 +1,4 @@
-//! Tests of clients that send nothing, do not read their answers, or are too many
+//! Tests of clients that send nothing, do not read their responses, or open too many connections
 //! (docs/explanation/security.md).
 
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use vestibule::server::Limits;
 
 use crate::support::{Answer, App};
 
-/// A time limit for anything that should happen soon, even on a busy machine.
+/// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
-/// Several times as long as a client of a test must be idle or stuck.
-const MOMENT: Duration = Duration::from_millis(300);
-/// The same where the test does something else meanwhile.
-const WHILE: Duration = Duration::from_secs(3);
+/// Time limit that the tests set for idle and stuck clients. The tests wait several times as long.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
+/// Time limit for idle and stuck clients in tests that do other work in the meantime.
+const LONG_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
@@ -31,16 +31,16 @@ async fn connect(app: &App, text: &[u8]) -> TcpStream {
     stream
 }
 
-/// Reads until the server ends the connection.
+/// Reads until the server closes the connection. Returns the bytes.
 async fn rest(stream: &mut TcpStream) -> Vec<u8> {
-    let mut heard = Vec::new();
-    // A reset ends the connection too.
+    let mut received = Vec::new();
+    // A reset closes the connection as well, so the read error is ignored.
     drop(
-        timeout(SOON, stream.read_to_end(&mut heard))
+        timeout(SOON, stream.read_to_end(&mut received))
             .await
             .expect("the connection ends"),
     );
-    heard
+    received
 }
 
 async fn is_open(stream: &mut TcpStream) -> bool {
@@ -55,8 +55,8 @@ async fn half_a_request(app: &App, token: &str) -> TcpStream {
         "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-length: 17\r\n\r\n{{\"name\":"
     );
     let mut stream = connect(app, head.as_bytes()).await;
-    // The server has read the first half by then.
-    assert!(timeout(MOMENT, stream.read_u8()).await.is_err());
+    // The wait gives the server time to read the first half.
+    assert!(timeout(IDLE_TIMEOUT, stream.read_u8()).await.is_err());
     stream
 }
 
@@ -80,7 +80,7 @@ async fn health(app: &App) -> u16 {
     .status
 }
 
-/// Opens an HTTP/2 connection that accepts `window` bytes of an answer before they are read.
+/// Opens an HTTP/2 connection with a flow-control window of `window` bytes for each stream.
 async fn http2(app: &App, window: u32) -> (SendRequest<Bytes>, tokio::task::JoinHandle<()>) {
     let stream = TcpStream::connect(app.server.address).await.unwrap();
     let mut builder = h2::client::Builder::new();
@@ -91,12 +91,13 @@ async fn http2(app: &App, window: u32) -> (SendRequest<Bytes>, tokio::task::Join
     (send, tokio::spawn(async move { drop(connection.await) }))
 }
 
-/// Makes a request and waits for the headers of the answer.
+/// Sends a request and waits for the headers of the response.
 async fn ask(send: &mut SendRequest<Bytes>, path: &str, token: &str) -> h2::RecvStream {
     ask_for(send, path, token, "identity").await
 }
 
-/// The same for an answer in a certain coding.
+/// Sends a request that accepts only this content coding, and waits for the headers of the
+/// response.
 async fn ask_for(
     send: &mut SendRequest<Bytes>,
     path: &str,
@@ -113,7 +114,8 @@ async fn ask_for(
     answer.into_body()
 }
 
-/// Creates a list of about 300 KB. Returns the token to read it.
+/// Creates an organization whose list of portals is about 300 KB long. Returns a token that can
+/// read the list.
 async fn long_list(app: &App) -> String {
     let org = app.org().await;
     let record = |number| json!({ "kind": "payment_account", "id": crate::support::new_id(), "data": { "name": format!("{number:01000}"), "isActive": true, "isDefault": false } });
@@ -125,10 +127,10 @@ const LONG_LIST: &str = "/api/v1/payment-accounts";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_connection_is_closed() {
-    let app = App::on_sqlite_within(
+    let app = App::on_sqlite_with_limits(
         &[],
         Limits {
-            idle: MOMENT,
+            idle: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )
@@ -156,13 +158,13 @@ async fn an_idle_connection_is_closed() {
         ends[7].starts_with(b"HTTP/1.1 200"),
         "what is whole is answered first"
     );
-    // This client answers pings but makes no request.
+    // This client answers pings but makes no request, so the server closes its connection as well.
     let (_send, polite) = http2(&app, 1_000).await;
     timeout(SOON, polite)
         .await
         .expect("it is told to go")
         .unwrap();
-    assert!(start.elapsed() > MOMENT);
+    assert!(start.elapsed() > IDLE_TIMEOUT);
     assert!(
         other_half(busy).await.starts_with("HTTP/1.1 201"),
         "a request under way is not silence"
@@ -171,7 +173,7 @@ async fn an_idle_connection_is_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_longest_silent_connection_is_closed_for_a_new_client() {
-    let app = App::on_sqlite_within(
+    let app = App::on_sqlite_with_limits(
         &[],
         Limits {
             connections: 8,
@@ -199,7 +201,7 @@ async fn connections_are_limited_per_address() {
     for _ in 0..6 {
         silent.push(connect(&app, b"").await);
     }
-    // The address's own silent connections are closed first.
+    // A new connection from the address closes the longest silent connection of the same address.
     assert_eq!(health(&app).await, 200);
     assert!(rest(&mut silent[0]).await.is_empty());
     let mut busy = Vec::new();
@@ -228,17 +230,17 @@ async fn connections_are_limited_per_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_disconnected() {
-    let app = App::on_sqlite_within(
+    let app = App::on_sqlite_with_limits(
         &[],
         Limits {
-            progress_timeout: MOMENT,
+            progress_timeout: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )
     .await;
     let asked = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
     let mut stream = connect(&app, asked.as_bytes()).await;
-    // The client requests more than the kernel buffers and reads nothing.
+    // The responses are larger than the kernel's buffers, and the client reads nothing.
     let start = Instant::now();
     while stream.write_all(b"\r\n").await.is_ok() {
         assert!(start.elapsed() < SOON, "the connection ends");
@@ -247,13 +249,13 @@ async fn a_client_that_does_not_read_is_disconnected() {
     assert_eq!(health(&app).await, 200);
 }
 
-/// Over HTTP/2 with windows that are wide open: the client reads nothing from the socket.
+/// The flow-control windows are at their maximum, so only the unread socket stops the response.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_http2_client_that_reads_nothing_is_disconnected() {
-    let app = App::on_sqlite_within(
+    let app = App::on_sqlite_with_limits(
         &[],
         Limits {
-            progress_timeout: MOMENT,
+            progress_timeout: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )
@@ -267,7 +269,8 @@ async fn an_http2_client_that_reads_nothing_is_disconnected() {
     ]
     .concat();
     stream.write_all(&window).await.unwrap();
-    // The path is no static table entry, so it is a literal without Huffman coding.
+    // HPACK's static table does not contain the path, so the test encodes it as a literal without
+    // Huffman coding.
     let path = b"/api/v1/openapi.json";
     let block = [
         &[0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()][..],
@@ -302,10 +305,10 @@ async fn an_http2_client_that_reads_nothing_is_disconnected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unread_stream_ends_and_other_streams_continue() {
-    let app = App::on_sqlite_within(
+    let app = App::on_sqlite_with_limits(
         &[],
         Limits {
-            progress_timeout: MOMENT,
+            progress_timeout: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )
@@ -317,24 +320,24 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
     }
     assert_eq!(send.current_max_send_streams(), 32);
     for mut stuck in stuck {
-        let mut heard = 0;
-        // The client does not acknowledge the bytes it reads.
+        let mut received = 0;
+        // The client reads the bytes without releasing flow-control capacity, so the stream stalls.
         let ended = timeout(SOON, async {
             loop {
                 match stuck.data().await.unwrap() {
-                    Ok(bytes) => heard += bytes.len(),
+                    Ok(bytes) => received += bytes.len(),
                     Err(error) => return error,
                 }
             }
         });
         assert_eq!(
-            (ended.await.unwrap().reason(), heard),
+            (ended.await.unwrap().reason(), received),
             (Some(h2::Reason::CANCEL), 1_000)
         );
     }
     let mut healthy = ask(&mut send, "/healthz", "").await;
     assert_eq!(healthy.data().await.unwrap().unwrap(), "ok\n");
-    // The end of the stream arrives by itself once the rest has been read.
+    // The stream ends by itself after the client has read the rest.
     assert!(
         healthy
             .data()
@@ -347,11 +350,11 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
 async fn the_outbound_buffer_is_bounded() {
     let limits = Limits {
         outbound_bytes: 200_000,
-        room: MOMENT,
+        room: IDLE_TIMEOUT,
         hurried_progress_timeout: SOON * 6,
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, connection) = http2(&app, 1_000).await;
     let stuck = ask(&mut send, LONG_LIST, &token).await;
@@ -376,28 +379,29 @@ async fn the_outbound_buffer_is_bounded() {
     while app.api(&token).get("/portals").await.status != 200 {
         assert!(start.elapsed() < SOON);
     }
-    // A client that reads its answers never meets the limit.
+    // A client that reads its responses never reaches the limit.
     for _ in 0..3 {
         app.api(&token).get("/payment-accounts").await.data();
     }
 }
 
-/// The answer is compressed while it is sent, so its uncompressed content counts.
+/// The service compresses a response while it sends it, so the buffer holds the uncompressed
+/// content.
 #[tokio::test(flavor = "multi_thread")]
 async fn compressed_answers_count_with_their_uncompressed_size() {
     let limits = Limits {
         outbound_bytes: 200_000,
-        room: MOMENT,
+        room: IDLE_TIMEOUT,
         hurried_progress_timeout: SOON * 6,
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, _connection) = http2(&app, 1_000).await;
     let stuck = ask_for(&mut send, LONG_LIST, &token, "br").await;
     assert!(app.server.service.outbound.bytes() > 300_000);
     app.api(&token).get("/portals").await.error(503);
-    // An answer that finds no space once it is ready is dropped as well.
+    // A response for which the buffer has no space is dropped when it is ready.
     let (mut other, _connection) = http2(&app, 1_000).await;
     let asked = [
         "/api/v1/payment-accounts?n=1",
@@ -438,28 +442,31 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
     let limits = Limits {
         outbound_bytes: 900_000,
         room: SOON,
-        hurried_progress_timeout: WHILE,
+        hurried_progress_timeout: LONG_IDLE_TIMEOUT,
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let (greedy, slow, other) = (
         long_list(&app).await,
         long_list(&app).await,
         app.org().await.key().await.token.unwrap(),
     );
     let (mut send, _connection) = http2(&app, 1_000).await;
-    // Each list takes a third of the space. One client reads its only list slowly; the other reads
-    // nothing and requests more.
+    // Each list takes a third of the outbound buffer. One client reads its list slowly; the other
+    // reads nothing and requests more.
     let mut read = ask(&mut send, LONG_LIST, &slow).await;
     let mut stuck = ask(&mut send, LONG_LIST, &greedy).await;
     let start = Instant::now();
     app.api(&other).get("/portals").await.data();
-    assert!(start.elapsed() < WHILE, "others have room at once");
+    assert!(
+        start.elapsed() < LONG_IDLE_TIMEOUT,
+        "others have room at once"
+    );
     app.api(&greedy).get("/portals").await.data();
-    let given_up = async { while stuck.data().await.is_some_and(|heard| heard.is_ok()) {} };
+    let given_up = async { while stuck.data().await.is_some_and(|received| received.is_ok()) {} };
     timeout(SOON, given_up)
         .await
-        .expect("for who is in the way of itself there is less time");
+        .expect("a client that fills the buffer itself has less time");
     assert_eq!(read.data().await.unwrap().unwrap().len(), 1_000);
     let mut more = async || {
         read.flow_control().release_capacity(1_000).unwrap();
@@ -467,20 +474,20 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
     };
     assert!(
         timeout(SOON, more()).await.unwrap().is_ok(),
-        "and nobody else has less"
+        "other clients keep their full time"
     );
 }
 
-/// The requests are admitted together, before any of them is answered.
+/// All requests are admitted before the first response is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let limits = Limits {
         outbound_bytes: 1_200_000,
-        room: WHILE,
+        room: LONG_IDLE_TIMEOUT,
         hurried_progress_timeout: SOON * 6,
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let (greedy, other) = (
         long_list(&app).await,
         app.org().await.key().await.token.unwrap(),
@@ -488,7 +495,7 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let (mut send, _connection) = http2(&app, 1_000).await;
     let mut answers = Vec::new();
     for number in 0..16 {
-        // The queries differ, so that no answer comes from memory.
+        // Each query is different, so no response comes from the cache.
         let uri = format!("http://x{LONG_LIST}?n={number}");
         let request = Request::get(uri)
             .header("authorization", format!("Bearer {greedy}"))
@@ -506,7 +513,7 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     assert!(app.server.service.outbound.bytes() < 1_200_000);
     let start = Instant::now();
     app.api(&other).get("/portals").await.data();
-    assert!(start.elapsed() < WHILE);
+    assert!(start.elapsed() < LONG_IDLE_TIMEOUT);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -514,10 +521,10 @@ async fn slow_readers_have_less_time_while_others_wait() {
     let limits = Limits {
         outbound_bytes: 200_000,
         room: SOON,
-        hurried_progress_timeout: MOMENT,
+        hurried_progress_timeout: IDLE_TIMEOUT,
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, _connection) = http2(&app, 1_000).await;
     let _stuck = ask(&mut send, LONG_LIST, &token).await;
@@ -529,10 +536,10 @@ async fn slow_readers_have_less_time_while_others_wait() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_does_not_wait_for_slow_readers() {
-    let app = App::on_sqlite_within(
+    let app = App::on_sqlite_with_limits(
         &[],
         Limits {
-            hurried_progress_timeout: MOMENT,
+            hurried_progress_timeout: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )
@@ -554,14 +561,14 @@ async fn shutdown_does_not_wait_for_slow_readers() {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
-/// Connections from a trusted proxy have no limit by address. Instead, each client behind it has
-/// one for requests at once.
+/// A trusted proxy may open any number of connections. Instead, the number of concurrent requests
+/// of each client behind it is limited.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
     let flags = ["--trusted-proxy=127.0.0.1", "--connections-per-address=2"];
     let app = App::on_sqlite(&flags).await;
     let address = app.base.trim_start_matches("http://").to_owned();
-    // Sends a request whose body is incomplete, and keeps its connection.
+    // Sends a request whose body is incomplete, and keeps the connection open.
     let begun = async |client: &str| {
         let mut stream = TcpStream::connect(&address).await.unwrap();
         let head = format!(
@@ -620,13 +627,13 @@ async fn keep_alive_sets_how_long_a_connection_without_a_request_stays_open() {
             .await
             .unwrap();
         let begun = std::time::Instant::now();
-        let mut heard = Vec::new();
-        tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut heard)
+        let mut received = Vec::new();
+        tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut received)
             .await
             .unwrap();
         let took = begun.elapsed().as_millis();
         assert!((least..most).contains(&took), "{flags:?}: {took} ms");
-        let plain = String::from_utf8(heard).unwrap();
+        let plain = String::from_utf8(received).unwrap();
         assert!(
             !plain.contains("strict-transport-security"),
             "not without TLS"

@@ -1,4 +1,4 @@
-//! Icons and stock photos for covers (rules: manuals#covers).
+//! Tests of covers of manuals: the search for icons and stock photos (rules: manuals#covers).
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -10,10 +10,10 @@ use crate::support::{App, on_both, on_both_with};
 
 const KEY: &str = "photo-key";
 
-/// A service on loopback that is compatible with Unsplash.
+/// A service on loopback with the interface of Unsplash.
 pub struct PhotoProvider {
     url: String,
-    /// Its answer to every request.
+    /// Status and body of its response to every request.
     answer: Arc<Mutex<(u16, String)>>,
     server: HttpServer,
 }
@@ -62,7 +62,7 @@ impl PhotoProvider {
     }
 }
 
-/// The default answer.
+/// Returns the response's default body: one page of search results.
 pub fn page() -> Value {
     json!({
         "total": 133, "total_pages": 67,
@@ -100,7 +100,7 @@ on_both! {
         assert_eq!(api.get("/cover-icons?limit=all").await.issues(), ["limit"]);
     }
 
-    async fn without_a_provider_photo_search_is_503(app: App) {
+    async fn without_a_provider_photo_search_gives_503(app: App) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let refused = api.get("/stock-photos?query=sea").await;
@@ -134,18 +134,18 @@ on_both_with! {
         }));
         assert_eq!(answer.body["meta"].get("pagination"), None);
         api.get("/stock-photos?query=sea&perPage=30&page=100").await.data();
-        let asked = |target: &str| [format!("/photos-api/search/photos?{target}"), format!("Client-ID {KEY}"), "v1".to_owned()];
-        assert_eq!(provider.asked(), [asked("query=white+houses+%26+sea&page=1&per_page=20"), asked("query=sea&page=100&per_page=30")]);
+        let requests = |target: &str| [format!("/photos-api/search/photos?{target}"), format!("Client-ID {KEY}"), "v1".to_owned()];
+        assert_eq!(provider.requests(), [requests("query=white+houses+%26+sea&page=1&per_page=20"), requests("query=sea&page=100&per_page=30")]);
     }
 
     async fn unauthenticated_and_invalid_searches_never_reach_the_provider(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         app.anonymous().get("/stock-photos?query=sea").await.error(401);
         org.key().await.get("/stock-photos?query=sea&page=101").await.error(400);
-        assert!(provider.asked().is_empty());
+        assert!(provider.requests().is_empty());
     }
 
-    async fn a_failing_photo_provider_is_a_502(app: App, provider: PhotoProvider) {
+    async fn a_failing_photo_provider_gives_502(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let mut shapeless = page();
@@ -158,7 +158,7 @@ on_both_with! {
             let error = answer.error(502);
             assert_eq!((&error["type"], &error["code"]), (&json!("provider_error"), &json!("CONNECTOR_ERROR")), "{status} {body}");
             assert!(!answer.body.to_string().contains(KEY) && error.get("details").is_none(), "{error}");
-            assert_eq!(provider.asked().len(), 1, "{status}: asked once, and nowhere else");
+            assert_eq!(provider.requests().len(), 1, "{status}: asked once, and nowhere else");
         }
         provider.answer(200, whole);
         api.get("/stock-photos?query=sea").await.data();

@@ -1,5 +1,5 @@
-//! Tests of deliveries of a process that is killed: no acknowledged event is lost, and no failure
-//! is counted twice (rules: webhooks#deliveries).
+//! Tests of webhook deliveries when processes are killed: no acknowledged event is lost, and no
+//! failure is counted twice (rules: webhooks#deliveries).
 
 use engine::access::Permission;
 use std::collections::HashMap;
@@ -18,13 +18,14 @@ use crate::support::node::Node;
 use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
-/// The webhook time limit. A lease of a killed node ends this time and five seconds after the
-/// claim.
-const PATIENCE: &str = "2s";
-/// How long all deliveries may take to arrive once the last server is up.
+/// Value of `--webhook-timeout`. A delivery's lease ends this time and five seconds after the
+/// claim, also if its node is killed.
+const WEBHOOK_TIMEOUT: &str = "2s";
+/// Time limit within which all deliveries arrive after the last server has started.
 const ARRIVAL: Duration = Duration::from_secs(20);
-/// Deliveries that one node has under way to one receiver. After a kill this many may arrive twice.
-const UNDER_WAY: usize = 16;
+/// Maximum number of concurrent deliveries of a node to one receiver. After a kill, at most this
+/// many arrive twice.
+const MAX_CONCURRENT_DELIVERIES: usize = 16;
 const ALL_ATTEMPTS: usize = 5;
 
 /// Starts a server that trusts the receivers of this authority.
@@ -40,8 +41,7 @@ fn start(database_url: &str, authority: &TestAuthority) -> Node {
     Node::start(database_url, &flags)
 }
 
-/// An organization, with its id for the platform interface and its API key. It can be used through
-/// any node.
+/// An organization with its API key. Its requests can go to any node.
 #[derive(Clone)]
 struct Tenant {
     http: Client,
@@ -100,7 +100,7 @@ impl Tenant {
         client
     }
 
-    /// Returns the `data` of an answer; none if there is no answer, because the node was killed.
+    /// Returns the `data` of a response; `None` if the node was killed before it responded.
     async fn call(
         &self,
         node: &Node,
@@ -132,8 +132,8 @@ impl Tenant {
         Some(answer["data"].clone())
     }
 
-    /// Syncs new reservations, each of which is an event. Returns their ids if the sync was
-    /// acknowledged.
+    /// Syncs new reservations. Each of them fires an event. Returns their ids if the node
+    /// acknowledged the sync.
     async fn reservations(&self, base: &str, count: usize) -> Option<Vec<Uuid>> {
         let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
         let far_off = |id: &Uuid| json!({ "kind": "reservation", "id": id, "data": stay_far_off(self.property) });
@@ -164,8 +164,7 @@ impl Tenant {
     }
 }
 
-/// Returns a stay that lies in the future at any time of the machine's clock, which these servers
-/// use.
+/// Returns a reservation in the distant future. These servers use the machine's clock.
 fn stay_far_off(property: Uuid) -> Value {
     let mut stay = reservation(Some(property));
     stay["checkIn"] = json!("2999-12-11");
@@ -173,9 +172,9 @@ fn stay_far_off(property: Uuid) -> Value {
     stay
 }
 
-/// Clients that sync one event at a time to these servers until they are stopped.
+/// Clients that sync one reservation at a time through these servers until they are stopped.
 struct SyncLoad {
-    /// The ids of acknowledged records.
+    /// The ids of reservations whose sync was acknowledged.
     acknowledged: Arc<Mutex<Vec<Uuid>>>,
     stop: Arc<AtomicBool>,
     senders: JoinSet<()>,
@@ -193,7 +192,7 @@ impl SyncLoad {
             let (acknowledged, stop) = (load.acknowledged.clone(), load.stop.clone());
             load.senders.spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
-                    // A killed node does not answer any more.
+                    // A killed node does not respond any more.
                     let Some(ids) = client.reservations(&base, 1).await else {
                         return;
                     };
@@ -204,12 +203,12 @@ impl SyncLoad {
         load
     }
 
-    /// Returns the number of acknowledged records so far.
+    /// Returns the number of reservations acknowledged so far.
     fn count(&self) -> usize {
         self.acknowledged.lock().unwrap().len()
     }
 
-    /// Stops the clients. Returns the ids of acknowledged records.
+    /// Stops the clients. Returns the ids of all acknowledged reservations.
     async fn end(mut self) -> Vec<Uuid> {
         self.stop.store(true, Ordering::Relaxed);
         while let Some(ended) = self.senders.join_next().await {
@@ -219,7 +218,7 @@ impl SyncLoad {
     }
 }
 
-/// Waits until a condition of a real process holds.
+/// Waits until a condition holds that a server process brings about.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !holds().await {
@@ -252,8 +251,9 @@ async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknow
     .await;
 }
 
-/// Returns a delay that differs from run to run, and prints it so that a failure can be repeated.
-fn some_moment(round: u64) -> Duration {
+/// Returns a delay that differs from run to run. Prints the delay, so that a failure can be
+/// repeated.
+fn random_delay(round: u64) -> Duration {
     let noise = u64::from(std::process::id())
         .wrapping_mul(0x9e37_79b9)
         .wrapping_add(round.wrapping_mul(7_919))
@@ -296,7 +296,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
         for round in 0..KILLS {
             let load = SyncLoad::start(&client, &[&node.base]);
             until("the load gets going", async || load.count() > 0).await;
-            tokio::time::sleep(some_moment(round)).await;
+            tokio::time::sleep(random_delay(round)).await;
             node.kill();
             acknowledged.extend(load.end().await);
             node = start(&url, &authority);
@@ -305,7 +305,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
         let attempts = receiver.seen.attempts();
         let kills = usize::try_from(KILLS).unwrap();
         assert!(
-            repeated(&attempts) <= kills * UNDER_WAY,
+            repeated(&attempts) <= kills * MAX_CONCURRENT_DELIVERIES,
             "{} of {} arrived again",
             repeated(&attempts),
             attempts.len()
@@ -332,7 +332,7 @@ async fn failures_are_counted_once_despite_kills() {
     let authority = TestAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
-        // On PostgreSQL each kill costs the time of a lease; on SQLite there are no leases.
+        // On PostgreSQL each kill costs the duration of a lease. SQLite has no leases.
         let kills = if url.starts_with("sqlite:") { 4 } else { 1 };
         let receiver = authority
             .receiver(
@@ -344,7 +344,7 @@ async fn failures_are_counted_once_despite_kills() {
         let client = Tenant::new(&node, &receiver).await;
         client.reservations(&node.base, EVENTS).await.unwrap();
         for round in 0..kills {
-            tokio::time::sleep(some_moment(round)).await;
+            tokio::time::sleep(random_delay(round)).await;
             node.kill();
             node = start(&url, &authority);
         }
@@ -352,21 +352,23 @@ async fn failures_are_counted_once_despite_kills() {
         let quiet = authority.receiver(Presents::Right, ok()).await;
         let other = Tenant::new(&node, &quiet).await;
         until("every delivery has failed", async || {
-            // Events of another organization make the node search for deliveries left behind.
+            // Events of another organization make the node look for deliveries that a killed node
+            // left.
             other.reservations(&node.base, 1).await.unwrap();
             subscription().await == json!(EVENTS)
         })
         .await;
         let attempts = receiver.seen.attempts();
         assert_eq!(attempts.len(), EVENTS);
-        let most = ALL_ATTEMPTS + usize::try_from(kills).unwrap();
+        let max_attempts = ALL_ATTEMPTS + usize::try_from(kills).unwrap();
         assert!(
             attempts
                 .values()
-                .all(|count| (ALL_ATTEMPTS..=most).contains(count)),
+                .all(|count| (ALL_ATTEMPTS..=max_attempts).contains(count)),
             "{attempts:?}"
         );
-        // A later delivery has arrived, so no earlier one is still to come.
+        // Deliveries are sent in order, so no earlier delivery is still pending when this later one
+        // has arrived.
         let last = other.reservations(&node.base, 1).await.unwrap();
         all_arrive(&other, &node, &quiet, &last).await;
         let sum: usize = attempts.values().sum();
@@ -391,7 +393,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
     let (mut one, two) = (start(&url, &authority), start(&url, &authority));
     let client = Tenant::new(&one, &receiver).await;
 
-    // While both nodes are alive, each delivery is sent once, by one of them.
+    // While both nodes run, one of the two sends each delivery, once.
     let load = SyncLoad::start(&client, &[&one.base, &two.base]);
     until("the load gets going", async || load.count() >= 100).await;
     let acknowledged = load.end().await;
@@ -401,13 +403,13 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
 
     let load = SyncLoad::start(&client, &[&one.base, &two.base]);
     until("the load gets going again", async || load.count() >= 20).await;
-    tokio::time::sleep(some_moment(0)).await;
+    tokio::time::sleep(random_delay(0)).await;
     one.kill();
     let acknowledged = load.end().await;
     all_arrive(&client, &two, &receiver, &acknowledged).await;
     let attempts = receiver.seen.attempts();
     assert!(
-        repeated(&attempts) <= UNDER_WAY,
+        repeated(&attempts) <= MAX_CONCURRENT_DELIVERIES,
         "{} of {} arrived again",
         repeated(&attempts),
         attempts.len()
@@ -429,17 +431,17 @@ async fn a_retry_is_sent_after_its_pause_without_other_activity() {
             .await;
         let node = start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
-        // The four pauses are at most 50, 100, 200 and 400 ms. A dispatcher that only searched at
-        // fixed intervals would take a second for each.
+        // The four pauses are at most 50, 100, 200 and 400 ms. A dispatcher that looked for retries
+        // at fixed intervals would take a second for each.
         let mut shortest = Duration::MAX;
         for round in 1..=3 {
-            let begun = std::time::Instant::now();
+            let start = std::time::Instant::now();
             client.reservations(&node.base, 1).await.unwrap();
             until("five attempts are made", async || {
                 receiver.seen.count() == round * ALL_ATTEMPTS
             })
             .await;
-            shortest = shortest.min(begun.elapsed());
+            shortest = shortest.min(start.elapsed());
         }
         assert!(shortest < Duration::from_secs(3), "{shortest:?}");
     }

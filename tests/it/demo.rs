@@ -1,10 +1,10 @@
-//! Tests the demo: it has stays in which something has happened.
+//! Test of `vestibule demo`: it has example stays in every state that its output names.
 
 use serde_json::{Value, json};
 
 use crate::support::demo::Demo;
 
-/// Returns the state of the last step of a type.
+/// Returns the state of the last step that has this type.
 fn state<'v>(view: &'v Value, step_type: &str) -> &'v Value {
     let steps = view["precheckin"]["steps"].as_array().unwrap();
     let step = steps.iter().rfind(|step| step["stepType"] == step_type);

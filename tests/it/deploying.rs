@@ -1,5 +1,6 @@
-//! Tests of `deploy/`: the metrics, variables and paths that it names exist, its alert rules are
-//! valid, and a version is replaced by the next without an interruption.
+//! Tests of the files in `deploy/`: metrics, variables and paths that they name exist, the alert
+//! rules are valid, the proxies work, and a new version replaces a running one without an
+//! interruption.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -41,15 +42,15 @@ fn files() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns the words of a text that begin with `beginning`.
-fn words<'t>(text: &'t str, beginning: &str) -> BTreeSet<&'t str> {
+/// Returns the words of a text that begin with `prefix`.
+fn words<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words
-        .filter(|word| word.starts_with(beginning) && word.len() > beginning.len())
+        .filter(|word| word.starts_with(prefix) && word.len() > prefix.len())
         .collect()
 }
 
-/// Returns the metrics of a server with every optional part enabled.
+/// Returns the names of the metrics of a server with every optional feature enabled.
 async fn metrics() -> BTreeSet<String> {
     let directory = tempfile::tempdir().unwrap();
     let (certificate, key) = (
@@ -88,16 +89,16 @@ async fn metrics() -> BTreeSet<String> {
             .await
             .unwrap()
     };
-    // Metrics of requests exist only after the first request.
+    // The metrics of requests exist only after the first request.
     read("/api/v1/portals").await;
     let text = read("/metrics").await;
-    let named = |beginning: &str| -> BTreeSet<String> {
+    let named = |prefix: &str| -> BTreeSet<String> {
         let names = text
             .lines()
-            .filter_map(|line| line.strip_prefix(beginning)?.split(' ').next());
+            .filter_map(|line| line.strip_prefix(prefix)?.split(' ').next());
         names.map(str::to_owned).collect()
     };
-    // Every metric has its help text, which `promtool check metrics` asks for.
+    // `promtool check metrics` requires a help text for every metric.
     assert_eq!(named("# TYPE "), named("# HELP "));
     named("# TYPE ")
 }
@@ -130,7 +131,7 @@ async fn every_monitored_metric_exists_and_is_documented() {
             );
         }
     }
-    // Every metric has its line in the documentation and appears on the dashboard.
+    // The documentation and the dashboard contain every metric.
     let documented =
         std::fs::read_to_string(deploy().join("../docs/reference/monitoring.md")).unwrap();
     let board = std::fs::read_to_string(deploy().join("grafana/vestibule.json")).unwrap();
@@ -143,7 +144,7 @@ async fn every_monitored_metric_exists_and_is_documented() {
     }
 }
 
-/// A misspelt variable would be ignored silently.
+/// The service ignores unknown variables, so nothing else would report a misspelt variable.
 #[test]
 fn every_variable_in_deploy_is_known() {
     let command = Cli::command();
@@ -168,13 +169,13 @@ fn every_variable_in_deploy_is_known() {
     }
 }
 
-/// Returns the expression by which the files of proxies tell public paths from others.
+/// Returns the regular expression with which the proxies' configurations match public paths.
 fn public_expression() -> String {
     let names = PUBLIC_PATHS.map(|path| path[1..].replace('.', "[.]"));
     format!("^/($|({})(/|$))", names.join("|"))
 }
 
-/// Whether a path is one of these, or below one.
+/// Returns whether a path is one of `prefixes` or below one of them.
 fn is_below(path: &str, prefixes: &[&str]) -> bool {
     let below = |prefix: &&str| {
         let rest = path.strip_prefix(*prefix);
@@ -183,7 +184,7 @@ fn is_below(path: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(below)
 }
 
-/// A route that no list names would be 404 in every deployment.
+/// A proxy would answer 404 for a route that neither list contains.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_public_or_inside() {
     let app = App::on_sqlite(&[]).await;
@@ -203,7 +204,7 @@ async fn every_route_is_public_or_inside() {
     }
 }
 
-/// The lists of public paths in the files that are shipped are those of the program.
+/// The configurations in `deploy/` contain the same public paths as `src/app.rs`.
 #[test]
 fn every_shipped_proxy_lets_the_public_paths_through() {
     let read = |name: &str| std::fs::read_to_string(deploy().join(name)).unwrap();
@@ -214,7 +215,7 @@ fn every_shipped_proxy_lets_the_public_paths_through() {
             "{name} needs {expression}"
         );
     }
-    // Below a path, the same list stands in the page of each proxy.
+    // The page about each proxy contains the same expression with the prefix `/portal`.
     let below = expression.replacen('/', "/portal/", 1);
     for name in ["caddy", "nginx", "haproxy", "traefik"] {
         let page = read(&format!("../docs/how-to/{name}.md"));
@@ -234,7 +235,7 @@ fn every_shipped_proxy_lets_the_public_paths_through() {
     assert_eq!(named, PUBLIC_PATHS.to_vec());
 }
 
-/// Each public route is asked for through each proxy that is shipped with a file and installed.
+/// Requests each public route through each installed proxy that `deploy/` has a configuration for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_public_route_is_reached_through_each_shipped_proxy() {
     crate::support::choose_tls_provider();
@@ -242,14 +243,14 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
     let paths = vestibule::app::paths(&app.server.service).unwrap();
     for program in PROXIES {
         let side = PublicSide::plain();
-        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::in_front_of(&app.base, program, &side).await else {
             continue;
         };
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();
-        // `/` leads a browser to the console.
+        // `/` redirects a browser to the console.
         for path in paths.iter().map(String::as_str).chain(["/"]) {
             let path = path.replace("{*rest}", "x").replace(['{', '}'], "");
             for base in [&proxy.public, &proxy.inside] {
@@ -266,7 +267,8 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
                 assert!(is_wanted || answer.status() == 404, "{program} {path}");
             }
         }
-        // The service sees the real address of the client, also if the client sends a false one.
+        // The service sees the real address of the client, even if the client sends a forged
+        // `X-Forwarded-For`.
         let metadata = json!({ "redirect_uris": ["https://a.example/cb"], "token_endpoint_auth_method": "none" });
         let mut refused = 0;
         for host in [7, 8] {
@@ -288,7 +290,8 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
     }
 }
 
-/// Whole syncs and files of guests pass, over HTTP/2 with compressed answers.
+/// A proxy passes syncs of the maximum size and files of guests, over HTTP/2 with compressed
+/// responses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
     const FILE: usize = 10 << 20;
@@ -296,7 +299,7 @@ async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
         let side = PublicSide::with_tls();
         let public_url = format!("--public-url={}", side.url());
         let app = App::on_sqlite(&[&public_url, "--trusted-proxy=127.0.0.1", uploads()]).await;
-        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::in_front_of(&app.base, program, &side).await else {
             continue;
         };
         let house = House::build(&app).await;
@@ -325,8 +328,9 @@ async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
     }
 }
 
-/// An answer that the service gives before it has read the body reaches the client, through each
-/// proxy. Without a close in stages a proxy answers 502 instead.
+/// The service may respond before it has read the whole body. The response reaches the client
+/// through each proxy. If the service closed the connection at once, a proxy would answer 502
+/// instead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn early_answers_pass_each_shipped_proxy() {
     const SIZE: usize = 5 << 20;
@@ -335,7 +339,7 @@ async fn early_answers_pass_each_shipped_proxy() {
     let unknown = new_id();
     for program in PROXIES {
         let side = PublicSide::plain();
-        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::in_front_of(&app.base, program, &side).await else {
             continue;
         };
         let upload = format!("/guest/v1/stays/gt_unknown/steps/{unknown}/files");
@@ -346,7 +350,7 @@ async fn early_answers_pass_each_shipped_proxy() {
             (&proxy.inside, sync.as_str(), 401),
         ] {
             for _ in 0..5 {
-                // A new connection each time, as that of a new guest.
+                // A new client opens a new connection, like a new guest.
                 let http = reqwest::Client::new();
                 let request = http.post(format!("{base}{path}")).bearer_auth("sk_unknown");
                 let request = request.header("content-type", "multipart/form-data; boundary=XX");
@@ -399,7 +403,7 @@ fn every_alert_rule_is_valid_and_tested() {
         return;
     }
     run(["test", "rules", "vestibule.test.yml"]);
-    // Every alert must have a test in which it fires.
+    // Every alert needs a test in which it fires.
     let read =
         |name: &str| std::fs::read_to_string(deploy().join("prometheus").join(name)).unwrap();
     let (rules, tests) = (read("vestibule.rules.yml"), read("vestibule.test.yml"));
@@ -414,9 +418,9 @@ fn every_alert_rule_is_valid_and_tested() {
     }
 }
 
-/// A node keeps working while a newer version migrates the schema, and afterwards. The migration
-/// locks tables that the node uses. A node of the old version that starts afterwards is told that
-/// the schema is newer.
+/// A node of the old version keeps working during and after a migration by a newer version. The
+/// migration locks tables that the node uses. A node of the old version that starts after the
+/// migration is refused, because the schema is newer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_older_node_keeps_serving_during_a_migration() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)
@@ -456,8 +460,8 @@ async fn an_older_node_keeps_serving_during_a_migration() {
         });
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
-    // Every write locks its organization first, so a migration beside running nodes does the same
-    // (see CONTRIBUTING.md).
+    // Every write locks its organization first, so a migration takes the same lock (see
+    // CONTRIBUTING.md).
     let later = "lock table organization in access exclusive mode; create table later (id uuid primary key); alter table manual add column later text not null default ''; \
                  alter table organization add column later bigint not null default 0";
     migrate_beyond(&url, later).await;

@@ -1,4 +1,5 @@
-//! Tests of commands to devices, with a connector on loopback.
+//! Tests of commands to devices, which the service sends to a device connector. The connector runs
+//! on loopback.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -13,13 +14,13 @@ use crate::support::http_server::{HttpServer, Reply, response};
 use crate::support::{Answer, App, Org, new_id, on_both, on_both_with};
 
 const KEY: &str = "device-key";
-/// A status of the connector that stands for no answer at all.
-const NEVER: u16 = 0;
+/// Status with which a [`Connector`] does not respond at all.
+const NO_RESPONSE: u16 = 0;
 
 /// A device connector on loopback.
 struct Connector {
     url: String,
-    /// The status that it answers.
+    /// The status of its responses.
     status: Arc<Mutex<u16>>,
     server: HttpServer,
 }
@@ -123,7 +124,7 @@ on_both_with! {
         assert_eq!(entry["changes"], json!([{ "field": "celsius", "before": null, "after": 21.5 }]));
     }
 
-    async fn the_connector_is_asked_only_for_what_the_service_does_not_refuse(app: App, connector: Connector) {
+    async fn a_command_that_the_service_refuses_never_reaches_the_connector(app: App, connector: Connector) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -158,7 +159,8 @@ on_both_with! {
             api.post(&format!("/devices/{thermostat}/temperature"), json!({ "celsius": celsius })).await.data();
         }
         assert_eq!(connector.received().len(), 2);
-        // A refusal of the service is not stored, so the command works once its reason is gone.
+        // The service does not store its own refusals under the key, so the command succeeds once
+        // the device is no longer archived.
         org.put_record("device", archived, json!({
             "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "Acme", "isOnline": true,
         })).await;
@@ -187,12 +189,12 @@ on_both_with! {
             api.post_with_key(&format!("/devices/{lock}/lock"), &key, json!({})).await.error(422);
             assert_eq!(connector.received().len(), 1, "{status}");
         }
-        // Without a key nothing is stored.
+        // A request without a key stores nothing.
         connector.answer(409);
         api.post(&path, json!({})).await.error(502);
         connector.answer(200);
         api.post(&path, json!({})).await.data();
-        // A success is replayed like any other answer.
+        // A success is replayed like any other response.
         connector.received();
         let first = api.post_with_key(&path, "done", json!({})).await;
         let again = api.post_with_key(&path, "done", json!({})).await;
@@ -222,18 +224,18 @@ on_both_with! {
         assert_eq!(received.len(), 5, "a redirect is not followed");
         let id = |body: &Value| body["idempotencyKey"].clone();
         assert!(received.iter().all(|body| id(body) == id(&received[0])), "one key, one id");
-        // The same key of another credential is another id.
+        // Another credential's request with the same key gets another command id.
         org.key().await.post_with_key(&path, "k", json!({})).await.data();
         assert_ne!(id(&connector.received()[0]), id(&received[0]));
     }
 
-    async fn a_connector_that_never_answers_is_given_up(app: App, connector: Connector) {
+    async fn a_command_to_a_silent_connector_times_out(app: App, connector: Connector) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
         let lock = device(&org, flat, "lock", json!({})).await;
         let path = format!("/devices/{lock}/lock");
-        connector.answer(NEVER);
+        connector.answer(NO_RESPONSE);
         let began = Instant::now();
         let waiting = {
             let (api, path) = (api.clone(), path.clone());
@@ -242,7 +244,8 @@ on_both_with! {
         while connector.received.lock().unwrap().is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        // Meanwhile the key is taken, also for another node, and the organization is free.
+        // While the command runs, the key is in use on every node, but other requests of the
+        // organization are not delayed.
         api.post_with_key(&path, "k", json!({})).await.error(409);
         if !app.server.service.store.is_only_process() {
             let node = app.second_node(&connector.flags().each_ref().map(String::as_str)).await;
@@ -259,20 +262,20 @@ on_both_with! {
         assert!(answer.status == 200 && !replayed(&answer));
     }
 
-    async fn a_command_goes_on_when_its_client_leaves(app: App, connector: Connector) {
+    async fn a_command_continues_when_its_client_disconnects(app: App, connector: Connector) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
         let lock = device(&org, flat, "lock", json!({})).await;
         let path = format!("/devices/{lock}/lock");
-        connector.answer(NEVER);
+        connector.answer(NO_RESPONSE);
         let request = api
             .request(Method::POST, &path)
             .header("idempotency-key", "k")
             .timeout(Duration::from_millis(500))
             .json(&json!({}));
         assert!(request.send().await.is_err());
-        // The command is under way for another ten seconds, so the key is taken.
+        // The command runs for another ten seconds, so its key is in use.
         api.post_with_key(&path, "k", json!({})).await.error(409);
         assert_eq!(connector.received().len(), 1);
     }
@@ -305,7 +308,7 @@ on_both_with! {
 }
 
 on_both! {
-    async fn without_a_connector_commands_are_503(app: App) {
+    async fn without_a_connector_commands_give_503(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -319,7 +322,7 @@ on_both! {
         api.post(&format!("/devices/{}/lock", new_id()), json!({})).await.error(404);
     }
 
-    async fn a_connector_that_is_not_there_is_503(app: App, "--device-connector-url=http://127.0.0.1:9/") {
+    async fn an_unreachable_connector_gives_503(app: App, "--device-connector-url=http://127.0.0.1:9/") {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;

@@ -1,5 +1,5 @@
-//! Tests of a disk that does not confirm writes, or only after a while: what a 503 states about a
-//! write, and how its outcome is found.
+//! Tests of a disk that does not confirm writes or confirms them late: what a 503 says about a
+//! write, and how a client learns the outcome.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use crate::support::node::Node;
 use crate::support::{Answer, Api};
 
-/// A library loaded before the system's. While a file exists, calls that flush to the disk fail or
-/// wait.
+/// Source of a library that is loaded before the C library. While a file with a certain name
+/// exists, calls that flush to the disk fail or wait.
 const DISK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -92,7 +92,8 @@ async fn names(api: &Api) -> Vec<Value> {
         .collect()
 }
 
-/// The log of a commit that the disk did not confirm is nevertheless in the file.
+/// The write-ahead log contains the commit that the disk did not confirm. The write must be gone
+/// nevertheless.
 #[tokio::test(flavor = "multi_thread")]
 async fn unconfirmed_writes_are_gone_after_a_kill() {
     let disk = Disk::new();
@@ -111,8 +112,8 @@ async fn unconfirmed_writes_are_gone_after_a_kill() {
     assert_eq!(names(&node.api(&token)).await, ["Confirmed"]);
 }
 
-/// A write whose outcome is unknown gets `outcome_unknown`. A write that was queued behind it is
-/// told that it was not done.
+/// A write whose commit is not confirmed in time gets `outcome_unknown`. A write that waits behind
+/// it is refused and never applied.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
     let disk = Disk::new();
@@ -124,7 +125,8 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
         let api = api.clone();
         async move { create(&api, "In the commit").await }
     });
-    // The first write has a commit of its own; writes queued behind it are in the next one.
+    // The first write is in a commit of its own. The library creates this file when that commit
+    // waits for the disk.
     while !disk.path("waits").exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -141,7 +143,7 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
         "outcome_unknown"
     );
     disk.end("hangs");
-    // A repeated request gets the outcome as soon as the first one has ended.
+    // A repeated request gets the outcome as soon as the first request has ended.
     let again = loop {
         let again = create(&api, "In the commit").await;
         if again.status != 409 && again.status != 503 {

@@ -1,4 +1,4 @@
-//! Tests of `vestibule doctor`: its findings, its remedies and its exit code.
+//! Tests of `vestibule doctor`: its findings, the remedies that it prints, and its exit code.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::support::node::Node;
 use crate::support::{choose_tls_provider, postgres};
 
-/// Runs the command in a directory. Returns whether it found nothing wrong, and its report.
+/// Runs `vestibule doctor` in a directory. Returns whether it found no fault, and its report.
 fn doctor(directory: &Path, flags: &[&str]) -> (bool, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
         .arg("doctor")
@@ -25,7 +25,7 @@ fn doctor(directory: &Path, flags: &[&str]) -> (bool, String) {
     (output.status.success(), report)
 }
 
-/// Returns the lines about an area with a verdict.
+/// Returns the lines of a report that have this verdict about this area.
 fn lines<'r>(report: &'r str, verdict: &str, area: &str) -> Vec<&'r str> {
     let beginning = format!("{verdict:<6}{area}");
     let lines = report.lines();
@@ -33,21 +33,21 @@ fn lines<'r>(report: &'r str, verdict: &str, area: &str) -> Vec<&'r str> {
 }
 
 #[test]
-fn a_sound_machine_has_nothing_wrong_and_nothing_is_made() {
+fn on_a_sound_machine_no_fault_is_reported_and_no_file_is_created() {
     let directory = TempDir::new().unwrap();
     let (is_sound, report) = doctor(directory.path(), &["--database-url=sqlite:a.db"]);
     assert!(is_sound, "{report}");
     for area in ["settings", "database", "storage", "clock", "provider"] {
         assert_eq!(lines(&report, "ok", area).len(), 1, "{area}: {report}");
     }
-    // Each note has a remedy.
+    // Each note contains a remedy.
     assert_eq!(lines(&report, "note", "public URL").len(), 1, "{report}");
     assert!(report.contains("-> set --public-url"), "{report}");
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);
 }
 
 #[test]
-fn what_is_wrong_is_named_with_what_to_do_and_exit_code_1() {
+fn each_fault_is_reported_with_a_remedy_and_exit_code_1() {
     let directory = TempDir::new().unwrap();
     std::fs::write(directory.path().join("no.pem"), "nothing").unwrap();
     for (flags, area, words) in [

@@ -1,4 +1,4 @@
-//! Tests of the OpenAPI document.
+//! Tests of the OpenAPI documents: complete, with descriptions, bounds and valid examples.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ fn every_public_operation_is_documented() {
     assert!(document["components"]["securitySchemes"].is_object());
 }
 
-/// The document states how many ids a request may name.
+/// The document states the maximum number of ids for every list of ids in a request.
 #[test]
 fn every_list_of_ids_in_a_request_has_a_bound() {
     fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
@@ -72,19 +72,19 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
     assert!(found.is_empty(), "{found:?}");
 }
 
-/// The least number of characters of a description.
-const SHORTEST: usize = 15;
+/// Minimum length of a description, in characters.
+const MIN_LENGTH: usize = 15;
 
-/// Returns the fields of a schema without a description, each by its path; references are looked up
-/// in `named`. A description of the field's type does not count, because a field must state its
-/// purpose at its own place.
+/// Returns the paths of the fields of a schema that have no description. `named` has the schemas
+/// that references name. The description of a field's type does not count, because a field must
+/// state its own purpose.
 pub(crate) fn undescribed(
     schema: &Value,
     named: &Map<String, Value>,
     path: &str,
 ) -> BTreeSet<String> {
-    /// Fields in `beside` belong to the same object and are judged elsewhere. A branch that narrows
-    /// such a field need not describe it again.
+    /// `beside` has the schemas of the same object whose fields are checked elsewhere. A branch
+    /// that narrows such a field needs no description.
     fn collect(
         schema: &Value,
         named: &Map<String, Value>,
@@ -108,7 +108,7 @@ pub(crate) fn undescribed(
                 .as_str()
                 .map_or(0, |description| description.chars().count());
             collect(field, named, &path, &BTreeSet::new(), found);
-            if length < SHORTEST && !beside.contains(name) {
+            if length < MIN_LENGTH && !beside.contains(name) {
                 found.insert(path);
             }
         }
@@ -140,12 +140,12 @@ pub(crate) fn undescribed(
     found
 }
 
-/// Developers who build a form and language models know a field only by its description.
+/// Developers of forms and language models know a field only by its description.
 #[test]
 fn every_request_field_has_a_description() {
     let mut found = BTreeSet::new();
     for operation in &vestibule::app::app().operations {
-        // Types are not inlined here, so that the description of a type does not stand for the
+        // The generator does not inline types, so the description of a type does not count for a
         // field.
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = operation.input_schema(&mut generator);
@@ -173,7 +173,7 @@ fn every_request_field_has_a_description() {
         {
             if parameter["description"]
                 .as_str()
-                .is_none_or(|description| description.chars().count() < SHORTEST)
+                .is_none_or(|description| description.chars().count() < MIN_LENGTH)
             {
                 found.insert(format!("{id}.{}", parameter["name"]));
             }
@@ -213,7 +213,7 @@ fn a_field_without_a_description_is_named_by_its_path() {
     );
 }
 
-/// People copy examples, so each must fit the schema beside it.
+/// People copy examples, so each example must be valid under its schema.
 #[test]
 fn every_example_fits_its_schema() {
     let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");

@@ -1,4 +1,5 @@
-//! Tests of the domains of brandings: claims, guest links, and what is served under which host.
+//! Tests of the domains of brandings: which organization owns a host, guest links, and which pages
+//! a host serves.
 
 use http::header::HOST;
 use reqwest::Method;
@@ -20,23 +21,24 @@ async fn claim(org: &Org<'_>, id: Uuid, host: &str, is_guest_portal: bool) -> An
         .await
 }
 
-/// Creates a branding with a domain, and returns its id.
+/// Creates a branding with this domain. Returns the branding's id.
 async fn branding(house: &House<'_>, custom_url: Option<Uuid>, is_default: bool) -> Uuid {
     let body = json!({ "name": "Mar", "customUrlId": custom_url, "isDefault": is_default });
     id(&house.api.post("/portal-brandings", body).await.data()["id"])
 }
 
-/// Sends a request under a host.
-async fn under(app: &App, host: &str, method: Method, path: &str) -> Answer {
+/// Sends a request with this `Host` header.
+async fn send_to_host(app: &App, host: &str, method: Method, path: &str) -> Answer {
     let request = app.http.request(method, format!("{}{path}", app.base));
     Answer::of(request.header(HOST, host)).await
 }
 
 async fn get(app: &App, host: &str, path: &str) -> u16 {
-    under(app, host, Method::GET, path).await.status
+    send_to_host(app, host, Method::GET, path).await.status
 }
 
-/// Returns the links of the house's stay: public, platform and bulk. They must agree.
+/// Returns the guest link of the house's stay, after checking that the public, platform and bulk
+/// operations return the same link.
 async fn link(house: &House<'_>) -> String {
     let platform = house.org.app.platform();
     let of_public = house
@@ -78,10 +80,10 @@ on_both! {
             assert!(refused.body.to_string().contains("another organization"), "{}", refused.body);
         }
         assert_eq!(other.key().await.get("/tags").await.data(), json!([]), "nothing is applied");
-        // Within the organization a host may be written again, by another record as well.
+        // The organization that owns a host may write it again, also in another record.
         claim(&org, mine, HOST_OF_CASA, true).await.data();
         claim(&org, new_id(), HOST_OF_CASA, true).await.data();
-        // The last record that gives it up frees it.
+        // The organization owns the host until its last record with the host is deleted or changed.
         org.delete_record("custom_url", mine).await;
         assert_eq!(claim(&other, theirs, HOST_OF_CASA, true).await.issues(), ["records.0.data.host"]);
         let urls = org.key().await.get("/custom-urls").await.data();
@@ -89,7 +91,7 @@ on_both! {
         claim(&org, left, "www.casa.example", true).await.data();
         claim(&other, theirs, HOST_OF_CASA, true).await.data();
         assert_eq!(claim(&org, mine, HOST_OF_CASA, true).await.issues(), ["records.0.data.host"]);
-        // An erased organization owns nothing.
+        // An erased organization owns no host.
         app.platform().ok(Method::DELETE, &other.path(""), None).await;
         claim(&org, mine, HOST_OF_CASA, true).await.data();
         let check = get(&app, "127.0.0.1", &format!("/domain-check?domain={HOST_OF_CASA}")).await;
@@ -109,7 +111,7 @@ on_both! {
         assert_eq!(get(&app, "127.0.0.1", "/domain-check?domain=xn--mnchen-3ya.example").await, 404);
         claim(&org, new_id(), "München.example", true).await.data();
         assert_eq!(get(&app, "127.0.0.1", "/domain-check?domain=xn--mnchen-3ya.example").await, 200);
-        // A host that is taken while the batch is written is refused as well.
+        // Two hosts in one batch, of which only one is a guest portal, are both accepted.
         let both = json!([
             { "kind": "custom_url", "id": new_id(), "data": custom_url("a.example", true) },
             { "kind": "custom_url", "id": new_id(), "data": custom_url("b.example", false) },
@@ -130,23 +132,23 @@ on_both! {
         house.update_portal(house.portal, json!({ "brandingId": own })).await;
         assert_eq!(link(&house).await, at(HOST_OF_CASA));
         assert_eq!(house.org.guest_view(house.stay).await["branding"]["domain"], HOST_OF_CASA);
-        // A portal without a branding has the default one.
+        // If a portal has no branding, the default branding decides.
         let other = new_id();
         claim(&house.org, other, "www.casa.example", true).await.data();
         branding(&house, Some(other), true).await;
         assert_eq!(link(&house).await, at(HOST_OF_CASA));
         house.update_portal(house.portal, json!({ "brandingId": null })).await;
         assert_eq!(link(&house).await, at("www.casa.example"));
-        // So has a stay without a flat.
+        // If a stay has no flat, the default branding decides as well.
         let homeless = house.org.reservation(None).await;
         let homeless = house.api.get(&format!("/reservations/{homeless}/guest-link")).await.data();
         assert!(homeless["url"].as_str().unwrap().starts_with("http://www.casa.example:"), "{homeless}");
-        // The calendar names the link, a preview the public URL.
+        // The calendar file contains the guest link. A preview uses the public URL.
         let calendar = app.http.get(format!("{}/stay/{}/stay.ics", app.base, house.token)).send().await.unwrap().text().await.unwrap();
         assert!(calendar.replace("\r\n ", "").contains(&format!("URL:{}", at("www.casa.example"))), "{calendar}");
         let preview = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "reservationId": house.stay })).await.data();
         assert!(preview["url"].as_str().unwrap().starts_with(&app.base), "{preview}");
-        // A host that is no guest portal any more is not used.
+        // A host that is no longer a guest portal is not used for links.
         claim(&house.org, other, "www.casa.example", false).await.data();
         assert_eq!(link(&house).await, public);
         assert_eq!(house.org.guest_view(house.stay).await["branding"]["domain"], Value::Null);
@@ -203,14 +205,15 @@ on_both! {
                 assert_eq!(get(&app, host, path).await, 404, "{host} {path}");
             }
         }
-        // A refusal at the page is a page; elsewhere it is an error in the envelope.
-        let page = under(&app, HOST_OF_CASA, Method::GET, &format!("/stay/{foreign}")).await;
+        // The guest's page answers an unknown stay with a page, every other interface with a JSON
+        // error.
+        let page = send_to_host(&app, HOST_OF_CASA, Method::GET, &format!("/stay/{foreign}")).await;
         assert!(page.header("content-type").unwrap().starts_with("text/html"));
-        let refused = under(&app, HOST_OF_CASA, Method::GET, "/api/v1/portals").await;
+        let refused = send_to_host(&app, HOST_OF_CASA, Method::GET, "/api/v1/portals").await;
         assert_eq!(refused.error(404)["code"], "NOT_FOUND");
-        under(&app, HOST_OF_CASA, Method::POST, &format!("/guest/v1/stays/{foreign}/submit")).await.error(404);
-        assert_eq!(under(&app, HOST_OF_CASA, Method::POST, &format!("/stay/{foreign}/submit")).await.status, 404);
-        // Every host that may serve a stay does, and a host that is registered nowhere changes nothing.
+        send_to_host(&app, HOST_OF_CASA, Method::POST, &format!("/guest/v1/stays/{foreign}/submit")).await.error(404);
+        assert_eq!(send_to_host(&app, HOST_OF_CASA, Method::POST, &format!("/stay/{foreign}/submit")).await.status, 404);
+        // The public host serves every stay, and so does a host that no organization registered.
         let public = app.base.trim_start_matches("http://").to_owned();
         for host in [public.as_str(), "unknown.example", "localhost"] {
             for path in [format!("/stay/{own}"), format!("/stay/{foreign}"), "/docs".to_owned()] {
@@ -237,10 +240,10 @@ on_both! {
         assert_eq!(get(&app, HOST_OF_CASA, &page).await, 200);
         house.org.delete_record("custom_url", url).await;
         assert_eq!(get(&app, HOST_OF_CASA, &page).await, 200);
-        assert_eq!(get(&app, HOST_OF_CASA, "/docs").await, 200, "it is registered no more");
+        assert_eq!(get(&app, HOST_OF_CASA, "/docs").await, 200, "no organization registers the host any more");
     }
 
-    async fn a_proxy_asks_which_domains_there_are(app: App) {
+    async fn domain_check_tells_a_proxy_which_domains_exist(app: App) {
         let org = app.org().await;
         claim(&org, new_id(), HOST_OF_CASA, true).await.data();
         claim(&org, new_id(), "www.casa.example", false).await.data();

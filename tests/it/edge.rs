@@ -1,4 +1,5 @@
-//! The HTTP edge (rules: errors).
+//! Tests of the HTTP layer in front of all operations: routes, bodies, compression, CORS,
+//! authentication headers and validation (rules: errors).
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -77,7 +78,7 @@ on_both! {
             let response = api.request(Method::GET, "/portals").header("accept-encoding", encoding).send().await.unwrap();
             assert_eq!(response.headers()["content-encoding"], encoding);
         }
-        // A client that forbids every coding gets the plain answer.
+        // A client that forbids every content coding gets the uncompressed response.
         for encoding in ["identity;q=0", "*;q=0", "identity;q=0, zstd"] {
             let response = api.request(Method::GET, "/portals").header("accept-encoding", encoding).send().await.unwrap();
             assert_eq!((response.status().as_u16(), response.headers().get("content-encoding")), (200, None), "{encoding}");
@@ -201,7 +202,8 @@ on_both! {
         let events: Vec<String> = (0..101).map(|_| crate::support::new_id().to_string()).collect();
         let (post, patch) = (Method::POST, Method::PATCH);
         for (caller, method, path, body, expected) in [
-            // None of the referenced objects exists.
+            // None of the resources that these bodies name exists. The issues of the body are
+            // reported first.
             (&api, &post, "/precheck-steps", new_step(json!([ask("single_select")])), vec!["questions.0.options"]),
             (&api, &post, "/precheck-steps", new_step(json!([asks("free_form_input", "options", json!([{}]))])), vec!["questions.0.options"]),
             (&api, &post, "/precheck-steps", new_step(json!([asks("yes_no", "id", json!(unknown))])), vec!["questions.0.id"]),
@@ -209,7 +211,7 @@ on_both! {
             (&api, &post, "/portal-manuals", json!({ "nickname": "n", "title": "t", "propertyId": unknown, "visibilityRules": [inverted] }), vec!["visibilityRules.0.seasonalWindows.0.startDate"]),
             (&api, &post, "/portal-manual-categories/reorder", json!({ "orderedIds": [unknown, unknown] }), vec!["orderedIds"]),
             (&api, &post, "/entity-scopes", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown] }), vec!["portalSettingsIds"]),
-            // Several kinds of issues in one body.
+            // Bodies with several kinds of issues.
             (&api, &post, "/entity-scopes/add", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown], "propertyIds": ["x"], "zz": 1 }), vec!["portalSettingsIds", "propertyIds.0", "zz"]),
             (&api, &post, "/precheck-steps", json!({ "nickname": "", "stepType": "additional_questions", "questions": [ask("multi_select"), asks("free_form_input", "conditions", json!([{ "questionIndex": 5, "optionIndex": 0 }]))] }), vec!["nickname", "questions.0.options", "questions.1.conditions.0"]),
             (&api, &patch, &step, json!({ "data": { "nickname": "", "displayTitleLanguage": "fr" } }), vec!["data.displayTitleLanguage", "data.nickname"]),
@@ -222,7 +224,7 @@ on_both! {
         ] {
             assert_eq!(caller.send(method.clone(), path, Some(body.clone())).await.issues(), expected, "{method} {path} {body}");
         }
-        // A condition of a kept question may be stored rather than sent.
+        // A question that stays in the step may take its condition from the stored step.
         let text = api.post("/translations", json!({ "sourceTable": "precheck_question", "text": "Late?" })).await.data()["id"].clone();
         let asked = json!([{ "kind": "yes_no", "textMlTextId": text }, { "kind": "yes_no", "textMlTextId": text, "conditions": [{ "questionIndex": 0, "optionIndex": 1 }] }]);
         api.patch(&step, json!({ "data": { "questions": asked } })).await.data();
@@ -236,7 +238,7 @@ on_both! {
         assert_eq!(api.get(&step).await.data()["questions"], kept);
     }
 
-    async fn the_last_moments_of_9999_are_accepted(app: App) {
+    async fn the_last_timestamps_of_9999_are_accepted(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let body = json!({ "name": "key", "permissions": ["view_properties"], "expiresAt": "9999-12-31T23:59:59.999Z" });
@@ -249,8 +251,8 @@ on_both! {
     }
 }
 
-/// A client that never finishes its headers is disconnected. The test waits for the real ten
-/// seconds, because the deadline uses the runtime's clock.
+/// The service disconnects a client that never finishes its headers. The test waits for the real
+/// ten seconds, because this deadline uses the runtime's clock.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_client_is_disconnected_while_others_are_served() {
     let app = App::on_sqlite(&[]).await;

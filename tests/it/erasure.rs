@@ -1,5 +1,5 @@
-//! Tests of erased organizations: they disappear from every answer at once, and from every table
-//! soon after.
+//! Tests of the erasure of organizations: an erased organization disappears from every response at
+//! once, and from every table soon after.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::support::house::House;
 use crate::support::receiver::{Receiver, subscribe, until_read};
 use crate::support::{Answer, Api, App, Org, new_id, on_both, on_both_with};
 
-/// Tables without rows of an organization.
-const OF_NOBODY: [&str; 7] = [
+/// Tables that have no rows of an organization.
+const WITHOUT_ORGANIZATION: [&str; 7] = [
     "domain",
     "duty",
     "oauth_app",
@@ -43,7 +43,7 @@ async fn rows_of(app: &App, id: Uuid) -> BTreeMap<String, i64> {
     let mut found = BTreeMap::new();
     for (table, columns) in columns {
         let column = match table.as_str() {
-            table if OF_NOBODY.contains(&table) => continue,
+            table if WITHOUT_ORGANIZATION.contains(&table) => continue,
             "organization" => "id",
             table => columns
                 .iter()
@@ -62,7 +62,7 @@ async fn rows_of(app: &App, id: Uuid) -> BTreeMap<String, i64> {
     found
 }
 
-/// Inserts an invented row into a table that no operation of this test fills.
+/// Inserts a row with invented values into a table that no operation of this test fills.
 async fn invent_row(app: &App, table: &str, id: Uuid) {
     let columns: Vec<_> = app
         .columns()
@@ -75,8 +75,8 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
         column.as_str(),
         kind.to_lowercase().as_str(),
     ) {
-        // An event of a calendar names its feed. Both are invented, so the feed has this id as
-        // well.
+        // The row of a calendar event refers to a feed. The invented feed has the same id as the
+        // invented event.
         ("organization_id" | "feed_id", _) => Sql::Uuid(id),
         ("id", _) if table == "calendar_feed" => Sql::Uuid(id),
         _ if *is_nullable => Sql::Null,
@@ -104,7 +104,7 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
     app.change(text, columns.iter().map(value).collect()).await;
 }
 
-/// Creates one of everything that an organization can have.
+/// Creates one of everything that an organization can have, and returns the organization's key.
 pub async fn furnish(house: &House<'_>) -> Api {
     let House {
         org,
@@ -145,7 +145,7 @@ pub async fn furnish(house: &House<'_>) -> Api {
     guest(Method::POST, "/submit".into(), json!({}))
         .await
         .data();
-    let check = house.idle_step("identity_check", json!({})).await;
+    let check = house.unassigned_step("identity_check", json!({})).await;
     let path = org.path(&format!("/reservations/{}/steps/{check}", house.stay));
     app.platform()
         .ok(Method::PUT, &path, Some(json!({ "status": "pending" })))
@@ -187,8 +187,13 @@ pub async fn furnish(house: &House<'_>) -> Api {
     connected
 }
 
-/// Returns the statuses of requests by every kind of caller.
-async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<(String, u16)> {
+/// Returns the statuses of requests by every kind of caller, each with a description.
+async fn statuses_of_all_callers(
+    app: &App,
+    org: &Org<'_>,
+    apis: &[&Api],
+    token: &str,
+) -> Vec<(String, u16)> {
     let mut answers = Vec::new();
     for api in apis {
         for path in [
@@ -247,8 +252,8 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
                 "isActive": true, "isTwoFactorEnrolled": true, "memberId": new_id(), "oauthAppId": new_id(), "status": "completed",
             })
         });
-        // Fields that the operation does not know would be refused before the organization is
-        // looked up.
+        // The operation refuses unknown fields before it looks up the organization, so they are
+        // removed.
         let body = body.map(|mut body| {
             let shape = operation.input_schema(&mut engine::operation::inline_generator());
             body.as_object_mut().unwrap().retain(|name, _| {
@@ -283,20 +288,20 @@ on_both! {
         other.property(None, &[]).await;
         let before = rows_of(&app, org.id).await;
         let empty: BTreeSet<_> = before.iter().filter(|(_, count)| **count == 0).map(|(table, _)| table.clone()).collect();
-        // In reverse order, so that a calendar feed exists before its events.
+        // The tables are filled in reverse order, so that a calendar feed exists before its events.
         for table in empty.iter().rev() {
             invent_row(&app, table, org.id).await;
         }
         assert!(rows_of(&app, org.id).await.values().all(|count| *count > 0));
         let untouched = rows_of(&app, other.id).await;
         let apis = [&house.api, &connected];
-        for (what, status) in everybody(&app, org, &apis, &house.token).await {
+        for (what, status) in statuses_of_all_callers(&app, org, &apis, &house.token).await {
             assert_ne!(status, 401, "{what}");
         }
 
         assert_eq!(erase(&app, org.id).await, json!({ "success": true }));
         for round in 0..2 {
-            for (what, status) in everybody(&app, org, &apis, &house.token).await {
+            for (what, status) in statuses_of_all_callers(&app, org, &apis, &house.token).await {
                 assert!(matches!(status, 401 | 404), "{what}: {status}, round {round}");
             }
             let listed = app.platform().get("/organizations").await;
@@ -328,7 +333,8 @@ on_both! {
         org.put("", json!({ "name": "New", "country": "FR" })).await;
         api.get("/portals").await.error(401);
         let fresh = org.key().await;
-        // As many writes as before, so that a revision that counted writes would be the same.
+        // The new organization makes as many writes as the erased one. A revision that counted
+        // writes would then be the same for both.
         for _ in 0..8 {
             for path in ["/portals", "/properties", "/reservations", "/members", "/webhook-subscriptions"] {
                 assert_eq!(fresh.get(path).await.data(), json!([]), "{path}");
@@ -409,10 +415,10 @@ on_both_with! {
     }
 }
 
-/// Every statement that looks up an organization excludes erased ones.
+/// Checks that every statement that looks up an organization excludes erased organizations.
 #[test]
 fn every_organization_lookup_excludes_erased_organizations() {
-    // This one runs within a transaction that has already found the organization.
+    // This statement runs in a transaction that has already found the organization.
     let is_exempt = |text: &str| {
         text.starts_with("update organization set revision = revision +")
             && !text.contains("returning")

@@ -1,5 +1,5 @@
-//! Tests of which changes fire events, of devices that reconnect, of runs of workflow steps, and of
-//! photos of reviews (rules: sync#events).
+//! Tests of events: which changes of records fire an event, delayed events of devices, workflow
+//! steps, and photos of reviews (rules: sync#events).
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -18,13 +18,15 @@ use crate::support::{
     Answer, Api, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
 };
 
-/// How long a device must be online again before it counts as reconnected.
+/// Value of `--device-reconnect-delay`: a device counts as reconnected after it has been online for
+/// this time.
 const DELAY: Duration = Duration::from_secs(600);
 const SECOND: Duration = Duration::from_secs(1);
-/// How long the address of a photo is valid.
+/// Time for which the address of a photo is valid.
 const LIFETIME: Duration = Duration::from_secs(900);
-/// An address on which nothing listens. Deliveries stay in the outbox, where the tests read them.
-const NOBODY: &str = "https://127.0.0.1:9/";
+/// An HTTPS address on which nothing listens, so deliveries stay in the outbox. The tests read them
+/// there.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/";
 const NO_EVENT: &[&str] = &[];
 const NOTHING: [(String, Uuid); 0] = [];
 
@@ -32,7 +34,7 @@ static OUTBOX: Statement = Statement::new(
     "select doc from webhook_delivery where organization_id = ?1 order by created_at, id",
 );
 
-/// Returns the events in the outbox with their records, in the order in which they fired.
+/// Returns the events in the outbox and their records, in the order in which they fired.
 async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
     let read = store.read(move |tx| {
         let rows = tx.rows(&OUTBOX, &[organization.into()])?;
@@ -49,7 +51,7 @@ async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
     read.await.unwrap().iter().map(reported).collect()
 }
 
-/// An organization with a property and subscriptions to all events except those of workflows.
+/// An organization with a property, and with subscriptions to all events except those of workflows.
 struct EventHouse<'a> {
     app: &'a App,
     org: Org<'a>,
@@ -68,7 +70,7 @@ impl<'a> EventHouse<'a> {
         {
             key.post(
                 "/webhook-subscriptions",
-                json!({ "event": event.as_ref(), "targetUrl": NOBODY }),
+                json!({ "event": event.as_ref(), "targetUrl": CLOSED_ADDRESS }),
             )
             .await
             .data();
@@ -82,7 +84,7 @@ impl<'a> EventHouse<'a> {
         }
     }
 
-    /// Returns the events that fired since the last call.
+    /// Returns the events that fired since the last call, each with its record.
     async fn fired_events(&self) -> Vec<(String, Uuid)> {
         let mut all = outbox(&self.app.server.service.store, self.org.id).await;
         let fresh = all.split_off(self.read.get());
@@ -90,7 +92,7 @@ impl<'a> EventHouse<'a> {
         fresh
     }
 
-    /// Syncs a record. Returns the events that it fired.
+    /// Syncs a record. Returns the names of the events that the sync fired.
     async fn put(&self, kind: &str, id: Uuid, data: Value) -> Vec<String> {
         let answer = self
             .org
@@ -106,7 +108,7 @@ impl<'a> EventHouse<'a> {
         reported.into_iter().map(|(event, _)| event).collect()
     }
 
-    /// Syncs records as history, which fires no event.
+    /// Syncs records as history. Such a sync fires no event.
     async fn import(&self, records: Value) {
         let body = json!({ "isInitialSync": true, "records": records });
         let answer = self
@@ -123,7 +125,7 @@ impl<'a> EventHouse<'a> {
         json!({ "propertyId": self.flat, "name": "Front door", "deviceType": "lock", "vendor": "Acme", "isOnline": is_online })
     }
 
-    /// Creates a device that went offline and has just come back.
+    /// Creates a device that went offline and has just come back online.
     async fn device_back(&self) -> Uuid {
         let id = new_id();
         for (is_online, reported) in [(true, NO_EVENT), (false, &["device.offline"]), (true, &[])] {
@@ -135,7 +137,7 @@ impl<'a> EventHouse<'a> {
         id
     }
 
-    /// Moves the clock. Returns the events that fired until then.
+    /// Advances the clock. Returns the events that fired in the meantime.
     async fn after(&self, time: Duration) -> Vec<(String, Uuid)> {
         self.app.clock.advance(time);
         self.keeper.step().await;
@@ -258,12 +260,12 @@ on_both! {
         let house = EventHouse::build(&app).await;
         let id = house.device_back().await;
         assert_eq!(house.after(DELAY.checked_sub(2 * SECOND).unwrap()).await, NOTHING);
-        // Other changes do not restart the device's timer. The event goes to the subscriptions of
-        // the property where the device now is.
+        // Other changes of the device do not restart its timer. The subscriptions of the device's
+        // current property get the event.
         let moved = house.org.property(None, &[]).await;
         let renamed = with(&with(&house.device(true), "name", "Back door"), "propertyId", moved.to_string());
         let api = house.org.key().await;
-        let there = json!({ "event": "device.reconnected", "targetUrl": NOBODY, "filters": { "propertyIds": [moved] } });
+        let there = json!({ "event": "device.reconnected", "targetUrl": CLOSED_ADDRESS, "filters": { "propertyIds": [moved] } });
         api.post("/webhook-subscriptions", there).await.data();
         assert_eq!(house.put("device", id, renamed.clone()).await, NO_EVENT);
         assert_eq!(house.after(SECOND).await, NOTHING);
@@ -283,8 +285,8 @@ on_both! {
         house.org.delete_record("device", deleted).await;
         house.import(json!([{ "kind": "device", "id": long_gone, "data": offline }])).await;
         assert_eq!(house.after(DELAY).await, NOTHING);
-        // A device from the archive counts as new. A device that was offline again must stay online
-        // for the full delay again.
+        // A device that returns from the archive counts as new. A device that went offline again
+        // must stay online for the full delay again.
         for id in [gone, put_away, deleted] {
             assert_eq!(house.put("device", id, house.device(true)).await, NO_EVENT);
         }
@@ -302,7 +304,7 @@ on_both! {
         assert_eq!(house.put("device", archived, put_away(false)).await, NO_EVENT);
         assert_eq!(house.put("device", archived, put_away(true)).await, NO_EVENT);
         assert_eq!(house.after(DELAY).await, NOTHING);
-        // The device was offline when it was first seen, so its return is an event.
+        // The device was offline when it was first synced, so its return fires an event.
         assert_eq!(house.put("device", offline, house.device(true)).await, NO_EVENT);
         assert_eq!(house.after(DELAY).await, [reconnected(offline)]);
     }
@@ -414,8 +416,8 @@ on_both_with! {
         let without = json!({ "workflow": named, "step": { "id": "a", "label": "Call" }, "record_type": null, "data": null });
         assert_eq!(receiver.next().await.body["data"], without);
 
-        // Records that the subscription cannot access, that do not exist, or that this member may
-        // not read; then a run of another step.
+        // The subscription may not access these records, or they do not exist, or this member may
+        // not read them. The last run is of another step.
         let task = org.record("task", json!({ "propertyId": mine, "title": "T", "status": "open" })).await;
         let elsewhere = org.reservation(Some(theirs)).await;
         for data in [
@@ -479,7 +481,7 @@ on_both_with! {
         }
         Answer::of(app.http.post(&urls[0])).await.error(404);
 
-        // Every node can check the signature, but the address of photos is a flag of each node.
+        // Every node can check a photo's signature. The base URL is a flag of each node.
         let node = app.second_node(&[]).await;
         let there = |url: &str| url.replace(&app.base, &node.base);
         assert_eq!(open(&there(&urls[0])).await.status, 302);
@@ -512,7 +514,7 @@ async fn photo_urls(api: &Api, review: Uuid) -> Vec<String> {
         .collect()
 }
 
-/// Returns the answer of an address without following its redirect.
+/// Requests an address without following the redirect.
 async fn open(url: &str) -> Answer {
     let client = reqwest::Client::builder()
         .redirect(Policy::none())

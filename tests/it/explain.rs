@@ -1,5 +1,5 @@
-//! Tests of which steps a stay gets, in which order and why (rules: steps#targeting; steps#order;
-//! portals#portal-of-a-property; stays#explanations).
+//! Tests of which steps a stay gets, in which order, and how the service explains it (rules:
+//! steps#targeting; steps#order; portals#portal-of-a-property; stays#explanations).
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::support::dice::Dice;
 use crate::support::house::{House, id, ids, with};
 use crate::support::{App, new_id, on_both, reservation};
 
-/// Returns the explanation of a stay. Checks that it names the items that the guest sees, and no
-/// others.
+/// Returns the explanation of a stay, after checking that it includes exactly the steps and manuals
+/// that the guest sees.
 async fn explained(house: &House<'_>, stay: Uuid) -> Value {
     let explained = house
         .api
@@ -39,8 +39,8 @@ async fn explained(house: &House<'_>, stay: Uuid) -> Value {
     explained
 }
 
-/// Returns whether a stay gets a step, the reason, and the path of the step's assignment to the
-/// property.
+/// Returns whether a stay gets a step, the key of the reason, and the assignment by which the step
+/// reaches the property.
 async fn verdict(house: &House<'_>, stay: Uuid, step: Uuid) -> (bool, String, Value) {
     let explained = explained(house, stay).await;
     let found = explained["steps"]
@@ -79,7 +79,7 @@ async fn portal(house: &House<'_>, name: &str, more: Value) -> Uuid {
         .data()["id"])
 }
 
-/// Returns the nicknames of a stay's steps in order. The stay must get all of them.
+/// Returns the nicknames of a stay's steps in order, after checking that the stay gets all of them.
 async fn order(house: &House<'_>, stay: Uuid) -> Vec<String> {
     let explained = explained(house, stay).await;
     let steps = explained["steps"].as_array().unwrap();
@@ -102,7 +102,7 @@ impl Dice {
         }
     }
 
-    /// Returns random rules of a step.
+    /// Returns random targeting rules of a step.
     fn step_rules(&mut self) -> Value {
         let (min_los, earliest) = (self.roll(5), self.number_or_null(30));
         let latest = self
@@ -128,7 +128,7 @@ impl Dice {
 on_both! {
     async fn a_step_reaches_a_stay_through_its_assignments(app: App) {
         let house = House::build(&app).await;
-        let step = house.idle_step("main", json!({ "isAlwaysShown": true })).await;
+        let step = house.unassigned_step("main", json!({ "isAlwaysShown": true })).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("not_assigned", json!([])));
         let (group, tag) = (house.org.group().await, house.org.tag().await);
         let neighbour = house.org.property(Some(group), &[tag]).await;
@@ -156,7 +156,7 @@ on_both! {
         house.scopes("add", "precheck_step", step, json!({ "tagIds": [house.tag] })).await;
         let named = explained(&house, house.stay).await["steps"][0]["path"].clone();
         assert_eq!((&named[0]["name"], &named[1]["name"]), (&json!("Sea view"), &json!("Flat")));
-        // The property loses the tag, and with it the step.
+        // The property loses the tag, so the step no longer reaches the stay.
         let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": house.group, "tagIds": [] });
         house.org.put_record("property", house.flat, flat).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("not_assigned", json!([])));
@@ -165,7 +165,7 @@ on_both! {
     async fn a_portals_steps_reach_the_flats_it_serves(app: App) {
         let house = House::build(&app).await;
         let other = portal(&house, "Other", json!({})).await;
-        let step = house.idle_step("main", json!({})).await;
+        let step = house.unassigned_step("main", json!({})).await;
         house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [other] })).await;
         let (flat, hop) = (json!(["property", house.flat]), json!(["portal_settings", other]));
         let key = async || explained(&house, house.stay).await["portal"]["reason"]["key"].as_str().unwrap().to_owned();
@@ -184,7 +184,7 @@ on_both! {
         house.update_portal(other, json!({ "isDefault": true })).await;
         assert_eq!(verdict(&house, house.stay, step).await, yes("all_rules_pass", json!([hop, flat])));
         assert_eq!(explained(&house, house.stay).await["portal"]["name"], "Other");
-        // A more specific assignment gives the property to another portal.
+        // A more specific assignment gives the property another portal.
         house.scopes("add", "portal_settings", house.portal, json!({ "tagIds": [house.tag] })).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("not_assigned", json!([])));
     }
@@ -209,10 +209,10 @@ on_both! {
     async fn rules_decide_which_stays_get_a_step(app: App) {
         let house = House::build(&app).await;
         let path = json!([["property", house.flat]]);
-        // Unless a row says otherwise: a new guest who booked directly on 2 November, for the four
-        // nights from 11 December.
+        // The default stay: a new guest who booked directly on 2 November, for four nights from 11
+        // December. A row changes some of these fields.
         let years = json!({ "checkOut": "2029-12-15" });
-        // Half past midnight in Madrid, in winter and in summer; in UTC it is still the day before.
+        // Half past midnight in Madrid, in winter and in summer. In UTC both are on the day before.
         let (late, late_in_summer) = (json!({ "bookedAt": "2026-11-01T23:30:00Z" }), json!({ "bookedAt": "2026-10-20T22:30:00Z" }));
         let today = json!({ "bookedAt": "2026-11-20T23:30:00Z", "checkIn": "2026-11-21", "checkOut": "2026-11-25" });
         let returning = json!({ "isReturningGuest": true });
@@ -270,7 +270,7 @@ on_both! {
 
     async fn lead_time_uses_the_property_time_zone(app: App) {
         let house = House::build(&app).await;
-        let step = house.idle_step("main", json!({ "leadTimeMinDays": 40 })).await;
+        let step = house.unassigned_step("main", json!({ "leadTimeMinDays": 40 })).await;
         for (timezone, is_shown) in [("Europe/Madrid", false), ("UTC", true), ("America/New_York", true), ("Pacific/Kiritimati", false)] {
             let flat = house.org.record("property", json!({ "name": "Flat", "timezone": timezone, "country": "ES" })).await;
             house.scopes("add", "precheck_step", step, json!({ "propertyIds": [flat] })).await;
@@ -301,7 +301,7 @@ on_both! {
             ("deposit again", "damage_deposit", Some(1)),
             ("screening", "screen_and_protect", Some(0)),
         ] {
-            let step = house.idle_step(step_type, json!({ "nickname": nickname, "sortOrder": sort_order })).await;
+            let step = house.unassigned_step(step_type, json!({ "nickname": nickname, "sortOrder": sort_order })).await;
             house.scopes("add", "precheck_step", step, json!({ "tagIds": [house.tag] })).await;
         }
         let automatic = [
@@ -312,8 +312,8 @@ on_both! {
             "ready", "fee", "rules", "screening", "deposit", "party", "deposit again", "survey", "filing", "papers", "identity",
             "who, ninth", "who, ninth again", "waiver", "background", "who, nowhere", "who, nowhere again",
         ];
-        // Another property has the same steps and a portal of its own. That portal decides the
-        // order, not the default one.
+        // Another property has the same steps and its own portal. The order is that of its own
+        // portal, not of the default portal.
         let other = portal(&house, "Other", json!({ "isPrecheckOrderAutomatic": false })).await;
         let flat = house.org.property(None, &[house.tag]).await;
         house.scopes("add", "portal_settings", other, json!({ "propertyIds": [flat] })).await;
@@ -364,7 +364,7 @@ on_both! {
             (json!({ "propertyIds": [theirs] }), false),
             (json!({ "tagIds": [empty_tag] }), false),
         ] {
-            let step = house.idle_step("main", json!({})).await;
+            let step = house.unassigned_step("main", json!({})).await;
             house.scopes("add", "precheck_step", step, targets).await;
             steps.push((step, is_visible));
         }
@@ -390,7 +390,7 @@ on_both! {
 
     async fn a_single_step_can_be_explained(app: App) {
         let house = House::build(&app).await;
-        let (shown, idle) = (house.step("agreement", json!({})).await, house.idle_step("main", json!({})).await);
+        let (shown, idle) = (house.step("agreement", json!({})).await, house.unassigned_step("main", json!({})).await);
         let manual = json!({ "nickname": "Door", "title": "Door code", "isActive": true, "propertyId": house.flat });
         house.api.post("/portal-manuals", manual).await.data();
         let all = explained(&house, house.stay).await;
@@ -405,7 +405,7 @@ on_both! {
         }
         house.api.get(&format!("{path}?stepId={}", new_id())).await.error(404);
         assert_eq!(house.api.get(&format!("{path}?stepId=nonsense")).await.issues(), ["stepId"]);
-        // For the caller, a step without access does not exist.
+        // A step that the caller cannot access is a 404.
         let theirs = house.org.property(None, &[]).await;
         house.scopes("add", "precheck_step", idle, json!({ "propertyIds": [theirs] })).await;
         let limited = house.org.limited(&[house.flat]).await;
@@ -425,7 +425,7 @@ on_both! {
         let mut dice = Dice(2026);
         for _ in 0..40 {
             let step_type = dice.one_of(&["your_details", "other_guests", "authority_reporting", "document_upload", "main"]);
-            let step = house.idle_step(step_type, dice.step_rules()).await;
+            let step = house.unassigned_step(step_type, dice.step_rules()).await;
             house.scopes("add", "precheck_step", step, dice.one_of(&places)).await;
         }
         let mut shown = Vec::new();
@@ -450,10 +450,10 @@ on_both! {
         let setup = async |api: &crate::support::Api, flat: Uuid| api.get(&format!("/properties/{flat}/setup")).await;
         let own = setup(&house.api, house.flat).await.data();
         assert_eq!((id(&own["portal"]["id"]), &own["portal"]["name"], &own["portal"]["reason"]["key"], &own["steps"]), (house.portal, &json!("Casa"), &json!("default"), &json!([])));
-        let of_tag = house.idle_step("main", json!({ "nickname": "Of the tag" })).await;
+        let of_tag = house.unassigned_step("main", json!({ "nickname": "Of the tag" })).await;
         house.scopes("add", "precheck_step", of_tag, json!({ "tagIds": [house.tag] })).await;
         house.update(of_tag, json!({ "isActive": false })).await.data();
-        let of_nothing = house.idle_step("main", json!({ "nickname": "Of nothing" })).await;
+        let of_nothing = house.unassigned_step("main", json!({ "nickname": "Of nothing" })).await;
         house.scopes("add", "portal_settings", house.portal, json!({ "propertyGroupIds": [house.group] })).await;
         let own = setup(&house.api, house.flat).await.data();
         assert_eq!(own["portal"]["reason"]["key"], "property_group", "{own}");

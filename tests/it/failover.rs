@@ -1,6 +1,6 @@
-//! Tests of a PostgreSQL whose connections die silently, or that is replaced by another server:
-//! the answers to callers, the writes that are done, and the recovery of the service.
-//! docs/explanation/reliability.md states the guarantees.
+//! Tests of PostgreSQL failures: connections that die silently, and a primary that is replaced.
+//! They check the responses, the committed writes and the recovery that
+//! docs/explanation/reliability.md guarantees.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,14 @@ use futures_util::future::join_all;
 use serde_json::json;
 use store::{Error, Migrations, Statement, Store, Transaction};
 
-use crate::support::middle_box::{Around, MiddleBox};
+use crate::support::middle_box::{LostMessage, MiddleBox};
 use crate::support::node::Node;
 use crate::support::{Answer, Api, postgres};
 
-/// The time limit of an answer: the five seconds of the guarantee, and half a second for a busy
-/// machine.
-const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
-/// How long the recovery may take.
-const SECONDS: Duration = Duration::from_secs(10);
+/// Time limit of a response: the guaranteed five seconds, and half a second for a busy machine.
+const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
+/// Time limit of the recovery.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(10);
 
 async fn fresh_postgres() -> Option<String> {
     tokio::task::spawn_blocking(postgres::fresh_database)
@@ -24,10 +23,10 @@ async fn fresh_postgres() -> Option<String> {
         .unwrap()
 }
 
-/// Starts a node that reaches its database through a proxy. Its pool has connections. Returns also
-/// a client of an organization.
-async fn behind_a_box() -> Option<(MiddleBox, Node, Api)> {
-    let middle_box = MiddleBox::before(&fresh_postgres().await?).await;
+/// Starts a node that reaches its database through a [`MiddleBox`] and has connections in its pool.
+/// Returns the proxy, the node and an API client.
+async fn behind_proxy() -> Option<(MiddleBox, Node, Api)> {
+    let middle_box = MiddleBox::in_front_of(&fresh_postgres().await?).await;
     let node = Node::start(&middle_box.database_url, &[]);
     let api = node.api(&node.key().await);
     for answer in creations(&api, "warm", 16).await {
@@ -49,7 +48,7 @@ async fn creations(api: &Api, name: &str, count: usize) -> Vec<Answer> {
     join_all((0..count).map(async |number| create(api, &format!("{name} {number}")).await)).await
 }
 
-/// Repeats a request with one key until its answer is final.
+/// Repeats a request with one idempotency key until its response is final.
 async fn create_at_last(api: &Api, name: &str, within: Duration) -> Answer {
     let began = Instant::now();
     loop {
@@ -90,24 +89,24 @@ async fn given_up(node: &Node) -> u64 {
         .unwrap()
 }
 
-/// Idle connections that died silently cost little time. A short query detects that they are dead,
-/// and enough time is left to open a new one.
+/// Idle connections die silently. A short query detects that they are dead, and enough time remains
+/// to open a new connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn dead_idle_connections_are_replaced_without_a_failed_request() {
-    let Some((middle_box, node, api)) = behind_a_box().await else {
+    let Some((middle_box, node, api)) = behind_proxy().await else {
         return;
     };
-    middle_box.forget_connections();
+    middle_box.drop_open_connections();
     create(&api, "after").await.data();
     assert_eq!(named(&api, "after").await, 1);
     assert!(given_up(&node).await > 0);
 }
 
-/// Under load, with statements under way, no caller waits longer than guaranteed, and after a few
-/// seconds everything works again.
+/// Connections die while statements run. No caller waits longer than guaranteed, and after a few
+/// seconds all requests succeed again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn connections_that_die_under_load_are_replaced() {
-    let Some((middle_box, _node, api)) = behind_a_box().await else {
+    let Some((middle_box, _node, api)) = behind_proxy().await else {
         return;
     };
     let asked = async |number: usize| {
@@ -115,14 +114,14 @@ async fn connections_that_die_under_load_are_replaced() {
         while began.elapsed() < Duration::from_secs(2) {
             let (name, sent) = (format!("load {number} {}", answers.len()), Instant::now());
             let answer = create(&api, &name).await;
-            assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
+            assert!(sent.elapsed() < RESPONSE_LIMIT, "{:?}", sent.elapsed());
             answers.push((name, answer.status));
         }
         answers
     };
     let forgotten = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        middle_box.forget_connections();
+        middle_box.drop_open_connections();
     };
     let (answers, ()) = tokio::join!(join_all((0..40).map(asked)), forgotten);
     let answers = answers.concat();
@@ -136,7 +135,7 @@ async fn connections_that_die_under_load_are_replaced() {
         answer.data();
     }
     for (name, status) in answers {
-        let again = create_at_last(&api, &name, SECONDS).await;
+        let again = create_at_last(&api, &name, RECOVERY_LIMIT).await;
         assert_eq!(
             (
                 again.status,
@@ -148,11 +147,11 @@ async fn connections_that_die_under_load_are_replaced() {
     }
 }
 
-/// A network that drops everything, new connections included. Callers get 503 in time, threads end,
+/// The network drops everything, including new connections. Callers get a 503 in time, threads end,
 /// and the service recovers although the old connections never do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_network_gives_503_until_it_recovers() {
-    let Some((middle_box, node, api)) = behind_a_box().await else {
+    let Some((middle_box, node, api)) = behind_proxy().await else {
         return;
     };
     let places = 8 * std::thread::available_parallelism().unwrap().get();
@@ -167,14 +166,14 @@ async fn a_silent_network_gives_503_until_it_recovers() {
         }));
         for (status, took) in asked.await {
             assert!(
-                status == 503 && took < AT_THE_LATEST,
+                status == 503 && took < RESPONSE_LIMIT,
                 "{status} after {took:?}"
             );
         }
         assert_eq!(node.text("/healthz").await.trim(), "ok");
         round += 1;
     }
-    // A thread that has given up is not at once free for the next task.
+    // A thread that has given up a connection needs a moment before it takes the next task.
     if let (Some(before), Some(now)) = (before, node.threads()) {
         assert!(
             now <= before + 4 * places,
@@ -182,7 +181,10 @@ async fn a_silent_network_gives_503_until_it_recovers() {
         );
     }
     middle_box.open();
-    assert_eq!(create_at_last(&api, "after", SECONDS).await.status, 201);
+    assert_eq!(
+        create_at_last(&api, "after", RECOVERY_LIMIT).await.status,
+        201
+    );
     for answer in creations(&api, "well after", 20).await {
         answer.data();
     }
@@ -202,23 +204,23 @@ async fn a_silent_network_gives_503_until_it_recovers() {
     }
 }
 
-/// The network drops a commit or its answer. The outcome is unknown, and a repetition with the key
-/// finds it.
-async fn around_a_commit(around: Around) {
-    let Some((middle_box, _node, api)) = behind_a_box().await else {
+/// The network drops either a commit or the server's response to it. The outcome is unknown, and a
+/// repeated request with the key returns it.
+async fn around_a_commit(lost_message: LostMessage) {
+    let Some((middle_box, _node, api)) = behind_proxy().await else {
         return;
     };
-    middle_box.swallow_commit("the marked one", around);
+    middle_box.drop_commit("the marked one", lost_message);
     let sent = Instant::now();
     let answer = create(&api, "the marked one").await;
     answer.error(503);
-    assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
-    let again = create_at_last(&api, "the marked one", SECONDS).await;
+    assert!(sent.elapsed() < RESPONSE_LIMIT, "{:?}", sent.elapsed());
+    let again = create_at_last(&api, "the marked one", RECOVERY_LIMIT).await;
     assert_eq!(again.status, 201, "{}", again.body);
     let is_replay = again.header("idempotency-replayed").is_some();
     assert_eq!(
         is_replay,
-        around == Around::After,
+        lost_message == LostMessage::Response,
         "it was committed, if the commit was heard"
     );
     assert_eq!(
@@ -230,16 +232,16 @@ async fn around_a_commit(around: Around) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_outcome_of_a_lost_commit_is_found_by_its_key() {
-    around_a_commit(Around::Before).await;
+    around_a_commit(LostMessage::Commit).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_outcome_of_a_lost_commit_answer_is_found_by_its_key() {
-    around_a_commit(Around::After).await;
+    around_a_commit(LostMessage::Response).await;
 }
 
 /// The service drops every connection to a server that has become read-only. It does not read from
-/// that server either, because it may lag behind its successor.
+/// that server either, because the server may lag behind its successor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_demoted_server_is_not_used_until_writes_are_possible() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_cluster)
@@ -267,7 +269,7 @@ async fn a_demoted_server_is_not_used_until_writes_are_possible() {
                 )
                 .unwrap();
             client.execute("select pg_reload_conf()", &[]).unwrap();
-            // The server has been told to reload its settings, but may not have done so yet.
+            // `pg_reload_conf` returns before the server has reloaded its settings.
             let setting = "show default_transaction_read_only";
             let seen = || {
                 ::postgres::Client::connect(&url, ::postgres::NoTls)
@@ -291,26 +293,31 @@ async fn a_demoted_server_is_not_used_until_writes_are_possible() {
     }
     assert!(given_up(&node).await > 0);
     demote("off").await.unwrap();
-    assert_eq!(create_at_last(&api, "meanwhile", SECONDS).await.status, 201);
+    assert_eq!(
+        create_at_last(&api, "meanwhile", RECOVERY_LIMIT)
+            .await
+            .status,
+        201
+    );
     assert_eq!(named(&api, "meanwhile").await, 1);
     for answer in creations(&api, "after", 16).await {
         answer.data();
     }
 }
 
-/// The first of two hosts in a URL accepts connections and stays silent. The second is used in
-/// time, so that not even a write on a dead connection is refused.
+/// The database URL has two hosts. The first one accepts connections and stays silent. The service
+/// connects to the second one in time, so it refuses no write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_host_is_skipped_for_the_next_host() {
     let Some(url) = fresh_postgres().await else {
         return;
     };
-    let middle_box = MiddleBox::before(&url).await;
-    let (way, database) = middle_box.database_url.rsplit_once('/').unwrap();
+    let middle_box = MiddleBox::in_front_of(&url).await;
+    let (first_host, database) = middle_box.database_url.rsplit_once('/').unwrap();
     let other = url.split_once('@').unwrap().1;
     assert!(other.ends_with(database));
     let node = Node::start(
-        &format!("{way},{other}?target_session_attrs=read-write"),
+        &format!("{first_host},{other}?target_session_attrs=read-write"),
         &[],
     );
     let api = node.api(&node.key().await);
@@ -321,14 +328,14 @@ async fn a_silent_host_is_skipped_for_the_next_host() {
         for answer in creations(&api, &format!("by the second {round}"), 16).await {
             answer.data();
         }
-        assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
+        assert!(sent.elapsed() < RESPONSE_LIMIT, "{:?}", sent.elapsed());
     }
-    // A node that starts now finds the second host too.
-    let node = Node::start(&format!("{way},{other}"), &[]);
+    // A node that starts now connects to the second host, too.
+    let node = Node::start(&format!("{first_host},{other}"), &[]);
     assert_eq!(node.text("/readyz").await.trim(), "ready");
 }
 
-// Tests of the store alone.
+// Tests of the store alone, without a server.
 
 static PROCESS: Statement = Statement::new("select pg_backend_pid()::bigint");
 static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
@@ -371,8 +378,8 @@ async fn count(store: &Store) -> i64 {
         .unwrap()
 }
 
-/// Returns the process that serves the connection. There is one connection, which is used again and
-/// again.
+/// Returns the id of the server process of the connection. The store has a single connection, which
+/// it reuses.
 async fn serving(store: &Store) -> i64 {
     store.read(process).await.unwrap()
 }
@@ -381,7 +388,7 @@ async fn serving(store: &Store) -> i64 {
 async fn a_connection_is_reused_only_outside_of_a_transaction() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
-    // A rolled-back transaction has ended, so the connection is used again.
+    // A rolled-back transaction has ended, so the store reuses the connection.
     let failed = store
         .write(|tx| {
             insert(tx, "a")
@@ -390,7 +397,7 @@ async fn a_connection_is_reused_only_outside_of_a_transaction() {
         .await;
     assert!(matches!(failed, Err(Error::Configuration(_))), "{failed:?}");
     assert_eq!((serving(&store).await, count(&store).await), (first, 0));
-    // After a panic the state of the connection is unknown.
+    // After a panic the state of the connection is unknown, so the store drops it.
     let panicking = store.clone();
     let panics = |tx: &mut Transaction<'_>| -> Result<(), Error> {
         insert(tx, "b").map(|_| panic!("it gave up"))
@@ -400,7 +407,7 @@ async fn a_connection_is_reused_only_outside_of_a_transaction() {
     let second = serving(&store).await;
     assert_ne!(second, first);
     assert_eq!(count(&store).await, 0);
-    // The server has ended the connection.
+    // The server has closed the connection, so the store drops it.
     let ended = store
         .write(|tx| insert(tx, "c").and_then(|_| tx.execute(&END, &[])))
         .await;
@@ -421,7 +428,8 @@ async fn a_connection_to_a_read_only_server_is_dropped() {
     assert_ne!(serving(&store).await, first);
 }
 
-/// The server would accept a commit after a failed statement, but undo everything.
+/// PostgreSQL accepts a commit after a failed statement and rolls everything back. The store must
+/// not report such a commit as successful.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_after_a_failed_statement_is_not_acknowledged() {
     let Some(store) = store().await else { return };
@@ -434,7 +442,7 @@ async fn work_after_a_failed_statement_is_not_acknowledged() {
         .write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b")))
         .await;
     assert!(matches!(refused, Err(Error::Defect(_))), "{refused:?}");
-    // A lost connection is reported as such. A read loses nothing by a failed statement.
+    // The store reports a lost connection as such. A failed statement of a read loses no data.
     let lost = store
         .write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err()))
         .await;
@@ -447,14 +455,14 @@ async fn work_after_a_failed_statement_is_not_acknowledged() {
     );
 }
 
-/// Work that exceeds its time limit sends no further statement and is not committed.
+/// Work that exceeds its time limit sends no further statement and is rolled back.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
     let limit = Duration::from_millis(700);
     let (reported, heard) = std::sync::mpsc::channel();
-    // The caller waits at least as long as for work that has not begun.
+    // The caller waits for its result at least as long as for a turn.
     let late = store.write_within(limit, move |tx| {
         insert(tx, "a")?;
         std::thread::sleep(limit);
@@ -477,7 +485,7 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     );
 }
 
-/// A value of the wrong type is no fault of the connection.
+/// A value of the wrong type is a defect of the program. The connection stays in use.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_of_the_wrong_type_is_a_defect() {
     let Some(store) = store().await else { return };

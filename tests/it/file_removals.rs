@@ -1,4 +1,5 @@
-//! Tests of the notes of removed files, which several nodes delete at the same time.
+//! Tests of the rows that name removed files (`removed_file`), while several nodes delete the files
+//! at the same time.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,23 +10,22 @@ use tokio::sync::oneshot;
 use crate::files::uploads;
 use crate::support::App;
 
-/// How many files are noted.
+/// Number of rows.
 const COUNT: usize = 40;
-/// The note that another transaction holds.
-const HELD: usize = 20;
-/// A time limit for the sweep to reach the held note.
+/// Index of the row that another transaction locks.
+const LOCKED: usize = 20;
+/// Time limit for the sweep to reach the locked row.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A node that waits for a note holds only the notes before it. So two nodes never wait for each
-/// other.
+/// A node that waits for a row has locked only rows with smaller keys, so two nodes never deadlock.
 #[tokio::test(flavor = "multi_thread")]
 async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
     let Some(app) = App::on_postgres(&[uploads()]).await else {
         return;
     };
     let org = app.org().await.id;
-    // Every second note names a folder. To remove a folder takes longer, so the bytes are not
-    // removed in the order of the keys.
+    // Every second row names a folder. Removing a folder takes longer, so the bytes are not removed
+    // in the order of the keys.
     let keys: Vec<String> = (0..COUNT)
         .map(|number| {
             let end = if number % 2 == 0 { "/" } else { "" };
@@ -36,7 +36,7 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
         let text = "insert into file_removal (organization_id, key) values (?1, ?2)";
         app.change(text, vec![org.into(), key.into()]).await;
     }
-    let (url, held) = (app.database_url.clone(), keys[HELD].clone());
+    let (url, held) = (app.database_url.clone(), keys[LOCKED].clone());
     let (locked, is_locked) = oneshot::channel();
     let (let_go, is_let_go) = mpsc::channel::<()>();
     let holder = tokio::task::spawn_blocking(move || {
@@ -63,7 +63,7 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
         rows.iter().map(|row| row.get(0)).collect::<Vec<String>>()
     });
     let ((), free) = tokio::join!(app.server.sweep_once(), observer);
-    assert_eq!(free.unwrap(), &keys[HELD + 1..]);
+    assert_eq!(free.unwrap(), &keys[LOCKED + 1..]);
     holder.await.unwrap();
     let begun = Instant::now();
     let left = async || {

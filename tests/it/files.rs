@@ -1,4 +1,4 @@
-//! Tests of files from guests (rules: pre-check-in#files).
+//! Tests of files that guests upload (rules: pre-check-in#files).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport";
 const PDF: &[u8] = b"%PDF-1.7 a visa";
 const LIMIT: usize = 10 << 20;
 
-/// A part of a form: its field, the name of the file if it is one, and the content.
+/// A part of a multipart form: field name, file name if it is a file, and content.
 pub type Part<'p> = (&'p str, Option<&'p str>, &'p [u8]);
 
 /// Returns the path of a new directory for one test.
@@ -34,7 +34,7 @@ fn directory() -> String {
     )
 }
 
-/// Returns the flag for a new upload directory.
+/// Returns the value of `--uploads-url` for a new directory.
 pub fn uploads() -> &'static str {
     Box::leak(format!("--uploads-url=file://{}", directory()).into_boxed_str())
 }
@@ -69,7 +69,7 @@ pub async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> Ans
     .await
 }
 
-async fn hand_in(
+async fn upload(
     house: &House<'_>,
     step: Uuid,
     name: &str,
@@ -87,8 +87,8 @@ async fn hand_in(
     .await
 }
 
-/// Sends a file as a form of a page sends it, with the form's key.
-async fn hand_in_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> Answer {
+/// Sends a file like a form of the guest page, with the form's key.
+async fn upload_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> Answer {
     let parts: [Part<'_>; 3] = [
         ("file", Some("id.pdf"), PDF),
         ("documentType", None, sort.as_bytes()),
@@ -104,8 +104,8 @@ async fn keys(app: &App) -> Vec<String> {
     keys
 }
 
-/// Waits until this number of files is stored. Files are removed in the background.
-async fn kept(app: &App, count: usize) -> Vec<String> {
+/// Waits until exactly `count` files are stored. The service removes files in the background.
+async fn wait_for_files(app: &App, count: usize) -> Vec<String> {
     for _ in 0..2_000 {
         let keys = keys(app).await;
         if keys.len() == count {
@@ -130,15 +130,15 @@ async fn put(app: &App, key: &str) {
     writing.finish().await.unwrap();
 }
 
-/// Returns status, headers and body.
+/// Requests a URL. Returns status, headers and body.
 async fn fetch(app: &App, url: &str) -> (u16, http::HeaderMap, Vec<u8>) {
     let response = app.http.get(url).send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     (status, headers, response.bytes().await.unwrap().to_vec())
 }
 
-fn url(handed_in: &Value, file: usize) -> String {
-    handed_in["steps"][0]["files"][file]["url"]
+fn url(submission: &Value, file: usize) -> String {
+    submission["steps"][0]["files"][file]["url"]
         .as_str()
         .unwrap()
         .to_owned()
@@ -151,7 +151,7 @@ on_both! {
         let view = house.step_view(step, "en").await;
         assert_eq!((&view["files"], &view["requiredDocumentTypes"]), (&json!([]), &json!([])));
 
-        let answer = hand_in(&house, step, "C:\\docs/../pass port.jpg", Some(" Passport "), JPEG).await;
+        let answer = upload(&house, step, "C:\\docs/../pass port.jpg", Some(" Passport "), JPEG).await;
         assert_eq!(answer.status, 201, "{}", answer.body);
         let file = answer.data();
         let wanted = json!({
@@ -159,17 +159,17 @@ on_both! {
             "createdAt": "2026-11-21T09:30:00.001Z",
         });
         assert_eq!(file, wanted);
-        let second = hand_in(&house, step, "visa.pdf", None, PDF).await.data();
+        let second = upload(&house, step, "visa.pdf", None, PDF).await.data();
         assert_eq!((&second["contentType"], &second["documentType"]), (&json!("application/pdf"), &Value::Null));
         let view = house.step_view(step, "en").await;
         assert_eq!((&view["files"], &view["isComplete"]), (&json!([file, second]), &json!(false)));
         assert_eq!(house.status().await, "in_progress");
         house.update(step, json!({ "stepType": "your_details" })).await.error(409);
-        let keys = kept(&app, 2).await;
+        let keys = wait_for_files(&app, 2).await;
         assert!(keys.iter().all(|key| key.starts_with(&folder(house.org.id))), "{keys:?}");
 
-        // The platform gets an address for each file.
-        let read = house.handed_in().await;
+        // The platform gets a URL for each file.
+        let read = house.submission().await;
         assert_eq!(read["steps"][0]["files"][0]["name"], "pass port.jpg");
         let address = url(&read, 0);
         let (status, headers, bytes) = fetch(&app, &address).await;
@@ -196,7 +196,7 @@ on_both! {
             assert_eq!(fetch(&app, &forged).await.0, 404, "{forged}");
         }
 
-        // The guest gets an address that shows a picture inline; any other file is a download.
+        // The guest's URL shows a picture inline and offers any other file as a download.
         let path = |file: &Value| format!("/steps/{step}/files/{}", id(&file["id"]));
         for (file, wanted) in [(&file, "inline; "), (&second, "attachment; ")] {
             let own = house.guest(Method::GET, &path(file), None).await.data();
@@ -210,10 +210,10 @@ on_both! {
         app.clock.advance(Duration::from_secs(1));
         assert_eq!(fetch(&app, &address).await.0, 404);
 
-        let address = url(&house.handed_in().await, 0);
+        let address = url(&house.submission().await, 0);
         assert_eq!(house.guest(Method::DELETE, &path(&file), None).await.data(), json!({ "success": true }));
         assert_eq!(fetch(&app, &address).await.0, 404);
-        kept(&app, 1).await;
+        wait_for_files(&app, 1).await;
         for method in [Method::DELETE, Method::GET] {
             house.guest(method, &path(&file), None).await.error(404);
         }
@@ -223,9 +223,9 @@ on_both! {
     async fn a_stored_name_ends_with_the_extension_of_the_detected_type(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let file = hand_in(&house, step, "passport.hta", None, PDF).await.data();
+        let file = upload(&house, step, "passport.hta", None, PDF).await.data();
         assert_eq!(file["name"], "passport.pdf");
-        let read = house.handed_in().await;
+        let read = house.submission().await;
         assert_eq!(read["steps"][0]["files"][0]["name"], "passport.pdf");
         let (_, headers, _) = fetch(&app, &url(&read, 0)).await;
         assert_eq!(headers["content-disposition"], "attachment; filename*=UTF-8''passport.pdf");
@@ -235,17 +235,17 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let key = new_id().to_string();
-        let tapped = (0..2).map(|_| hand_in_once(&house, step, "Passport", &key));
+        let tapped = (0..2).map(|_| upload_once(&house, step, "Passport", &key));
         let answers = futures_util::future::join_all(tapped).await;
         assert_eq!(answers.iter().map(|answer| answer.status).collect::<Vec<_>>(), [201, 201]);
         assert_eq!(answers[0].data()["id"], answers[1].data()["id"]);
-        assert_eq!(hand_in_once(&house, step, "Passport", &key).await.data()["id"], answers[0].data()["id"]);
-        let other = hand_in_once(&house, step, "Visa", &key).await.data();
+        assert_eq!(upload_once(&house, step, "Passport", &key).await.data()["id"], answers[0].data()["id"]);
+        let other = upload_once(&house, step, "Visa", &key).await.data();
         assert_ne!(other["id"], answers[0].data()["id"], "of another sort it is another file");
-        let later = hand_in_once(&house, step, "Passport", &new_id().to_string()).await.data();
+        let later = upload_once(&house, step, "Passport", &new_id().to_string()).await.data();
         assert_ne!(later["id"], answers[0].data()["id"], "of another form it is another file");
         assert_eq!(rows(&app).await, 3);
-        kept(&app, 3).await;
+        wait_for_files(&app, 3).await;
         let page = app.http.get(format!("{}/stay/{}/steps/{step}", app.base, house.token)).send().await.unwrap();
         assert!(page.text().await.unwrap().contains(r#"<input type="hidden" name="key" value="#));
     }
@@ -254,9 +254,9 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         for number in 0..10 {
-            assert_eq!(hand_in(&house, step, "id.pdf", None, PDF).await.status, 201, "file {number}");
+            assert_eq!(upload(&house, step, "id.pdf", None, PDF).await.status, 201, "file {number}");
         }
-        assert_eq!(hand_in(&house, step, "id.pdf", None, PDF).await.issues(), ["file"]);
+        assert_eq!(upload(&house, step, "id.pdf", None, PDF).await.issues(), ["file"]);
         assert_eq!(rows(&app).await, 10);
     }
 
@@ -264,30 +264,30 @@ on_both! {
         let (house, neighbour) = (House::build(&app).await, House::build(&app).await);
         let step = house.step("document_upload", json!({})).await;
         let file = |number: u8| [PDF, &vec![number; 1 << 10]].concat();
-        hand_in(&house, step, "1.pdf", None, &file(1)).await.data();
-        let first = hand_in(&house, step, "2.pdf", None, &file(2)).await.data();
-        let refused = hand_in(&house, step, "3.pdf", None, &file(3)).await;
+        upload(&house, step, "1.pdf", None, &file(1)).await.data();
+        let first = upload(&house, step, "2.pdf", None, &file(2)).await.data();
+        let refused = upload(&house, step, "3.pdf", None, &file(3)).await;
         assert_eq!((refused.status, refused.body["error"]["details"]["key"].as_str()), (400, Some("guest.stay_storage_limit")));
         assert_eq!(refused.issues(), ["file"]);
-        kept(&app, 2).await;
+        wait_for_files(&app, 2).await;
         // Deleting a file frees its space.
         house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&first["id"])), None).await.data();
-        hand_in(&house, step, "4.pdf", None, &file(4)).await.data();
+        upload(&house, step, "4.pdf", None, &file(4)).await.data();
         let put = |limit: Value| house.org.put("", json!({ "uploadLimitBytes": limit }));
         assert_eq!(put(json!(2_100)).await["uploadLimitBytes"], 2_100);
         house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&house.step_view(step, "en").await["files"][0]["id"])), None).await.data();
-        let refused = hand_in(&house, step, "5.pdf", None, &[PDF, &[5; 1_100]].concat()).await;
+        let refused = upload(&house, step, "5.pdf", None, &[PDF, &[5; 1_100]].concat()).await;
         assert_eq!(refused.body["error"]["details"]["key"], "organization.storage_limit");
         assert_eq!(put(Value::Null).await["uploadLimitBytes"], Value::Null);
-        hand_in(&house, step, "5.pdf", None, &[PDF, &[5; 1_100]].concat()).await.data();
+        upload(&house, step, "5.pdf", None, &[PDF, &[5; 1_100]].concat()).await.data();
         let step = neighbour.step("document_upload", json!({})).await;
-        hand_in(&neighbour, step, "1.pdf", None, &file(1)).await.data();
+        upload(&neighbour, step, "1.pdf", None, &file(1)).await.data();
     }
 
     async fn uploads_that_would_use_the_disk_reserve_get_503(app: App, uploads(), "--uploads-reserve=1000TiB") {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let refused = hand_in(&house, step, "1.pdf", None, PDF).await;
+        let refused = upload(&house, step, "1.pdf", None, PDF).await;
         assert_eq!((refused.status, refused.body["error"]["message"].as_str()), (503, Some("The service has no space for files at the moment.")));
         house.answer(step, json!({ "note": "Other writes go on." })).await.data();
     }
@@ -300,19 +300,19 @@ on_both! {
         let free = house.step("document_upload", json!({})).await;
         let is_complete = async |step| house.step_view(step, "en").await["isComplete"] == true;
         house.answer(step, json!({ "done": true })).await.data();
-        hand_in(&house, step, "1.jpg", Some("PASSPORT"), JPEG).await.data();
-        hand_in(&house, step, "2.jpg", Some("other"), JPEG).await.data();
-        hand_in(&house, free, "3.jpg", Some("visa"), JPEG).await.data();
+        upload(&house, step, "1.jpg", Some("PASSPORT"), JPEG).await.data();
+        upload(&house, step, "2.jpg", Some("other"), JPEG).await.data();
+        upload(&house, free, "3.jpg", Some("visa"), JPEG).await.data();
         assert!(!is_complete(step).await && !is_complete(free).await);
         house.submit().await.error(409);
-        let visa = hand_in(&house, step, "4.pdf", Some(" Visa"), PDF).await.data();
+        let visa = upload(&house, step, "4.pdf", Some(" Visa"), PDF).await.data();
         house.answer(free, json!({})).await.data();
         assert!(is_complete(step).await && is_complete(free).await, "none is required of the other");
-        assert_eq!(house.handed_in().await["steps"][0]["settings"]["requiredDocumentTypes"], json!(["Passport", "visa "]));
+        assert_eq!(house.submission().await["steps"][0]["settings"]["requiredDocumentTypes"], json!(["Passport", "visa "]));
         house.submit().await.data();
-        hand_in(&house, step, "5.jpg", None, JPEG).await.error(409);
+        upload(&house, step, "5.jpg", None, JPEG).await.error(409);
         house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&visa["id"])), None).await.error(409);
-        kept(&app, 4).await;
+        wait_for_files(&app, 4).await;
     }
 
     async fn every_fault_of_an_upload_is_named_and_nothing_is_stored(app: App, uploads()) {
@@ -355,7 +355,7 @@ on_both! {
         ] {
             Answer::of(app.http.post(&url).header("content-type", kind).body(body)).await.error(400);
         }
-        kept(&app, 0).await;
+        wait_for_files(&app, 0).await;
         assert_eq!((rows(&app).await, house.status().await.as_str()), (0, "not_started"));
 
         assert_eq!(send(&app, &house.token, step, &[("file", Some("a\0b.jpg"), JPEG)]).await.issues(), [""]);
@@ -367,15 +367,15 @@ on_both! {
     async fn files_belong_to_a_single_step_of_a_single_stay(app: App, uploads()) {
         let house = House::build(&app).await;
         let (step, other) = (house.step("document_upload", json!({})).await, house.step("identity_check", json!({})).await);
-        let (details, unseen) = (house.step("your_details", json!({})).await, house.idle_step("document_upload", json!({})).await);
-        let file = id(&hand_in(&house, step, "a.jpg", None, JPEG).await.data()["id"]);
+        let (details, unseen) = (house.step("your_details", json!({})).await, house.unassigned_step("document_upload", json!({})).await);
+        let file = id(&upload(&house, step, "a.jpg", None, JPEG).await.data()["id"]);
         let neighbour = House::build(&app).await;
         let foreign = neighbour.step("document_upload", json!({})).await;
-        let theirs = id(&hand_in(&neighbour, foreign, "a.jpg", None, JPEG).await.data()["id"]);
+        let theirs = id(&upload(&neighbour, foreign, "a.jpg", None, JPEG).await.data()["id"]);
         let stay = house.org.reservation(Some(house.flat)).await;
         let second = house.org.stay_token(stay).await;
         for nowhere in [details, unseen, foreign, new_id()] {
-            hand_in(&house, nowhere, "a.jpg", None, JPEG).await.error(404);
+            upload(&house, nowhere, "a.jpg", None, JPEG).await.error(404);
         }
         for (token, step, file) in [
             (&house.token, other, file),
@@ -390,32 +390,32 @@ on_both! {
                 crate::support::house::guest(&app, token, method, &path, None).await.error(404);
             }
         }
-        // Files of refused requests are gone; the accepted ones remain.
-        kept(&app, 2).await;
+        // The files of refused requests are removed; the accepted files remain.
+        wait_for_files(&app, 2).await;
         for number in 1..10_u8 {
-            hand_in(&house, step, &format!("{number}.jpg"), None, &[JPEG, &[number]].concat()).await.data();
+            upload(&house, step, &format!("{number}.jpg"), None, &[JPEG, &[number]].concat()).await.data();
         }
-        let answer = hand_in(&house, step, "10.jpg", None, &[JPEG, b"10"].concat()).await;
+        let answer = upload(&house, step, "10.jpg", None, &[JPEG, b"10"].concat()).await;
         assert_eq!(answer.issues(), ["file"]);
         assert_eq!(answer.body["error"]["details"]["key"], "guest.files_limit");
-        hand_in(&house, other, "10.jpg", None, JPEG).await.data();
-        kept(&app, 12).await;
+        upload(&house, other, "10.jpg", None, JPEG).await.data();
+        wait_for_files(&app, 12).await;
         house.update_portal(house.portal, json!({ "isPrecheckinEnabled": false })).await;
-        hand_in(&house, other, "11.jpg", None, JPEG).await.error(404);
-        kept(&app, 12).await;
+        upload(&house, other, "11.jpg", None, JPEG).await.error(404);
+        wait_for_files(&app, 12).await;
     }
 
     async fn unreferenced_files_are_deleted_after_an_hour(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        hand_in(&house, step, "a.jpg", None, JPEG).await.data();
+        upload(&house, step, "a.jpg", None, JPEG).await.data();
         let named = keys(&app).await.concat();
         let fresh = |organization: Uuid| {
             let id = Ids::default().uuid(app.clock.now()).simple().to_string();
             format!("{}{id}-{}", folder(organization), Uuid::from_u128(7).simple())
         };
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        // This sweep goes through all names; later ones do so once an hour.
+        // This sweep looks at all stored files; later sweeps do so once an hour.
         app.server.sweep_once().await;
         app.clock.advance(minutes(30));
         let (lost, strange) = (fresh(house.org.id), "strange/readme".to_owned());
@@ -441,8 +441,8 @@ on_both! {
     async fn files_are_deleted_30_days_after_check_out(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        hand_in(&house, step, "a.jpg", None, JPEG).await.data();
-        // Check-out is on 15 December at 11:00 in Madrid, and the retention ends 30 days later.
+        upload(&house, step, "a.jpg", None, JPEG).await.data();
+        // Check-out is on 15 December at 11:00 in Madrid. The retention period ends 30 days later.
         let until = |moment: &str| {
             let moment: jiff::Timestamp = moment.parse().unwrap();
             app.clock.advance(Duration::try_from(app.clock.now().duration_until(moment)).unwrap());
@@ -450,7 +450,7 @@ on_both! {
         until("2027-01-14T09:59:59Z");
         app.server.sweep_once().await;
         assert_eq!((rows(&app).await, keys(&app).await.len()), (1, 1));
-        // After a change of the check-out, the date is checked again within a day.
+        // If the check-out changes, the service applies the new date within a day.
         let mut moved = reservation(Some(house.flat));
         moved["checkOut"] = json!("2026-12-20");
         house.org.put_record("reservation", house.stay, moved).await;
@@ -460,25 +460,25 @@ on_both! {
         until("2027-01-19T10:00:00Z");
         app.server.sweep_once().await;
         assert_eq!((rows(&app).await, keys(&app).await.len()), (0, 0));
-        assert_eq!(house.handed_in().await["steps"][0]["files"], json!([]));
+        assert_eq!(house.submission().await["steps"][0]["files"], json!([]));
     }
 
     async fn files_are_deleted_with_their_stay_or_organization(app: App, uploads()) {
         let (house, gone) = (House::build(&app).await, House::build(&app).await);
         for house in [&house, &gone] {
             let step = house.step("document_upload", json!({})).await;
-            hand_in(house, step, "a.jpg", None, JPEG).await.data();
-            hand_in(house, step, "b.pdf", None, PDF).await.data();
+            upload(house, step, "a.jpg", None, JPEG).await.data();
+            upload(house, step, "b.pdf", None, PDF).await.data();
         }
         app.platform().ok(Method::DELETE, &format!("/organizations/{}", gone.org.id), None).await;
-        let keys = kept(&app, 2).await;
+        let keys = wait_for_files(&app, 2).await;
         assert!(keys.iter().all(|key| key.starts_with(&folder(house.org.id))));
         for _ in 0..2 {
             app.server.sweep_once().await;
         }
         app.platform().ok(Method::PUT, &format!("/organizations/{}", gone.org.id), Some(json!({ "name": "Anew" }))).await;
         house.org.delete_record("reservation", house.stay).await;
-        kept(&app, 0).await;
+        wait_for_files(&app, 0).await;
         assert_eq!(rows(&app).await, 0);
     }
 
@@ -495,23 +495,23 @@ on_both! {
             );
             stream.write_all(head.as_bytes()).await.unwrap();
             stream.write_all(&[JPEG, &[b'x'; 1_000]].concat()).await.unwrap();
-            // The server asks for the body once it has admitted the upload.
+            // The server sends `100 Continue` once it has admitted the upload.
             let mut reported = [0; 25];
             stream.read_exact(&mut reported).await.unwrap();
             assert!(reported.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&reported));
             slow.push(stream);
         }
-        let refused = hand_in(&house, step, "a.jpg", None, JPEG).await;
+        let refused = upload(&house, step, "a.jpg", None, JPEG).await;
         refused.error(503);
         assert!(refused.header("retry-after").is_some());
         let neighbour = House::build(&app).await;
         let theirs = neighbour.step("document_upload", json!({})).await;
-        hand_in(&neighbour, theirs, "a.jpg", None, JPEG).await.data();
+        upload(&neighbour, theirs, "a.jpg", None, JPEG).await.data();
         drop(slow);
-        while hand_in(&house, step, "a.jpg", None, JPEG).await.status != 201 {
+        while upload(&house, step, "a.jpg", None, JPEG).await.status != 201 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        kept(&app, 2).await;
+        wait_for_files(&app, 2).await;
     }
 }
 
@@ -522,7 +522,7 @@ async fn without_file_storage_uploads_get_503() {
     };
     let house = House::build(&app).await;
     let step = house.step("document_upload", json!({})).await;
-    let answer = hand_in(&house, step, "a.jpg", None, JPEG).await;
+    let answer = upload(&house, step, "a.jpg", None, JPEG).await;
     answer.error(503);
     assert!(answer.header("retry-after").is_some());
     app.server.sweep_once().await;
@@ -534,7 +534,7 @@ async fn with_sqlite_files_are_stored_beside_the_database() {
     let app = App::on_sqlite(&[]).await;
     let house = House::build(&app).await;
     let step = house.step("document_upload", json!({})).await;
-    hand_in(&house, step, "a.jpg", None, JPEG).await.data();
+    upload(&house, step, "a.jpg", None, JPEG).await.data();
     let root = PathBuf::from(format!(
         "{}.uploads",
         app.database_url.strip_prefix("sqlite:").unwrap()
@@ -572,8 +572,8 @@ async fn an_invalid_storage_url_is_reported_at_start() {
     }
 }
 
-/// The whole life of a file in a bucket, in a process that gets the bucket's settings from its
-/// environment.
+/// A file is uploaded, read, deleted and expires in a bucket. The server process gets the bucket's
+/// settings from its environment.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_can_be_stored_in_a_bucket() {
     let bucket = Bucket::start().await;
@@ -589,7 +589,8 @@ async fn files_can_be_stored_in_a_bucket() {
         .iter()
         .map(|(name, value)| (*name, PathBuf::from(value)))
         .collect();
-    // An old file that belongs to no stay, and names that the service does not use.
+    // A file that belongs to no stay and is old enough to delete, and names that are not of the
+    // service's form.
     let old = Ids::default()
         .uuid("2026-01-01T00:00:00Z".parse().unwrap())
         .simple()
@@ -688,8 +689,8 @@ async fn files_can_be_stored_in_a_bucket() {
     Answer::of(http.delete(format!("{files}/{small}")))
         .await
         .data();
-    // The first pass through the bucket removes the lost file, page by page, and keeps names that
-    // the service does not use.
+    // The first pass through the bucket deletes the lost file, page by page, and keeps names that
+    // are not of the service's form.
     let wanted = |keys: &[String]| {
         let ours = keys
             .iter()

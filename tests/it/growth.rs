@@ -1,5 +1,5 @@
-//! Tests that long lists take as many statements as short ones, and only as much more work as they
-//! have more items.
+//! Tests that a request with a long list runs as many statements as one with a short list, and that
+//! the work grows at most in proportion to the items.
 
 use serde_json::{Value, json};
 use store::WorkCount;
@@ -8,19 +8,24 @@ use uuid::Uuid;
 use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
-/// Returns the heaviest transaction of a request.
-async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> WorkCount {
+/// Returns the work of the request's transaction with the most work.
+async fn work_of(app: &App, request: impl Future<Output = crate::support::Answer>) -> WorkCount {
     let store = &app.server.service.store;
     let _ = store.max_work();
     request.await.data();
     store.max_work()
 }
 
-/// Compares a list of `many` items with one of `few`: as many statements, and on SQLite hardly more
-/// work for each item.
+/// Compares a request for `many` items with a request for `few`: the same number of statements and,
+/// on SQLite, hardly more work for each item.
 #[track_caller]
-fn assert_grows(what: &str, (few, of_few): (u64, WorkCount), (many, of_many): (u64, WorkCount)) {
-    // A search for due deliveries, once a second, takes up to five statements.
+fn assert_same_statements(
+    what: &str,
+    (few, of_few): (u64, WorkCount),
+    (many, of_many): (u64, WorkCount),
+) {
+    // The dispatcher looks for due deliveries once a second with up to five statements, which the
+    // counts may include.
     assert!(
         of_many.statements <= of_few.statements.max(5),
         "{what}: {of_few:?}, {of_many:?}"
@@ -32,7 +37,7 @@ fn assert_grows(what: &str, (few, of_few): (u64, WorkCount), (many, of_many): (u
     );
 }
 
-/// Creates properties of an organization.
+/// Creates `count` properties. Returns their ids.
 async fn flats(org: &Org<'_>, count: usize) -> Vec<Uuid> {
     let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
     let data = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" });
@@ -53,7 +58,7 @@ async fn portal(api: &Api, name: &str) -> Value {
     api.post("/portals", json!({ "name": name })).await.data()["id"].clone()
 }
 
-/// Returns the questions of a step, each with options; every one has a text.
+/// Returns `count` questions of a step, each with options. Every question and option has a text.
 fn questions(texts: &[Value], count: usize, options: usize) -> Value {
     let names: Vec<_> = texts[..options]
         .iter()
@@ -78,19 +83,19 @@ on_both! {
                 api.post("/entity-scopes", body(&second, &[])).await.data();
                 api.post("/entity-scopes", body(&first, &all)).await.data();
                 let path = format!("/entity-scopes{how}");
-                let moved = effort(&app, api.post(&path, body(if how == "/remove" { &first } else { &second }, &all[..count]))).await;
+                let moved = work_of(&app, api.post(&path, body(if how == "/remove" { &first } else { &second }, &all[..count]))).await;
                 measured.push((count as u64, moved));
             }
-            assert_grows(how, measured[0], measured[1]);
+            assert_same_statements(how, measured[0], measured[1]);
         }
         let read = |portal: &Value| format!("/entity-scopes?entityType=portal_settings&entityId={}", portal.as_str().unwrap());
         api.post("/entity-scopes", body(&first, &all[..100])).await.data();
         api.post("/entity-scopes", body(&second, &all[1_000..])).await.data();
-        let few = effort(&app, api.get(&read(&first))).await;
-        assert_grows("read", (100, few), (1_000, effort(&app, api.get(&read(&second))).await));
+        let few = work_of(&app, api.get(&read(&first))).await;
+        assert_same_statements("read", (100, few), (1_000, work_of(&app, api.get(&read(&second))).await));
     }
 
-    async fn moving_a_flat_costs_the_same_among_many_flats(app: App) {
+    async fn moving_a_flat_costs_the_same_with_many_flats(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 2_000).await;
@@ -100,12 +105,12 @@ on_both! {
         for count in [20, 2_000] {
             api.post("/entity-scopes", body(&first, &all[..count])).await.data();
             let path = format!("/properties/{}/assign-portal", all[0]);
-            measured.push(effort(&app, api.post(&path, json!({ "portalSettingsId": second }))).await);
+            measured.push(work_of(&app, api.post(&path, json!({ "portalSettingsId": second }))).await);
         }
         assert!(measured[1].statements == measured[0].statements && measured[1].steps <= measured[0].steps * 2, "{measured:?}");
     }
 
-    async fn deleting_a_flat_costs_the_same_among_many_flats(app: App) {
+    async fn deleting_a_flat_costs_the_same_with_many_flats(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 2_000).await;
@@ -114,7 +119,7 @@ on_both! {
         for (count, gone) in [(20, all[0]), (2_000, all[1])] {
             let assigned: Vec<_> = all[..count].iter().filter(|id| **id != all[0] || count == 20).collect();
             api.post("/entity-scopes", json!({ "entityType": "portal_settings", "entityId": first, "propertyIds": assigned })).await.data();
-            measured.push(effort(&app, org.sync(json!([{ "kind": "property", "id": gone, "isDeleted": true }]))).await);
+            measured.push(work_of(&app, org.sync(json!([{ "kind": "property", "id": gone, "isDeleted": true }]))).await);
         }
         assert!(measured[1].statements == measured[0].statements && measured[1].steps <= measured[0].steps * 2, "{measured:?}");
     }
@@ -128,7 +133,7 @@ on_both! {
         let mut measured = Vec::new();
         for count in [5, 500] {
             let body = json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": all[..count] });
-            measured.push(effort(&app, limited.post("/entity-scopes", body)).await.statements);
+            measured.push(work_of(&app, limited.post("/entity-scopes", body)).await.statements);
         }
         assert_eq!(measured[0], measured[1]);
     }
@@ -145,10 +150,10 @@ on_both! {
         assign(own, vec![all[0]]).await;
         assign(other.clone(), vec![all[1]]).await;
         let search = || { let limited = limited.clone(); async move { limited.get("/search?query=o").await } };
-        // The caller is then in the cache for both measurements.
+        // This read puts the caller into the cache before both measurements.
         limited.get("/departments").await.data();
-        let first = effort(&app, search()).await.statements;
-        let again = effort(&app, search()).await.statements;
+        let first = work_of(&app, search()).await.statements;
+        let again = work_of(&app, search()).await.statements;
         assert!(again < first, "{again} after {first}");
         let path = format!("/portals/{}", other.as_str().unwrap());
         let reads = async || limited.get(&path).await.status;
@@ -168,13 +173,13 @@ on_both! {
         let made = |count, options| { let (api, body) = (api.clone(), json!({
             "nickname": "Questions", "stepType": "additional_questions", "questions": questions(&texts, count, options),
         })); async move { api.post("/precheck-steps", body).await } };
-        assert_grows("create", (2, effort(&app, made(2, 2)).await), (800, effort(&app, made(40, 40)).await));
+        assert_same_statements("create", (2, work_of(&app, made(2, 2)).await), (800, work_of(&app, made(40, 40)).await));
         let step = create(&api, "additional_questions", json!({})).await;
-        // Both updates then have questions to replace.
+        // This update makes sure that both measured updates replace questions.
         change(&api, &step, json!({ "questions": questions(&texts, 1, 1) })).await.data();
         let few = json!({ "questions": questions(&texts, 2, 2) });
         let many = json!({ "questions": questions(&texts, 40, 40) });
-        assert_grows("update", (2, effort(&app, change(&api, &step, few)).await), (800, effort(&app, change(&api, &step, many)).await));
+        assert_same_statements("update", (2, work_of(&app, change(&api, &step, few)).await), (800, work_of(&app, change(&api, &step, many)).await));
     }
 
     async fn many_fees_take_as_many_statements_as_a_few(app: App) {
@@ -183,26 +188,26 @@ on_both! {
         let fees: Vec<Uuid> = (0..300).map(|_| new_id()).collect();
         org.sync(fees.iter().map(|id| json!({ "kind": "fee_product", "id": id, "data": { "name": "Fee" } })).collect()).await.data();
         let step = create(&api, "mandatory_fee", json!({})).await;
-        // Both updates then have fees to replace.
+        // This update makes sure that both measured updates replace fees.
         change(&api, &step, json!({ "feeProductIds": fees[3..4] })).await.data();
-        let few = effort(&app, change(&api, &step, json!({ "feeProductIds": fees[..3] }))).await;
-        assert_grows("fees", (3, few), (300, effort(&app, change(&api, &step, json!({ "feeProductIds": fees }))).await));
+        let few = work_of(&app, change(&api, &step, json!({ "feeProductIds": fees[..3] }))).await;
+        assert_same_statements("fees", (3, few), (300, work_of(&app, change(&api, &step, json!({ "feeProductIds": fees }))).await));
     }
 
     async fn many_categories_take_as_many_statements_as_a_few(app: App) {
         let api = app.org().await.key().await;
         let made = |title: String| { let api = api.clone(); async move { api.post("/portal-manual-categories", json!({ "title": title })).await } };
         made("One".into()).await.data();
-        let few = effort(&app, made("Two".into())).await;
+        let few = work_of(&app, made("Two".into())).await;
         for number in 0..30 {
             made(format!("Title {number}")).await.data();
         }
-        let many = effort(&app, made("Last".into())).await;
+        let many = work_of(&app, made("Last".into())).await;
         assert!(many.statements <= few.statements, "{few:?}, {many:?}");
         let rows = api.get("/portal-manual-categories").await.data();
         let text = rows[0]["titleId"].as_str().unwrap().to_owned();
         let entry = format!("/translations/{text}/entries/en");
-        let written = effort(&app, api.send(reqwest::Method::PUT, &entry, Some(json!({ "text": "Other" })))).await;
+        let written = work_of(&app, api.send(reqwest::Method::PUT, &entry, Some(json!({ "text": "Other" })))).await;
         assert!(written.statements < 30, "{written:?}");
     }
 
@@ -213,8 +218,8 @@ on_both! {
         let platform = app.platform();
         let links = async |count: usize| {
             let body = json!({ "reservationIds": stays[..count] });
-            (count as u64, effort(&app, platform.post(&org.path("/guest-links"), body)).await)
+            (count as u64, work_of(&app, platform.post(&org.path("/guest-links"), body)).await)
         };
-        assert_grows("links", links(60).await, links(600).await);
+        assert_same_statements("links", links(60).await, links(600).await);
     }
 }

@@ -1,4 +1,5 @@
-//! Tests of the guest view (rules: stays#guest-view).
+//! Tests of the guest view over HTTP, and of the guest page that shows it (rules:
+//! stays#guest-view).
 
 use reqwest::Method;
 use serde_json::{Value, json};

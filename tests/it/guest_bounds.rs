@@ -1,5 +1,5 @@
-//! Tests of how much a guest may write, and how often they may make requests (rules:
-//! stays#messages; pre-check-in#saving).
+//! Tests of limits for guests: how much a guest may write, and how often a guest may make requests
+//! (rules: stays#messages; pre-check-in#saving).
 
 use std::time::Duration;
 
@@ -10,37 +10,39 @@ use uuid::Uuid;
 use crate::support::house::{House, with};
 use crate::support::{Answer, App, Org, new_id, on_both, reservation};
 
-/// Builds a request to the guest interface below a stay.
-fn asking(app: &App, token: &str, method: Method, rest: &str) -> RequestBuilder {
+/// Builds a request to the guest interface, for a path below the stay.
+fn guest_request(app: &App, token: &str, method: Method, rest: &str) -> RequestBuilder {
     app.http
         .request(method, format!("{}/guest/v1/stays/{token}{rest}", app.base))
 }
 
 async fn say(app: &App, token: &str, text: &str) -> Answer {
-    Answer::of(asking(app, token, Method::POST, "/messages").json(&json!({ "text": text }))).await
+    Answer::of(guest_request(app, token, Method::POST, "/messages").json(&json!({ "text": text })))
+        .await
 }
 
 /// Returns the guest's own messages.
 async fn own_messages(app: &App, token: &str) -> Value {
-    Answer::of(asking(app, token, Method::GET, "/messages"))
+    Answer::of(guest_request(app, token, Method::GET, "/messages"))
         .await
         .data()
 }
 
 async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> Answer {
     Answer::of(
-        asking(app, token, Method::PUT, &format!("/steps/{step}"))
+        guest_request(app, token, Method::PUT, &format!("/steps/{step}"))
             .json(&json!({ "answers": answers })),
     )
     .await
 }
 
-/// Sends a form of the guest's page.
+/// Sends a form of the guest page. Returns the response and the page.
 async fn form(app: &App, token: &str, rest: &str, fields: &[(&str, &str)]) -> (Answer, String) {
     let body = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(fields)
         .finish();
-    // The redirect is not followed, because that request would count towards the rate limit too.
+    // The client does not follow the redirect, because the second request would count towards the
+    // rate limit.
     let browser = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .build()
@@ -88,7 +90,7 @@ on_both! {
         let path = house.org.path(&format!("/reservations/{}/precheckin", house.stay));
         assert_eq!(app.platform().get(&path).await.data()["messages"], own);
 
-        // The page explains the refusal and keeps the text.
+        // The page explains the refusal and keeps the typed text.
         let (answer, html) = form(&app, &house.token, "/messages?language=es", &[("text", "Una más")]).await;
         assert_eq!((answer.status, html.contains("tantos mensajes"), html.contains("Una más")), (400, true, true), "{html}");
         let (_, html) = form(&app, &house.token, "/messages", &[("text", " ")]).await;
@@ -103,7 +105,8 @@ on_both! {
         let house = House::build(&app).await;
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
         assert_eq!(own_messages(&app, &house.token).await, json!([]));
-        // All are sent at one time of the clock. Their stored times differ nevertheless.
+        // The guest sends all messages at the same time of the test clock. Their stored timestamps
+        // differ nevertheless.
         for text in ["first", "second", "third"] {
             let sent = say(&app, &house.token, text).await.data();
             assert_eq!(own_messages(&app, &house.token).await.as_array().unwrap().last(), Some(&sent));
@@ -114,14 +117,14 @@ on_both! {
         let moments: Vec<&str> = own.as_array().unwrap().iter().map(|message| message["createdAt"].as_str().unwrap()).collect();
         assert!(moments.is_sorted_by(|one, next| one < next), "{moments:?}");
 
-        // Messages stay readable even if no more may be sent.
+        // A guest can still read messages when the host has switched messages off.
         house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
         let cancelled = with(reservation(Some(house.flat)), json!({ "status": "cancelled" }));
         house.org.put_record("reservation", house.stay, cancelled).await;
         assert_eq!(own_messages(&app, &house.token).await, own);
-        Answer::of(asking(&app, "nonsense", Method::GET, "/messages")).await.error(404);
+        Answer::of(guest_request(&app, "nonsense", Method::GET, "/messages")).await.error(404);
         house.org.delete_record("reservation", house.stay).await;
-        Answer::of(asking(&app, &house.token, Method::GET, "/messages")).await.error(404);
+        Answer::of(guest_request(&app, &house.token, Method::GET, "/messages")).await.error(404);
     }
 
     async fn the_platform_reads_messages_in_pages(app: App) {
@@ -135,7 +138,7 @@ on_both! {
         let first = messages_of(org, stay, "").await.data();
         assert_eq!(first.as_array().unwrap()[..], all.as_array().unwrap()[..50], "fifty where nothing is said");
         assert_eq!(messages_of(org, stay, "?limit=200").await.data(), all);
-        // The pages omit and repeat nothing.
+        // The pages omit no message and repeat none.
         let (mut seen, mut query) = (Vec::new(), "?limit=20".to_owned());
         loop {
             let page = messages_of(org, stay, &query).await.data();
@@ -164,7 +167,7 @@ on_both! {
         let (one, other) = (house.step("other_guests", json!({})).await, house.step("main", json!({})).await);
         let long = |kibibytes: usize| json!({ "note": "x".repeat(kibibytes << 10) });
         save(&app, &house.token, one, long(600)).await.data();
-        // Answers that are replaced do not count.
+        // The limit applies to the stored answers. Replaced answers do not count.
         save(&app, &house.token, one, long(700)).await.data();
         let refused = save(&app, &house.token, other, long(400)).await;
         assert_eq!(refused.issues(), ["answers"]);
@@ -173,17 +176,17 @@ on_both! {
         assert!(error["message"].as_str().unwrap().contains("1 MiB"), "{error}");
         assert_eq!(house.precheckin().await["steps"][1]["isComplete"], false, "nothing of it was saved");
         save(&app, &house.token, other, long(300)).await.data();
-        // Characters of several bytes count with all their bytes.
+        // A character of several bytes counts with all its bytes.
         let accented = json!({ "note": "é".repeat(200 << 10) });
         save(&app, &house.token, other, accented).await.error(400);
 
         let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("g.0.firstName", "Ana")]).await;
         assert_eq!(answer.status, 303, "{html}");
-        // Answers about guests that are not sent again are kept and count.
+        // A request without guests keeps the saved guests, which count towards the limit.
         save(&app, &house.token, other, long(1000)).await.error(400);
         save(&app, &house.token, one, json!({ "note": null })).await.data();
         save(&app, &house.token, other, long(1020)).await.data();
-        // No single field is too long.
+        // No field is too long by itself; together they exceed the limit.
         let name = "n".repeat(200);
         let fields: Vec<String> = (0..30).map(|guest| format!("g.{guest}.firstName")).collect();
         let fields: Vec<(&str, &str)> = fields.iter().map(|field| (field.as_str(), name.as_str())).collect();
@@ -199,7 +202,7 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
-        // Every request counts, except those that this limit refuses.
+        // Every request counts, except those that the rate limit refuses.
         let viewed = app.stay(&house.token, "").await;
         viewed.data();
         assert_eq!((viewed.header("x-ratelimit-limit"), viewed.header("x-ratelimit-remaining")), (Some("3"), Some("2")));
@@ -221,7 +224,7 @@ on_both! {
         assert!(page.body.as_str().unwrap().contains("Merci de patienter"), "{}", page.body);
         app.clock.advance(Duration::from_secs(60));
         app.stay(&house.token, "").await.data();
-        // An unknown stay is a 404, however often it is requested.
+        // A request for an unknown stay is a 404, however often it is repeated.
         for _ in 0..5 {
             app.stay("nonsense", "").await.error(404);
         }

@@ -1,5 +1,5 @@
-//! Tests of the list of guests' changes that the platform follows: in order, without gaps or
-//! repetitions, for 30 days.
+//! Tests of the list of guest changes, which the platform reads page by page: in order, without
+//! gaps or repetitions, for 30 days.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::support::{Answer, App, new_id, on_both};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Adds one change.
+    /// Inserts one change.
     FILL = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at) values (?1, ?2, 'message', ?3, null, ?4)";
-    /// Sets the latest cursor.
+    /// Sets the cursor of the latest change.
     FILLED = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, ?2, ?3)";
 }
 
@@ -29,7 +29,7 @@ async fn page(app: &App, organization: Uuid, query: &str) -> Answer {
         .await
 }
 
-/// Returns the changes of a page: the kind, and the step if there is one.
+/// Returns the changes of a page: the kind of each, and its step if it has one.
 fn kinds_and_steps(page: &Value) -> Vec<(String, Option<Uuid>)> {
     let change = |item: &Value| {
         (
@@ -56,7 +56,7 @@ on_both! {
         app.clock.advance(Duration::from_secs(1));
         house.say("Hello").await.data();
         house.submit().await.data();
-        // Refused requests are no changes, and neither are actions of staff.
+        // Refused requests and actions of staff add no guest change.
         house.answer(step, json!({})).await.error(409);
         house.submit().await.error(409);
         house.say(" ").await.error(400);
@@ -81,7 +81,7 @@ on_both! {
             after = one["next"].as_i64().unwrap();
         }
         assert_eq!(page(&app, org, &format!("?after={after}")).await.data(), json!({ "items": [], "next": after }));
-        // Another organization has cursors of its own. The changes of a deleted stay remain.
+        // Another organization has its own cursors. The changes of a deleted stay remain.
         let other = House::build(&app).await;
         other.say("Hello").await.data();
         assert_eq!(page(&app, other.org.id, "").await.data()["items"][0]["cursor"], 1);
@@ -120,8 +120,8 @@ on_both! {
             assert_eq!((&gone["type"], &gone["code"]), (&json!("gone_error"), &json!("GONE")));
             assert!(gone["message"].as_str().unwrap().contains("30 days"));
         }
-        // A reader that has read the last removed change has missed nothing. A new reader begins
-        // with the oldest kept change.
+        // A reader whose cursor is the last deleted change has missed nothing. A new reader begins
+        // with the oldest change that remains.
         let kept = page(&app, org, "").await.data();
         assert_eq!((&kept["items"][0]["cursor"], &kept["next"]), (&json!(3), &json!(3)));
         assert_eq!(page(&app, org, "?after=2").await.data(), kept);
@@ -159,7 +159,8 @@ on_both! {
     }
 }
 
-/// Guests write through two nodes while a reader follows: it reads every change once, in order.
+/// Guests write through two nodes while a reader follows the list. The reader gets every change
+/// once, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_sees_every_change_once_while_two_nodes_write() {
     const STAYS: usize = 8;

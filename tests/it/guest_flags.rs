@@ -1,5 +1,5 @@
-//! Tests of the flags of a portal: issues, surveys, extras and tiles. Tests of instructions, and of
-//! manuals after the stay.
+//! Tests of features that flags of the portal switch on: issues, surveys, extras, carts and tiles.
+//! Also tests instructions, and manuals after the stay.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::{App, new_id, on_both, reservation};
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Returns the kinds of the changes by guests.
+/// Returns the kinds of the guest changes.
 async fn changes(house: &House<'_>) -> Vec<String> {
     items(house)
         .await
@@ -32,7 +32,7 @@ async fn view(house: &House<'_>) -> Value {
     house.org.app.stay(&house.token, "").await.data()
 }
 
-/// Subscribes to an event, and returns a function's argument for [`fired`].
+/// Subscribes to an event. Returns the path of the subscription's deliveries, for [`fired`].
 async fn subscribe(house: &House<'_>, event: &str) -> String {
     let body = json!({ "event": event, "targetUrl": "https://hooks.invalid/" });
     let subscription = house.api.post("/webhook-subscriptions", body).await.data();
@@ -42,7 +42,7 @@ async fn subscribe(house: &House<'_>, event: &str) -> String {
     )
 }
 
-/// Counts the deliveries of a subscription.
+/// Returns the number of deliveries of a subscription.
 async fn fired(house: &House<'_>, deliveries: &str) -> usize {
     let list = house.api.get(deliveries).await.data();
     list.as_array().unwrap().len()
@@ -66,17 +66,17 @@ async fn report(house: &House<'_>, text: &str) -> crate::support::Answer {
         .await
 }
 
-async fn give(house: &House<'_>, body: Value) -> crate::support::Answer {
+async fn give_review(house: &House<'_>, body: Value) -> crate::support::Answer {
     house.guest(Method::POST, "/reviews", Some(body)).await
 }
 
-async fn keep(house: &House<'_>, items: Value) -> crate::support::Answer {
+async fn save_cart(house: &House<'_>, items: Value) -> crate::support::Answer {
     house
         .guest(Method::PUT, "/cart", Some(json!({ "items": items })))
         .await
 }
 
-async fn ask(house: &House<'_>) -> crate::support::Answer {
+async fn request_cart(house: &House<'_>) -> crate::support::Answer {
     house.guest(Method::POST, "/cart/request", None).await
 }
 
@@ -104,7 +104,7 @@ on_both! {
         assert_eq!((&change["kind"], &change["reservationId"], &change["taskId"]), (&json!("issue_reported"), &json!(house.stay), &json!(task)));
         let own = house.guest(Method::GET, "/issues", None).await.data();
         assert_eq!((&own[0]["text"], &own[0]["status"]), (&json!(text), &json!("open")));
-        // The platform works on the task as on any other.
+        // The platform can change the task like any other task.
         let done = with(json!({ "propertyId": house.flat, "title": "Done", "status": "completed" }), json!({}));
         house.org.put_record("task", task, done).await;
         assert_eq!(house.guest(Method::GET, "/issues", None).await.data()[0]["status"], "completed");
@@ -131,7 +131,7 @@ on_both! {
         house.update_portal(house.portal, json!({ "isTicketingEnabled": true })).await;
         cancel(&house).await;
         report(&house, "Hello").await.error(403);
-        // A deleted reservation leaves the task.
+        // Deleting the reservation keeps the task.
         house.org.delete_record("reservation", house.stay).await;
         assert_eq!(house.api.get(&format!("/tasks/{}", first["id"].as_str().unwrap())).await.data()["reservationId"], Value::Null);
     }
@@ -149,23 +149,23 @@ on_both! {
         let submitted = subscribe(&house, "review.submitted").await;
         let checkin = json!({ "kind": "checkin", "overallRating": 5 });
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
-        give(&house, checkin.clone()).await.error(403);
-        // The stay begins on 11 December at 15:00 in Madrid, which is 14:00 in UTC.
+        give_review(&house, checkin.clone()).await.error(403);
+        // The stay begins on 11 December at 15:00 in Madrid, which is 14:00 UTC.
         app.clock.advance(DAY * 20 + HOUR * 4);
-        give(&house, checkin.clone()).await.error(403);
+        give_review(&house, checkin.clone()).await.error(403);
         app.clock.advance(HOUR);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkin"]));
-        give(&house, json!({ "kind": "checkout", "overallRating": 5 })).await.error(403);
+        give_review(&house, json!({ "kind": "checkout", "overallRating": 5 })).await.error(403);
         let wrong = json!({ "kind": "checkin", "overallRating": 6, "categoryRatings": { "cleanliness": 0, "view": 3 }, "publicText": "x".repeat(6001) });
-        let issues = give(&house, wrong).await.issues();
+        let issues = give_review(&house, wrong).await.issues();
         assert_eq!(issues, ["categoryRatings.cleanliness", "categoryRatings.view", "overallRating", "publicText"]);
-        assert_eq!(give(&house, json!({ "kind": "checkin", "overallRating": 4.5 })).await.issues(), ["overallRating"]);
-        assert_eq!(give(&house, json!({ "kind": "checkin" })).await.issues(), ["overallRating"]);
+        assert_eq!(give_review(&house, json!({ "kind": "checkin", "overallRating": 4.5 })).await.issues(), ["overallRating"]);
+        assert_eq!(give_review(&house, json!({ "kind": "checkin" })).await.issues(), ["overallRating"]);
 
         let full = json!({
             "kind": "checkin", "overallRating": 4, "categoryRatings": { "cleanliness": 5, "value": 3 }, "publicText": "Lovely", "privateReview": "The bed creaks",
         });
-        let answer = give(&house, full).await;
+        let answer = give_review(&house, full).await;
         assert_eq!(answer.status, 201);
         let review = house.api.get(&format!("/reviews/{}", answer.data()["id"].as_str().unwrap())).await.data();
         for (field, value) in [
@@ -177,25 +177,25 @@ on_both! {
         }
         assert_eq!(fired(&house, &submitted).await, 1);
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
-        give(&house, checkin).await.error(409);
+        give_review(&house, checkin).await.error(409);
     }
 
     async fn the_survey_of_departure_is_open_for_fourteen_days(app: App) {
         let house = House::build(&app).await;
         let checkout = json!({ "kind": "checkout", "overallRating": 1 });
-        // 15 December, 00:30 in Madrid: the day of check-out.
+        // The time is 15 December, 00:30 in Madrid, on the day of check-out.
         app.clock.advance(DAY * 23 + HOUR * 14);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkin", "checkout"]));
         app.clock.advance(HOUR * 11);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkout"]), "check-out was at 11:00");
         house.update_portal(house.portal, json!({ "isReviewRequestCheckoutEnabled": false })).await;
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
-        give(&house, checkout.clone()).await.error(403);
+        give_review(&house, checkout.clone()).await.error(403);
         house.update_portal(house.portal, json!({ "isReviewRequestCheckoutEnabled": true })).await;
-        // 29 December, 23:30 in Madrid.
+        // The time is 29 December, 23:30 in Madrid.
         app.clock.advance(DAY * 14 + HOUR * 12);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkout"]));
-        let id = give(&house, checkout.clone()).await.data()["id"].clone();
+        let id = give_review(&house, checkout.clone()).await.data()["id"].clone();
         let review = house.api.get(&format!("/reviews/{}", id.as_str().unwrap())).await.data();
         assert_eq!((&review["categoryRatings"], &review["publicText"]), (&Value::Null, &Value::Null));
         let late = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
@@ -209,10 +209,10 @@ on_both! {
         app.clock.advance(DAY * 22);
         cancel(&house).await;
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
-        give(&house, json!({ "kind": "checkin", "overallRating": 5 })).await.error(403);
+        give_review(&house, json!({ "kind": "checkin", "overallRating": 5 })).await.error(403);
     }
 
-    async fn a_review_is_told_once_for_its_id(app: App) {
+    async fn a_review_fires_one_event_for_its_id(app: App) {
         let house = House::build(&app).await;
         let submitted = subscribe(&house, "review.submitted").await;
         let data = json!({ "propertyId": house.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z" });
@@ -226,7 +226,7 @@ on_both! {
             { "kind": "review", "id": other, "data": data },
         ]);
         assert_eq!(house.org.sync(twice).await.data()["events"], 1);
-        // History is not told later either.
+        // A review from history fires no event, and neither does its next sync.
         let old = new_id();
         let records = json!([{ "kind": "review", "id": old, "data": data }]);
         let body = json!({ "isInitialSync": true, "records": records });
@@ -236,7 +236,7 @@ on_both! {
         assert_eq!(fired(&house, &submitted).await, 2);
     }
 
-    async fn extras_are_those_of_the_flat(app: App) {
+    async fn a_guest_is_offered_the_extras_of_the_flat(app: App) {
         let house = House::build(&app).await;
         let upsell = |more: Value| {
             let org = &house.org;
@@ -260,41 +260,41 @@ on_both! {
         assert_eq!(view(&house).await["extras"], expected, "the flag decides about reminders alone");
         cancel(&house).await;
         assert_eq!(view(&house).await["extras"], json!([]));
-        keep(&house, json!([{ "upsellId": cot, "quantity": 1 }])).await.error(403);
+        save_cart(&house, json!([{ "upsellId": cot, "quantity": 1 }])).await.error(403);
     }
 
-    async fn a_cart_is_kept_until_it_is_asked_for(app: App) {
+    async fn a_cart_is_saved_until_it_is_requested(app: App) {
         let house = House::build(&app).await;
         let cot = house.org.record("upsell", json!({ "name": "Cot" })).await;
         let off = house.org.record("upsell", json!({ "name": "Off", "isActive": false })).await;
-        ask(&house).await.error(409);
+        request_cart(&house).await.error(409);
         let items = json!([{ "upsellId": cot, "quantity": 2 }]);
-        assert_eq!(keep(&house, items.clone()).await.data(), json!({ "items": items }));
+        assert_eq!(save_cart(&house, items.clone()).await.data(), json!({ "items": items }));
         assert_eq!(view(&house).await["cart"], items);
         for unknown in [off, new_id()] {
-            keep(&house, json!([{ "upsellId": unknown, "quantity": 1 }])).await.error(404);
+            save_cart(&house, json!([{ "upsellId": unknown, "quantity": 1 }])).await.error(404);
         }
         for quantity in [json!(0), json!(100), json!(1.5), json!("1")] {
-            assert_eq!(keep(&house, json!([{ "upsellId": cot, "quantity": quantity }])).await.issues(), ["items.0.quantity"]);
+            assert_eq!(save_cart(&house, json!([{ "upsellId": cot, "quantity": quantity }])).await.issues(), ["items.0.quantity"]);
         }
         let twice = json!([{ "upsellId": cot, "quantity": 1 }, { "upsellId": cot, "quantity": 1 }]);
-        assert_eq!(keep(&house, twice).await.issues(), ["items.1.upsellId"]);
+        assert_eq!(save_cart(&house, twice).await.issues(), ["items.1.upsellId"]);
         assert_eq!(view(&house).await["cart"], items);
-        assert_eq!(ask(&house).await.data(), json!({ "items": items }));
+        assert_eq!(request_cart(&house).await.data(), json!({ "items": items }));
         let change = &self::items(&house).await[0];
         assert_eq!((&change["kind"], &change["items"]), (&json!("extras_requested"), &items));
         assert_eq!(view(&house).await["cart"], json!([]));
-        ask(&house).await.error(409);
-        keep(&house, items).await.data();
-        keep(&house, json!([])).await.data();
+        request_cart(&house).await.error(409);
+        save_cart(&house, items).await.data();
+        save_cart(&house, json!([])).await.data();
         assert_eq!(view(&house).await["cart"], json!([]));
     }
 
-    async fn an_abandoned_cart_is_told_once_for_each_change(app: App) {
+    async fn an_abandoned_cart_is_reported_once_for_each_change(app: App) {
         let house = House::build(&app).await;
         let cot = house.org.record("upsell", json!({ "name": "Cot" })).await;
         let items = |quantity: u8| json!([{ "upsellId": cot, "quantity": quantity }]);
-        keep(&house, items(1)).await.data();
+        save_cart(&house, items(1)).await.data();
         app.clock.advance(HOUR * 23);
         app.server.sweep_once().await;
         assert_eq!(changes(&house).await, [""; 0]);
@@ -303,14 +303,14 @@ on_both! {
             app.server.sweep_once().await;
             assert_eq!(changes(&house).await, ["cart_abandoned"]);
         }
-        keep(&house, items(2)).await.data();
+        save_cart(&house, items(2)).await.data();
         app.clock.advance(DAY);
         app.server.sweep_once().await;
         assert_eq!(changes(&house).await, ["cart_abandoned"; 2]);
-        // Without the flag no change is reported. After the flag is set again, the remaining cart
-        // is reported.
+        // While the flag is off, the service reports no abandoned cart. When the flag is on again,
+        // it reports the cart that is still there.
         house.update_portal(house.portal, json!({ "isCartAbandonmentEnabled": false })).await;
-        keep(&house, items(3)).await.data();
+        save_cart(&house, items(3)).await.data();
         app.clock.advance(DAY);
         app.server.sweep_once().await;
         assert_eq!(changes(&house).await.len(), 2);
@@ -318,18 +318,18 @@ on_both! {
         app.clock.advance(HOUR);
         app.server.sweep_once().await;
         assert_eq!(changes(&house).await.len(), 3);
-        // A cart of a cancelled stay is no reminder's concern, and an empty one neither.
-        keep(&house, items(4)).await.data();
+        // The service reports neither the cart of a cancelled stay nor an empty cart.
+        save_cart(&house, items(4)).await.data();
         cancel(&house).await;
         app.clock.advance(DAY);
         app.server.sweep_once().await;
         assert_eq!(changes(&house).await.len(), 3);
     }
 
-    async fn a_server_tells_of_carts_by_itself(app: App, "--cart-abandonment-delay=200ms") {
+    async fn a_server_reports_abandoned_carts_in_the_background(app: App, "--cart-abandonment-delay=200ms") {
         let house = House::build(&app).await;
         let cot = house.org.record("upsell", json!({ "name": "Cot" })).await;
-        keep(&house, json!([{ "upsellId": cot, "quantity": 1 }])).await.data();
+        save_cart(&house, json!([{ "upsellId": cot, "quantity": 1 }])).await.data();
         app.clock.advance(Duration::from_millis(200));
         for _ in 0..400 {
             if changes(&house).await == ["cart_abandoned"] {
@@ -340,7 +340,7 @@ on_both! {
         panic!("nothing within 10 s");
     }
 
-    async fn instructions_are_those_of_flat_group_and_tags(app: App) {
+    async fn a_guest_sees_instructions_of_flat_group_and_tags(app: App) {
         let house = House::build(&app).await;
         app.clock.advance(Duration::from_millis(1));
         let second = house.org.tag().await;
@@ -388,7 +388,7 @@ on_both! {
             titles.sort();
             titles
         };
-        // 15 December, 22:30 in Madrid: the day of check-out.
+        // The time is 15 December, 22:30 in Madrid, on the day of check-out.
         app.clock.advance(DAY * 24 + HOUR * 12);
         assert_eq!(titles(&view(&house).await), ["Door", "Lost keys", "Network", "Sights"]);
         app.clock.advance(HOUR * 2);

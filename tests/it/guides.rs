@@ -1,14 +1,14 @@
-//! Tests of the served documentation: its pages for browsers, its Markdown for other clients, and
-//! the targets of all links.
+//! Tests of the documentation that the service serves: HTML for browsers, Markdown for other
+//! clients, and working links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::{App, on_both};
 
-/// The `Accept` header of a browser.
+/// `Accept` header of a browser.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-/// Returns the paths of all guides that `/llms.txt` names.
+/// Returns the paths of all guides that `/llms.txt` lists.
 async fn listed(app: &App) -> Vec<String> {
     let index = read(app, "/llms.txt", "*/*").await.1;
     let base = format!("]({}/docs/", app.base);
@@ -45,7 +45,7 @@ async fn read(app: &App, path: &str, accept: &str) -> (String, String) {
     (kind, response.text().await.unwrap())
 }
 
-/// Returns the values of an attribute in a page.
+/// Returns the values of an attribute in an HTML page.
 fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
     let parts = page.split(attribute).skip(1);
     parts.filter_map(|rest| rest.split('"').next()).collect()
@@ -69,12 +69,12 @@ on_both! {
         assert_eq!(headers["x-content-type-options"], "nosniff");
     }
 
-    async fn every_link_of_every_guide_leads_to_something(app: App) {
+    async fn every_link_of_every_guide_has_a_target(app: App) {
         let base = reqwest::Url::parse(&app.base).unwrap();
         let mut waiting = listed(&app).await;
         assert!(waiting.len() > 40, "{waiting:?}");
         waiting.push("/docs/README.md".to_owned());
-        // The ids of each page that was read, and the places that links name.
+        // The ids of elements on each page, and the fragments that links refer to.
         let (mut ids, mut links) = (BTreeMap::new(), BTreeSet::new());
         while let Some(path) = waiting.pop() {
             if ids.contains_key(&path) {

@@ -1,10 +1,12 @@
-//! Tests that a lower module does not import a higher one.
+//! Tests of the house rules of the source: no module imports a higher one, the engine contains no
+//! word of the domain, one function reads each setting, and every test that the documentation names
+//! exists.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The modules of `src/`, from the lowest layer to the highest. Modules of one layer do not know
-/// each other.
+/// The modules of `src/`, from the lowest layer to the highest. Modules of the same layer may not
+/// import each other.
 const LAYERS: [&[&str]; 16] = [
     &["acme"],
     &["records", "markdown"],
@@ -24,8 +26,8 @@ const LAYERS: [&[&str]; 16] = [
     &["console"],
 ];
 
-/// The files that assemble the modules.
-const ABOVE: [&str; 7] = [
+/// Files and folders of `src/` that belong to no layer. They assemble the modules.
+const WITHOUT_LAYER: [&str; 7] = [
     "app",
     "guides",
     "server",
@@ -35,7 +37,7 @@ const ABOVE: [&str; 7] = [
     "migrations",
 ];
 
-/// The modules of the engine, from the lowest layer to the highest.
+/// The modules of `crates/engine`, from the lowest layer to the highest.
 const ENGINE: [&[&str]; 17] = [
     &["error"],
     &["moment", "fold", "logging", "nearest", "currency", "typed"],
@@ -56,11 +58,11 @@ const ENGINE: [&[&str]; 17] = [
     &["module"],
 ];
 
-/// The modules of the HTTP crate, from the lowest layer to the highest.
+/// The modules of `crates/http`, from the lowest layer to the highest.
 const HTTP: [&[&str]; 2] = [&["browser", "surface"], &["server"]];
 
-/// Words of the domain. The engine may know its interfaces, one of them for guests, and credentials
-/// limited to properties, but none of these words.
+/// Words of the domain that the engine may not contain. The engine does know the guest interface
+/// and property scopes, so `guest` and `property` are not in the list.
 const WORDS: [&str; 10] = [
     "portal",
     "portals",
@@ -90,7 +92,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns a source file without its tests and its comments.
+/// Returns the code of a source file without its tests and comments.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
@@ -100,11 +102,11 @@ fn code(path: &Path) -> String {
         .join("\n")
 }
 
-/// Returns the first module of each path that begins with `crate::`, including paths in braces.
+/// Returns the first module of each path that begins with `crate::`, also of paths in braces.
 fn named(code: &str) -> Vec<String> {
     let mut named = Vec::new();
     for (place, _) in code.match_indices("crate::") {
-        // `$crate` belongs to a macro and names another crate.
+        // `$crate` in a macro names the macro's crate, which may be another one.
         if code[..place].ends_with('$') {
             continue;
         }
@@ -136,8 +138,8 @@ fn named(code: &str) -> Vec<String> {
     named
 }
 
-/// Returns the imports in the files below a folder that lead to a higher layer, or to another
-/// module of the same layer.
+/// Returns the imports in the files below a folder that lead to a higher layer or to another module
+/// of the same layer.
 fn upward_imports(root: &Path, layers: &[&[&str]]) -> Vec<String> {
     let layer: BTreeMap<&str, usize> = layers
         .iter()
@@ -178,13 +180,13 @@ fn root() -> PathBuf {
 #[test]
 fn no_module_imports_a_higher_module() {
     let mut layers = LAYERS.to_vec();
-    layers.push(&ABOVE[..1]);
+    layers.push(&WITHOUT_LAYER[..1]);
     assert_eq!(upward_imports(&root().join("src"), &layers), [""; 0]);
-    // Every file and folder of `src/` is either a module of a layer or listed above them.
+    // Every file and folder of `src/` is either a module of a layer or listed in `WITHOUT_LAYER`.
     let known: Vec<&str> = LAYERS
         .concat()
         .into_iter()
-        .chain(ABOVE)
+        .chain(WITHOUT_LAYER)
         .chain(["lib"])
         .collect();
     for entry in std::fs::read_dir(root().join("src")).unwrap() {
@@ -225,7 +227,7 @@ fn engine_http_and_delivery_name_no_concept_of_the_service() {
     .iter()
     .flat_map(|folder| sources(&root().join(folder)))
     {
-        // The names of permissions are part of the interface.
+        // The names of permissions are part of the public interface.
         if path.ends_with("access/permission.rs") {
             continue;
         }
@@ -257,8 +259,8 @@ fn imported_modules_are_found_in_code() {
     assert_eq!(named(code), ["a", "d", "e", "g", "i"]);
 }
 
-/// Calls that read a setting, a database URL or a forwarding header, with the files that may use
-/// them. Two readers of one thing would sooner or later disagree.
+/// Expressions that read a setting, a database URL or a forwarding header, with the files that may
+/// contain them. A second reader could interpret the same value differently.
 const READERS: [(&[&str], &[&str]); 3] = [
     (
         &[
@@ -279,7 +281,7 @@ const READERS: [(&[&str], &[&str]); 3] = [
             "src/config.rs",
             "src/config/secrets.rs",
             "src/config/text.rs",
-            // The log is set before settings are read, and a trace names the machine.
+            // The log starts before the settings are read, and traces name the host.
             "crates/engine/src/logging.rs",
             "crates/engine/src/traces/export.rs",
         ],
@@ -314,8 +316,8 @@ fn one_function_reads_each_setting_url_and_address() {
     }
 }
 
-/// The page on reliability names a test for each promise. A renamed test would leave the promise
-/// without one.
+/// docs/explanation/reliability.md names a test for each guarantee. This test fails if such a test
+/// is renamed.
 #[test]
 fn every_test_that_the_page_on_reliability_names_exists() {
     let page = std::fs::read_to_string(root().join("docs/explanation/reliability.md")).unwrap();

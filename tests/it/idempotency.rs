@@ -1,4 +1,4 @@
-//! Idempotency keys (rules: errors#idempotency).
+//! Tests of idempotency keys (rules: errors#idempotency).
 
 use std::time::{Duration, Instant};
 use strum::VariantArray;
@@ -24,8 +24,8 @@ on_both! {
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
     }
 
-    /// Replayed answers change nothing, even in a commit shared with each other: the revisions of
-    /// the organization stay the same.
+    /// Replayed responses do not change the organization's revisions, even if several of them share
+    /// one commit.
     async fn replays_do_not_change_the_revisions(app: App) {
         let org = app.org().await;
         let api = org.key().await;
@@ -55,7 +55,8 @@ on_both! {
             let error = api.post_with_key(path, "k", body).await.error(422);
             assert_eq!(error["code"], "PERMANENT_MUTATION_ERROR");
         }
-        // The same key of another credential is a different key, and so is the key in another case.
+        // The same key of another credential is a different key. Upper and lower case are
+        // different, too.
         org.key().await.post_with_key("/portals", "k", json!({ "name": "Twice" })).await.data();
         api.post_with_key("/portals", "K", json!({ "name": "Thrice" })).await.data();
     }
@@ -123,15 +124,15 @@ on_both! {
     }
 }
 
-/// A write of the same organization on another node delays neither a replayed answer nor the
-/// refusal of a request whose key is in use.
+/// Another node runs a write of the same organization. That write delays neither a replayed
+/// response nor the refusal of a request whose key is in use.
 #[tokio::test(flavor = "multi_thread")]
 async fn replays_do_not_wait_for_writes_of_another_node() {
     let Some(app) = App::on_postgres(&[]).await else {
         return;
     };
     if app.server.service.store.is_sharded() {
-        // On Citus the wait happens on another server than the one read here.
+        // On Citus the lock wait is on another server than the one that this test reads.
         return;
     }
     let elsewhere = app.second_node(&[]).await;
@@ -170,7 +171,7 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
                 "it waits for the organization"
             );
             std::thread::sleep(Duration::from_millis(5));
-            // Within a transaction, statistics are cached and would not change.
+            // PostgreSQL caches statistics within a transaction, so each read needs a new one.
             transaction
                 .execute("select pg_stat_clear_snapshot()", &[])
                 .unwrap();

@@ -1,4 +1,4 @@
-//! Tests of requests that are never completed: they take a bounded part of the memory, and no other
+//! Tests of requests whose body never arrives completely: they use bounded memory, and no other
 //! client waits for them.
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use vestibule::server::Limits;
 
 use crate::support::App;
 
-/// A time limit for an answer, even on a busy machine.
+/// Time limit of a response, even on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
 
 async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize) -> TcpStream {
@@ -21,12 +21,12 @@ async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize)
         "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {announced}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
-    // The server may answer before it has read everything.
+    // The server may respond and close the connection before it has read everything.
     stream.write_all(&vec![b' '; sent]).await.ok();
     stream
 }
 
-/// Reads the bytes of the server until it closes the connection.
+/// Returns what the server sends until it closes the connection.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut heard = Vec::new();
     timeout(SOON, stream.read_to_end(&mut heard))
@@ -36,11 +36,11 @@ async fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8(heard).unwrap()
 }
 
-async fn held_is(app: &App, wanted: impl Fn(u64) -> bool) -> u64 {
+async fn until_memory(app: &App, condition: impl Fn(u64) -> bool) -> u64 {
     let until = Instant::now() + SOON;
     loop {
         let held = app.server.service.incoming.used();
-        if wanted(held) || Instant::now() > until {
+        if condition(held) || Instant::now() > until {
             return held;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -84,12 +84,12 @@ async fn incomplete_requests_use_bounded_memory() {
         room: Duration::from_millis(300),
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let token = app.org().await.key().await.token.unwrap();
     let (announced, sent) = (900 << 10, 800 << 10);
     let mut streams =
         join_all((0..8).map(|_| post(&app, "/api/v1/portals", &token, announced, sent))).await;
-    assert!(held_is(&app, |held| held > 200 << 10).await <= 2 << 20);
+    assert!(until_memory(&app, |held| held > 200 << 10).await <= 2 << 20);
     let mut refused = 0;
     for stream in &mut streams {
         let mut head = [0; 12];
@@ -100,9 +100,10 @@ async fn incomplete_requests_use_bounded_memory() {
     }
     assert!(refused > 0, "some find no room");
     assert!(app.server.service.incoming.used() <= 1 << 20);
-    // Another address would find space. This address finds space once the requests are dropped.
+    // A client at another address would get memory. A client at this address gets memory once its
+    // own requests have ended.
     drop(streams);
-    assert_eq!(held_is(&app, |held| held == 0).await, 0);
+    assert_eq!(until_memory(&app, |held| held == 0).await, 0);
     app.api(&token)
         .post("/portals", json!({ "name": "Casa" }))
         .await
@@ -116,10 +117,10 @@ async fn a_refusal_for_lack_of_memory_names_a_retry_time() {
         room: Duration::from_millis(100),
         ..Limits::default()
     };
-    let app = App::on_sqlite_within(&[], limits).await;
+    let app = App::on_sqlite_with_limits(&[], limits).await;
     let token = app.org().await.key().await.token.unwrap();
     let mut holder = post(&app, "/api/v1/portals", &token, 10_000, 2_000).await;
-    assert!(held_is(&app, |held| held > 1_000).await > 1_000);
+    assert!(until_memory(&app, |held| held > 1_000).await > 1_000);
     let mut stream = post(&app, "/api/v1/portals", &token, 20, 20).await;
     let mut answer = vec![0; 4_096];
     let count = timeout(SOON, stream.read(&mut answer))
@@ -181,7 +182,7 @@ async fn shutdown_does_not_wait_for_incomplete_requests_of_unknown_senders() {
     for _ in 0..4 {
         streams.push(post(&app, "/oauth/register", "none", 1_000, 500).await);
     }
-    assert!(held_is(&app, |held| held > 2_000).await > 2_000);
+    assert!(until_memory(&app, |held| held > 2_000).await > 2_000);
     let begun = Instant::now();
     app.server.stop().await;
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());

@@ -1,4 +1,4 @@
-//! Tests of callers limited to some properties (rules: access#limited-callers;
+//! Tests of callers whose access is limited to some properties (rules: access#limited-callers;
 //! access#portals-of-limited-callers).
 
 use serde_json::{Value, json};
@@ -55,8 +55,8 @@ on_both! {
         rename(&idle, "idle still").await.data();
         rename(&foreign, "no").await.error(404);
 
-        // Both properties fall back to the portal of their group once no portal is assigned to
-        // them.
+        // Both properties get the portal of their group when no portal is assigned to them
+        // directly.
         scope(&api, &shared, json!({ "propertyGroupIds": [group] })).await;
         for flat in [mine, theirs] {
             api.post(&format!("/properties/{flat}/assign-portal"), json!({ "portalSettingsId": null })).await.data();
@@ -84,8 +84,8 @@ on_both! {
         let assign = format!("/properties/{mine}/assign-portal");
         limited.post(&assign, json!({ "portalSettingsId": default })).await.data();
         limited.post(&assign, json!({ "portalSettingsId": own })).await.data();
-        // The default portal now serves only the other property: the caller cannot read it,
-        // although it is the default.
+        // The default portal now serves only another caller's property, so this caller can no
+        // longer read it.
         limited.post(&assign, json!({ "portalSettingsId": default })).await.error(403);
         limited.post(&format!("/properties/{theirs}/assign-portal"), json!({ "portalSettingsId": own })).await.error(404);
     }
@@ -111,8 +111,8 @@ on_both! {
                 write(path, fields.clone()).await.error(404);
             }
         }
-        // A replacement keeps assignments that the caller may not write. The caller sees `across`
-        // but not `empty`.
+        // A replacement keeps assignments that the caller may not change. The caller sees the tag
+        // `across` but not the tag `empty`.
         scope(&api, &own, json!({ "tagIds": [empty] })).await;
         let replaced = write("", json!({ "propertyIds": [mine] })).await.data();
         assert_eq!(arrays(replaced), json!({ "propertyIds": [mine], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
@@ -166,8 +166,7 @@ on_both! {
         assert_eq!(read(&limited, &shared).await, four(&[mine], &[across]), "others' assignments are invisible");
         limited.patch(&format!("/portals/{shared}"), json!({ "data": { "name": "no" } })).await.error(404);
 
-        // The caller assigns own properties to the portal and removes them. A replacement keeps the
-        // properties of others.
+        // The caller adds and removes own properties. A replacement keeps the properties of others.
         assert_eq!(arrays(write("/add", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[mine, loose], &[across]));
         assert_eq!(arrays(write("", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[loose], &[across]));
         assert_eq!(read(&api, &shared).await, four(&[loose, theirs], &[across]));
@@ -180,14 +179,14 @@ on_both! {
             }
         }
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
-        // A portal that serves only others' properties may be assigned too, as with assign-portal.
-        // The property leaves its previous portal.
+        // The caller may also assign a property to a portal that serves only properties of others,
+        // as with assign-portal. The property leaves its previous portal.
         scope(&api, &shared, json!({ "propertyIds": [mine] })).await;
         assert_eq!(arrays(write("/add", &foreign, json!({ "propertyIds": [mine] })).await.data()), four(&[mine], &[]));
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
         assert_eq!(read(&api, &foreign).await, four(&[mine, other], &[]));
-        // The default portal can be assigned while the caller can read it: while it serves one of
-        // the caller's properties, or none at all.
+        // The caller may assign the default portal while they can read it: while it serves one of
+        // the caller's properties or no property at all.
         write("/add", &default, json!({ "propertyIds": [loose] })).await.data();
         write("/add", &foreign, json!({ "propertyIds": [loose] })).await.data();
         let rest = org.property(None, &[]).await;
@@ -222,7 +221,7 @@ on_both! {
         assert_eq!((&paged.data()[0], paged.body["meta"]["pagination"].clone()), (&rows[1], json!({ "limit": 1, "offset": 1, "total": 2 })));
         assert_eq!(ids(&api.get("/tags").await.data()), sorted(vec![inside, foreign, across, empty]));
         assert_eq!(ids(&api.get("/property-groups").await.data()), sorted(vec![group, foreign_group, empty_group]));
-        // Once a property has left its group, the caller no longer sees the group.
+        // When the property has left its group, the caller no longer sees the group.
         for flat in [mine, beside] {
             org.put_record("property", flat, json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [empty] })).await;
         }
@@ -239,7 +238,7 @@ on_both! {
         let mine = org.property(Some(group), &[inside, across]).await;
         let theirs = org.property(None, &[foreign, across]).await;
         let limited = org.limited(&[mine]).await;
-        // Each row: the scope of the instruction, whether the caller sees it, and whether the
+        // Each row has the scope of an instruction, whether the caller sees it, and whether the
         // caller may delete it.
         for (of, is_seen, is_theirs) in [
             (mine, true, true), (inside, true, true), (group, true, true), (across, true, false), (theirs, false, false), (foreign, false, false),

@@ -1,5 +1,5 @@
-//! Rate limits over HTTP (rules: limits#rate-limits). The windows themselves are tested beside
-//! their code.
+//! Tests of rate limits over HTTP (rules: limits#rate-limits). The time windows are tested in the
+//! engine's own tests.
 
 use std::time::Duration;
 

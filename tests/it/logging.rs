@@ -1,4 +1,4 @@
-//! Tests of the log, and of a server whose log cannot be written.
+//! Tests of the service's log, and of a server whose log cannot be written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _};
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{Answer, PLATFORM_KEY, new_id};
 
-/// A time limit for anything that should happen soon.
+/// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(20);
 
 /// A running server, killed when dropped.
@@ -51,7 +51,7 @@ impl Server {
         .await
     }
 
-    /// Creates an organization. Returns its id, the id of an API key, and the token of that key.
+    /// Creates an organization with an API key. Returns the ids of both, and the token of the key.
     async fn key(&self) -> [String; 3] {
         let organization = format!("/platform/v1/organizations/{}", new_id());
         self.ask(
@@ -80,7 +80,8 @@ impl Server {
         ]
     }
 
-    /// Makes reads and writes, each of which is answered, then stops the server in order.
+    /// Makes `requests` reads and writes, checks that each succeeds, and stops the server with
+    /// SIGTERM. Returns its output.
     async fn serves(mut self, requests: usize) -> String {
         let [_, _, token] = self.key().await;
         for number in 0..requests {
@@ -125,7 +126,7 @@ impl Server {
     }
 }
 
-/// Returns the command of a server with a database in this directory.
+/// Returns a command that starts a server with its database in this directory.
 fn command_in(directory: &TempDir) -> Command {
     let path = directory.path().join("logging.db");
     serve(&format!("sqlite:{}", path.display()), &[])
@@ -136,7 +137,7 @@ async fn a_closed_or_full_log_loses_lines_without_affecting_requests() {
     let (reader, closed) = std::io::pipe().unwrap();
     drop(reader);
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    // The Rust runtime opens this file in place of a standard error that is closed at the start.
+    // If standard error is closed at the start, the Rust runtime opens `/dev/null` in its place.
     let null = OpenOptions::new()
         .read(true)
         .write(true)
@@ -155,7 +156,7 @@ async fn a_closed_or_full_log_loses_lines_without_affecting_requests() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unread_log_does_not_block_requests() {
     let (reader, log) = std::io::pipe().unwrap();
-    // More than twice the capacity of a pipe.
+    // These requests write more than twice the capacity of a pipe.
     Server::start(log).serves(250).await;
     drop(reader);
 }
@@ -167,7 +168,7 @@ async fn the_server_runs_with_standard_output_closed() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let mut command = command_in(&directory);
-    let process = ServerProcess::start_unheard(&mut command, closed, log.reopen().unwrap());
+    let process = ServerProcess::start_with_output(&mut command, closed, log.reopen().unwrap());
     let mut server = Server {
         process,
         base: String::new(),

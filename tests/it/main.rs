@@ -1,4 +1,5 @@
-//! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
+//! The integration tests, as one binary: each test runs the real server and uses it over HTTP, most
+//! on SQLite and on PostgreSQL.
 
 mod acme;
 mod audit;

@@ -1,4 +1,4 @@
-//! Tests of the lists of manuals, of their assignments, and of who may see and change them (rules:
+//! Tests of lists of manuals, their assignments, and who may see and change them (rules:
 //! manuals#order; assignments#entity-scopes; access#limited-callers).
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::precheck::translation;
 use crate::support::house::{id, with};
 use crate::support::{Api, App, Org, new_id, on_both};
 
-/// Creates a manual with this nickname, later than all before, and assigns it.
+/// Creates a manual with this nickname, newer than all earlier ones, and assigns it to `targets`.
 async fn assigned(app: &App, api: &Api, nickname: &str, targets: Value) -> Value {
     app.clock.advance(Duration::from_millis(5));
     let manual = create(api, nickname, json!({})).await;
@@ -30,8 +30,8 @@ async fn listed_of(api: &Api, property: Uuid) -> String {
     .join(" ")
 }
 
-/// A property that the caller can access and one that it cannot, with tags, and a manual for each
-/// kind of assignment to them.
+/// Two properties with tags, of which the limited caller can access one, and a manual for each kind
+/// of assignment to them.
 struct Neighbours {
     mine: Uuid,
     theirs: Uuid,
@@ -285,7 +285,7 @@ on_both! {
         }
         refused.push(reader.post("/portal-manuals", json!({ "nickname": "N", "title": "T" })).await);
         refused.push(reader.patch(&path, json!({ "data": {} })).await);
-        // The permission is checked before the body and before the object is looked up.
+        // The service checks the permission before the body and before it looks the resource up.
         refused.push(reader.post("/portal-manuals", json!({})).await);
         refused.push(reader.patch(&format!("/portal-manuals/{}", new_id()), json!({})).await);
         for answer in refused {
@@ -333,7 +333,7 @@ on_both! {
         assert_eq!(listed(&org.limited(&[]).await, "").await, "d_nowhere");
         for (nickname, _) in &all.manuals {
             let manual = all.manual(nickname);
-            // The caller may change a manual that is assigned to nothing beyond the caller's
+            // The caller may change a manual whose assignments are all within the caller's
             // properties.
             let is_writable = ["a_own", "b_group", "c_tag", "d_nowhere"].contains(nickname);
             let answer = change(limited, manual, json!({ "internalDescription": "Mine" })).await;
@@ -341,7 +341,7 @@ on_both! {
             let stored = row(&api, manual).await["internalDescription"].clone();
             assert_eq!(stored, if is_writable { json!("Mine") } else { Value::Null }, "{nickname}");
         }
-        // 404 comes before anything that would confirm that the manual exists.
+        // The service answers 404 before any check that would confirm that the manual exists.
         change(limited, all.manual("h_theirs"), json!({ "titleId": new_id(), "manualCategoryId": new_id() })).await.error(404);
         change(limited, all.manual("h_theirs"), json!({ "titleId": null })).await.error(404);
     }
@@ -354,7 +354,7 @@ on_both! {
             let path = format!("/portal-manuals/{}", id(&manual["id"]));
             let read = api.get(&path).await.data();
             assert_eq!(read, row(&api, manual).await, "the row of the list: {nickname}");
-            // The caller may read a manual by its id if the list shows it.
+            // The caller can read a manual by its id if the list shows it.
             let is_listed = ["a_own", "b_group", "c_tag", "d_nowhere", "e_across", "f_both", "g_empty"].contains(nickname);
             let answer = all.limited.get(&path).await;
             assert_eq!(answer.status, if is_listed { 200 } else { 404 }, "{nickname}");

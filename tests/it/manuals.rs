@@ -1,4 +1,5 @@
-//! Tests of house manuals over HTTP (rules: manuals; assignments#entity-scopes).
+//! Tests of manuals over HTTP: fields, texts, covers and visibility rules (rules: manuals;
+//! assignments#entity-scopes).
 
 use std::time::Duration;
 
@@ -32,7 +33,8 @@ pub async fn change(api: &Api, manual: &Value, data: Value) -> Answer {
     .await
 }
 
-/// Writes the assignments of a manual; `how` is empty, `/add` or `/remove`.
+/// Writes the assignments of a manual. `how` is the end of the path: empty to replace them, `/add`
+/// or `/remove`.
 pub async fn scope(api: &Api, how: &str, manual: &Value, targets: Value) -> Answer {
     of_arrays(
         api.post(
@@ -57,7 +59,7 @@ pub async fn scopes(api: &Api, manual: &Value) -> Value {
     )
 }
 
-/// Returns the four arrays of assignments, with these values.
+/// Returns an object with all four arrays of assignments: those of `some`, the others empty.
 pub fn four(some: Value) -> Value {
     with(
         json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }),
@@ -65,7 +67,7 @@ pub fn four(some: Value) -> Value {
     )
 }
 
-/// Returns the manual's row in the list.
+/// Returns the row of a manual in the list.
 pub async fn row(api: &Api, manual: &Value) -> Value {
     let rows = api.get("/portal-manuals").await.data();
     rows.as_array()
@@ -84,12 +86,12 @@ pub fn nicknames(rows: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the nicknames of a list, joined by spaces.
+/// Returns the nicknames of a list of manuals, joined by spaces.
 pub async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/portal-manuals?{query}")).await.data()).join(" ")
 }
 
-/// Returns the entries of a text: language, text, and whether a machine wrote it.
+/// Returns the entries of a text: language, text, and whether it is a machine translation.
 pub async fn texts(api: &Api, translation: &Value) -> Value {
     let entries = api
         .get(&format!("/translations/{}/entries", id(translation)))
@@ -109,8 +111,8 @@ pub async fn texts(api: &Api, translation: &Value) -> Value {
         .collect()
 }
 
-/// Returns whether an image record exists. A missing reference is a 404, which comes before the 400
-/// for the rest of the body.
+/// Returns whether an image record exists. Sends an update with a reference to the image and a
+/// wrong field: a missing reference is a 404, which the service reports before the 400.
 async fn is_there(api: &Api, probe: &Value, image: &Value) -> bool {
     match change(api, probe, json!({ "imageId": image, "titleId": null }))
         .await
@@ -122,7 +124,7 @@ async fn is_there(api: &Api, probe: &Value, image: &Value) -> bool {
     }
 }
 
-/// Returns the fields of a new manual that were neither sent nor assigned by the server.
+/// Returns the values of fields that a new manual has if the request does not contain them.
 fn defaults() -> Value {
     json!({
         "isActive": false, "manualCategoryId": null, "descriptionId": null, "displayMode": "multi_lingual_text", "customFieldId": null,
@@ -303,8 +305,8 @@ on_both! {
         }
         let manual = try_create(&api, base).await.data();
         let (text, variable) = ("multi_lingual_text", "pms_variable");
-        // Each row changes the result of the row before. A row with the name of a field is refused
-        // for that field.
+        // Each row changes the manual that the previous row left. A row with a field name is
+        // refused with an issue of that field.
         for (data, fault) in [
             (json!({ "displayMode": variable }), "customFieldId"),
             (json!({ "displayMode": variable, "customFieldId": null }), "customFieldId"),
@@ -384,7 +386,7 @@ on_both! {
             assert_ne!(image, before);
             assert!(before.is_null() || !is_there(&api, &probe, &before).await, "{next}");
         }
-        // Images that the platform created, and images that other manuals use, remain.
+        // The service keeps images that the platform created, and images that other manuals use.
         let bound = json!(org.record("image", json!({ "url": "https://a.example/bound.jpg" })).await);
         for next in [json!({ "iconName": "wifi" }), json!({ "imageUrl": "" }), json!({ "imageId": null }), url("other")] {
             change(&api, &manual, json!({ "imageId": bound })).await.data();
@@ -407,7 +409,7 @@ on_both! {
     }
 }
 
-// Tests of visibility rules and of the time of change.
+// Tests of visibility rules and of `updatedAt`.
 on_both! {
     async fn every_fault_of_a_rule_is_reported_by_path(app: App) {
         let api = app.org().await.key().await;
@@ -478,7 +480,7 @@ on_both! {
         assert_eq!(manual["visibilityRules"], all);
         let rules = async |sent: Value| change(&api, &manual, sent).await.data()["visibilityRules"].clone();
         assert_eq!(rules(json!({ "nickname": "M" })).await, all);
-        // Fields of other categories, with any content.
+        // Fields of other categories. The service ignores their content.
         let foreign = json!({
             "startDateRelativeType": 7, "daysBefore": -3, "daysAfterTimeUnit": "year", "seasonalWindows": "never", "sourceRuleType": "some",
             "includedBookingSources": {}, "verificationStatuses": ["maybe"],

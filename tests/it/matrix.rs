@@ -1,5 +1,5 @@
-//! Tests every operation of every surface with every kind of credential. The tests are generated
-//! from the list of operations, so that none can be forgotten.
+//! Tests every operation of every interface with every kind of credential. The tests iterate over
+//! the list of operations, so they cover new operations as well.
 
 use engine::access::Permission;
 use engine::operation::{Needs, Operation, Surface};
@@ -8,7 +8,7 @@ use strum::VariantArray;
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// Returns the path of an operation with ids of no object.
+/// Returns the path of an operation, with ids of resources that do not exist.
 fn path(operation: &Operation) -> String {
     let parts = operation.path.split('/').map(|part| match part {
         "{language}" => "fr".to_owned(),
@@ -18,8 +18,8 @@ fn path(operation: &Operation) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Sends a body that no operation accepts. A caller with permission gets 400 or 404, and nothing is
-/// changed.
+/// Sends a body that no operation accepts. A caller with permission gets 400 or 404, and nothing
+/// changes.
 async fn send_invalid_body(api: &Api, operation: &Operation) -> Answer {
     let body = operation
         .has_body()
@@ -105,7 +105,7 @@ on_both! {
     }
 }
 
-/// The list of all operations. Planned operations have no route yet.
+/// The snapshot is the list of all operations. Planned operations have no route yet.
 #[test]
 fn the_list_of_operations_is_unchanged() {
     let listed: Vec<String> = vestibule::app::app()

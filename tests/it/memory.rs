@@ -1,5 +1,5 @@
-//! Tests of answers from memory: they are never older than the last commit of any node, and each
-//! state has an `ETag`.
+//! Tests of responses from memory: they are never older than the last commit of any node, and each
+//! state of a response has its own `ETag`.
 
 use std::io::Read as _;
 use strum::VariantArray;
@@ -35,7 +35,7 @@ on_both! {
             let writer = if number % 2 == 0 { &api } else { &there };
             writer.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
             for reader in [&api, &there] {
-                // Reads twice, so that the second answer comes from memory.
+                // Reads twice, so that the second response comes from memory.
                 assert_eq!((names(reader).await.len(), names(reader).await.len()), (number + 1, number + 1));
             }
         }
@@ -93,7 +93,7 @@ on_both! {
                 reader.get(&format!("/reservations/{stay}")).await.data();
             }
         }
-        // The configuration that a limited caller sees also depends on records.
+        // The portals that a limited caller sees also depend on records.
         let tag = org.tag().await;
         let step = api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Main" })).await.data()["id"].clone();
         let scopes = json!({ "entityType": "precheck_step", "entityId": step, "tagIds": [tag] });
@@ -170,7 +170,8 @@ on_both! {
     async fn each_content_coding_has_its_own_etag(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // An answer kept in memory, one computed for each request, and the document.
+        // A response that is kept in memory, a response that is computed for each request, and the
+        // OpenAPI document.
         for path in ["/cover-icons?limit=100", "/webhook-event-types", "/openapi.json"] {
             let mut tags = std::collections::BTreeSet::new();
             for coding in ["identity", "gzip", "br"] {
@@ -205,7 +206,7 @@ on_both! {
         let other_node = app.second_node(&[]).await;
         let see = async |pointer: &str, expected: Value| {
             for node in [&app, &other_node] {
-                // Reads twice, so that the second request finds the first answer in memory.
+                // Reads twice, so that the second response comes from memory.
                 for _ in 0..2 {
                     let view = node.stay(&token, "").await.data();
                     assert_eq!(view.pointer(pointer), Some(&expected), "{pointer} of {view}");
@@ -235,7 +236,7 @@ on_both! {
         let data = json!({ "name": "Renamed", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] });
         org.put_record("property", flat, data).await;
         see("/property/name", json!("Renamed")).await;
-        // Changes of the stay itself, which is no configuration of the organization.
+        // Changes of the stay itself, which do not change the organization's configuration.
         let saved = app.http.put(format!("{}/guest/v1/stays/{token}/steps/{}", app.base, id(&step))).json(&json!({ "answers": {} }));
         Answer::of(saved).await.data();
         see("/precheckin/status", json!("in_progress")).await;
@@ -243,7 +244,8 @@ on_both! {
         see("/precheckin/steps", json!([])).await;
         org.put_record("reservation", stay, crate::support::reservation(Some(flat))).await;
         see("/precheckin/steps/0/title", json!("Two")).await;
-        // Rules that depend on the time are evaluated again.
+        // The response in memory depends on the time, so it is computed again when a rule's time
+        // comes.
         let until_check_in = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "check_in_time" });
         api.patch(&format!("/portal-manuals/{}", id(&manual)), json!({ "data": { "visibilityRules": [until_check_in] } })).await.data();
         see("/manualCategories/0/title", json!("Cellar")).await;

@@ -11,8 +11,8 @@ use crate::support::house::House;
 use crate::support::{App, on_both};
 
 on_both! {
-    /// A token that names an organization is looked up there only. A secret under the name of
-    /// another organization is invalid.
+    /// The service looks such a token up in the organization that the token names. A valid secret
+    /// with the id of another organization is refused.
     async fn a_token_names_its_organization(app: App) {
         let (org, other) = (app.org().await, app.org().await);
         let token = org.key().await.token.unwrap();

@@ -1,6 +1,6 @@
-//! Tests of what one organization, caller or moment must not do to another: keys and limits across
-//! organizations, answers in memory after a failed commit or a lost one, and credentials revoked
-//! while a body arrives.
+//! Tests of isolation: keys and rate limits of one organization do not affect another, a lost
+//! commit does not stay in memory, and a credential that is revoked while its body arrives has no
+//! effect.
 
 use std::time::Duration;
 
@@ -15,24 +15,25 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 
 use crate::support::house::House;
-use crate::support::queueing::{ATTEMPTS, hold, queued};
+use crate::support::queueing::{ATTEMPTS, hold, until_queued};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 store::statements! {
-    /// The revisions of an organization.
+    /// Reads the two revisions of an organization.
     REVISIONS = "select revision, stream_revision from organization where id = ?1";
-    /// Sets the revisions back, like a database that has lost commits.
-    PUT_BACK = "update organization set revision = ?2, stream_revision = ?3 where id = ?1";
-    /// Deletes a portal, as a lost commit would.
-    LOSE = "delete from portal where organization_id = ?1 and name_key = ?2";
-    /// Checks references at the commit instead of at once.
-    DEFER = "pragma defer_foreign_keys = 1";
-    /// Inserts a text of a missing organization.
-    ORPHAN = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
+    /// Sets the revisions to earlier values. A database that lost commits in a fail-over would have
+    /// such values.
+    RESET_REVISIONS = "update organization set revision = ?2, stream_revision = ?3 where id = ?1";
+    /// Deletes a portal, as if its commit had been lost.
+    DELETE_PORTAL = "delete from portal where organization_id = ?1 and name_key = ?2";
+    /// Makes SQLite check references at the commit instead of at each statement.
+    DEFER_REFERENCES = "pragma defer_foreign_keys = 1";
+    /// Inserts a text of an organization that does not exist. The commit fails because of it.
+    INSERT_ORPHAN = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
 }
 
-/// Creates the same member in two organizations, with the same app.
-async fn of_both(one: &Org<'_>, other: &mut Org<'_>) -> Uuid {
+/// Creates the same member and the same app in two organizations.
+async fn member_of_both(one: &Org<'_>, other: &mut Org<'_>) -> Uuid {
     let member = new_id();
     other.oauth_app = one.oauth_app;
     for org in [one, &*other] {
@@ -55,7 +56,7 @@ async fn names(api: &Api) -> Vec<Value> {
 on_both! {
     async fn an_idempotency_key_is_separate_in_each_organization(app: App) {
         let (one, mut other) = (app.org().await, app.org().await);
-        let member = of_both(&one, &mut other).await;
+        let member = member_of_both(&one, &mut other).await;
         let here = one.token_of(member, Permission::VARIANTS).await;
         let body = json!({ "name": "Casa", "supportNotes": "Only for those of the first." });
         let first = here.post_with_key("/portals", "key", body.clone()).await;
@@ -70,7 +71,7 @@ on_both! {
 
     async fn a_rate_limit_is_separate_in_each_organization(app: App, "--rate-limit-per-minute=3") {
         let (one, mut other) = (app.org().await, app.org().await);
-        let member = of_both(&one, &mut other).await;
+        let member = member_of_both(&one, &mut other).await;
         let here = one.token_of(member, Permission::VARIANTS).await;
         for _ in 0..3 {
             here.get("/portals").await.data();
@@ -92,8 +93,8 @@ on_both! {
         create("Lost").await;
         assert_eq!((names(&api).await.len(), names(&limited).await.len()), (2, 2));
         store.write(move |tx| {
-            tx.execute(&LOSE, &[id.into(), Column::from("lost")])?;
-            tx.execute(&PUT_BACK, &[id.into(), configuration.into(), stream.into()])
+            tx.execute(&DELETE_PORTAL, &[id.into(), Column::from("lost")])?;
+            tx.execute(&RESET_REVISIONS, &[id.into(), configuration.into(), stream.into()])
         }).await.unwrap();
         create("Second").await;
         assert_eq!((names(&api).await, names(&limited).await), (vec![json!("First"), json!("Second")], vec![json!("First"), json!("Second")]));
@@ -107,20 +108,20 @@ on_both! {
         let of_member = org.token_of(member, Permission::VARIANTS).await;
         let less: Vec<_> = Permission::VARIANTS.iter().copied().filter(|held| *held != Permission::ModifyProperties).collect();
 
-        let sending = Sending::begin(&app, &of_member, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
+        let pending_post = PendingPost::begin(&app, &of_member, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
         org.member(member, None, &less, true).await;
-        sending.end().await.starts_with("HTTP/1.1 403").then_some(()).expect("the permission was lost");
+        pending_post.end().await.starts_with("HTTP/1.1 403").then_some(()).expect("the permission was lost");
 
-        let sending = Sending::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
+        let pending_post = PendingPost::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
         app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
-        sending.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
+        pending_post.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
 
-        // A replay reveals an earlier answer, so it passes the same checks.
+        // A replay returns an earlier response, so the credential is checked again as well.
         let (again, id) = org.key_and_id(Permission::VARIANTS).await;
         again.post_with_key("/portals", "key", json!({ "name": "Casa" })).await.data();
-        let sending = Sending::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
+        let pending_post = PendingPost::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
         app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
-        sending.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
+        pending_post.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
         assert_eq!(names(&org.key().await).await, ["Casa"]);
     }
 
@@ -129,21 +130,21 @@ on_both! {
         let body = json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": "2026-11-21T09:31:00Z" });
         let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
         let api = app.api(key["token"].as_str().unwrap());
-        let sending = Sending::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
+        let pending_post = PendingPost::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
         app.clock.advance(Duration::from_secs(60));
-        assert!(sending.end().await.starts_with("HTTP/1.1 401"));
+        assert!(pending_post.end().await.starts_with("HTTP/1.1 401"));
     }
 }
 
-/// A POST whose caller has passed the checks, and whose body has not been sent.
-struct Sending {
+/// A POST whose headers have passed the checks and whose body has not been sent yet.
+struct PendingPost {
     stream: TcpStream,
     body: String,
 }
 
-impl Sending {
-    /// Waits for "100 Continue". The server sends it once the caller is known and has the
-    /// permission.
+impl PendingPost {
+    /// Sends the headers and waits for `100 Continue`. The server sends it after it has checked the
+    /// credential and the permission.
     async fn begin(app: &App, api: &Api, path: &str, body: &Value, key: Option<&str>) -> Self {
         let (token, body) = (api.token.as_ref().unwrap(), body.to_string());
         let key = key
@@ -161,7 +162,7 @@ impl Sending {
         Self { stream, body }
     }
 
-    /// Sends the body. Returns the answer.
+    /// Sends the body. Returns the response.
     async fn end(mut self) -> String {
         self.stream.write_all(self.body.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -170,8 +171,8 @@ impl Sending {
     }
 }
 
-/// On SQLite operations share a commit, and one of them may make the commit fail. The data that the
-/// others have read from it was then never committed.
+/// On SQLite several operations share a commit, and one of them can make the commit fail. Data that
+/// the others read from it must not stay in memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn uncommitted_data_is_not_cached() {
     let app = App::on_sqlite(&[]).await;
@@ -182,7 +183,7 @@ async fn uncommitted_data_is_not_cached() {
     let store = app.server.service.store.clone();
 
     for attempt in 0.. {
-        assert!(attempt < ATTEMPTS, "they never share a commit");
+        assert!(attempt < ATTEMPTS, "the operations never shared a commit");
         let (go, holding) = hold(&store, None).await;
         let renamed = tokio::spawn({
             let (api, path) = (house.api.clone(), format!("/portals/{}", house.portal));
@@ -191,7 +192,7 @@ async fn uncommitted_data_is_not_cached() {
                     .await
             }
         });
-        queued(&store, 1).await;
+        until_queued(&store, 1).await;
         let saved = tokio::spawn({
             let request = app.http.put(format!(
                 "{}/guest/v1/stays/{}/steps/{step}",
@@ -199,21 +200,21 @@ async fn uncommitted_data_is_not_cached() {
             ));
             async move { Answer::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
         });
-        queued(&store, 2).await;
+        until_queued(&store, 2).await;
         let failed = tokio::spawn({
             let store = store.clone();
             async move {
-                // The organization must not be known for slow work, which would get a commit of its
-                // own.
+                // `write_for` would give an organization with slow work a commit of its own, so
+                // this write uses another organization.
                 store
                     .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
-                        tx.execute(&DEFER, &[])?;
-                        tx.execute(&ORPHAN, &[Uuid::max().into()])
+                        tx.execute(&DEFER_REFERENCES, &[])?;
+                        tx.execute(&INSERT_ORPHAN, &[Uuid::max().into()])
                     })
                     .await
             }
         });
-        queued(&store, 3).await;
+        until_queued(&store, 3).await;
         drop(go);
         holding.await.unwrap().unwrap();
         assert!(failed.await.unwrap().is_err());
@@ -244,8 +245,8 @@ async fn uncommitted_data_is_not_cached() {
     assert_eq!(view().await, "Casa");
 }
 
-/// Dry runs and refused operations may have read uncommitted data of others, so they are answered
-/// after the commit and fail with it.
+/// A dry run or a refused operation may have read uncommitted data of another operation, so its
+/// response waits for the commit and fails with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_that_read_a_failed_commit_fail_with_it() {
     type Work = fn(&mut store::Transaction<'_>) -> Result<(), store::Error>;
@@ -259,12 +260,12 @@ async fn operations_that_read_a_failed_commit_fail_with_it() {
         },
         |_| Err(store::Error::Configuration("taken".into())),
         |tx| {
-            tx.execute(&DEFER, &[])?;
-            tx.execute(&ORPHAN, &[Uuid::max().into()]).map(drop)
+            tx.execute(&DEFER_REFERENCES, &[])?;
+            tx.execute(&INSERT_ORPHAN, &[Uuid::max().into()]).map(drop)
         },
     ];
     for attempt in 0.. {
-        assert!(attempt < ATTEMPTS, "they never share a commit");
+        assert!(attempt < ATTEMPTS, "the operations never shared a commit");
         let (go, holding) = hold(&store, None).await;
         let mut writes = Vec::new();
         for work in works {
@@ -274,7 +275,7 @@ async fn operations_that_read_a_failed_commit_fail_with_it() {
                     .write_for(Some(Uuid::max()), store::WORK_LIMIT, work)
                     .await
             }));
-            queued(&app.server.service.store, writes.len()).await;
+            until_queued(&app.server.service.store, writes.len()).await;
         }
         drop(go);
         holding.await.unwrap().unwrap();

@@ -1,11 +1,11 @@
-//! Checks that every statement belongs to one organization: all rows of tenants that it reads or
-//! writes are bound to `?1`. If organizations are on several servers, such a statement runs on
-//! one of them. The exceptions are listed here with a reason.
+//! Checks that every statement belongs to one organization: all rows of organizations that it reads
+//! or writes are bound to `?1`. With organizations on several servers, such a statement runs on one
+//! server. This file lists the exceptions with their reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tables without rows of an organization.
-const OF_NOBODY: [&str; 7] = [
+/// Tables that have no rows of an organization.
+const WITHOUT_ORGANIZATION: [&str; 7] = [
     "domain",
     "duty",
     "oauth_app",
@@ -15,8 +15,8 @@ const OF_NOBODY: [&str; 7] = [
     "unnest",
 ];
 
-/// Statements that look for rows of any organization. Each is identified by its beginning, which no
-/// other statement has.
+/// Statements that look for rows of any organization, each with a reason. An entry contains the
+/// beginning of the statement, which no other statement has.
 const ACROSS: &[(&str, &str)] = &[
     (
         "select m.id, m.doc, o.id, o.doc from member m join organization o",
@@ -262,7 +262,7 @@ const ACROSS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns whether a statement is listed. Its words must be separated by single spaces.
+/// Returns whether `ACROSS` lists a statement. The text must have single spaces between its words.
 pub fn is_across(text: &str) -> bool {
     across(text).is_some()
 }
@@ -300,8 +300,8 @@ fn every_statement_is_bound_to_a_single_organization() {
     assert!(idle.is_empty(), "no statement begins so: {idle:?}");
 }
 
-/// Returns the tables of a statement that are not bound to the organization `?1`, each by its name
-/// or alias.
+/// Returns the name or alias of each table in a statement that is not bound to the organization
+/// `?1`.
 fn unbound(text: &str) -> Vec<String> {
     let mut blocks = vec![Block::default()];
     let mut open = vec![0];
@@ -319,7 +319,7 @@ fn unbound(text: &str) -> Vec<String> {
             }
             "(" => open.push(inner),
             ")" => drop(open.pop()),
-            // A union begins another query on the same level.
+            // `union` begins another query at the same level.
             "union" => {
                 *open.last_mut().unwrap() = blocks.len();
                 blocks.push(Block {
@@ -342,7 +342,8 @@ fn unbound(text: &str) -> Vec<String> {
                 blocks[inner]
                     .tables
                     .push((at(1).to_owned(), goes_by.to_owned()));
-                // An insert is bound by its first value, or by the first column that it selects.
+                // The first value of an insert, or the first column that its query selects, binds
+                // the table.
                 if word == "into" {
                     let values = text.split_once(" values (").is_some_and(|(head, values)| {
                         head.contains(&format!("{} (", at(1)))
@@ -366,7 +367,7 @@ fn unbound(text: &str) -> Vec<String> {
             "with" => {
                 let name = if at(1) == "recursive" { at(2) } else { at(1) };
                 for block in &mut blocks {
-                    block.known.insert(name.to_owned());
+                    block.common_tables.insert(name.to_owned());
                 }
             }
             "=" => {
@@ -380,29 +381,29 @@ fn unbound(text: &str) -> Vec<String> {
                     (Some((of, column)), _)
                         if is_given && ["organization_id", "id"].contains(&column.as_str()) =>
                     {
-                        blocks[inner].given.push((Some(of), column));
+                        blocks[inner].bound_columns.push((Some(of), column));
                     }
                     (None, _) if is_given && ["organization_id", "id"].contains(&left) => {
-                        blocks[inner].given.push((None, left.to_owned()));
+                        blocks[inner].bound_columns.push((None, left.to_owned()));
                     }
-                    (Some(left), Some(right)) => blocks[inner].same.push((left, right)),
+                    (Some(left), Some(right)) => blocks[inner].equal_columns.push((left, right)),
                     _ => {}
                 }
             }
             _ => {}
         }
     }
-    let known: BTreeSet<String> = blocks
+    let common_tables: BTreeSet<String> = blocks
         .iter()
-        .flat_map(|block| block.known.clone())
+        .flat_map(|block| block.common_tables.clone())
         .collect();
     let mut wrong = Vec::new();
     for index in 0..blocks.len() {
         let mut bound = bound(&blocks, index);
         bound.extend(blocks[index].bound.clone());
         for (table, goes_by) in &blocks[index].tables {
-            if !OF_NOBODY.contains(&table.as_str())
-                && !known.contains(table)
+            if !WITHOUT_ORGANIZATION.contains(&table.as_str())
+                && !common_tables.contains(table)
                 && !bound.contains(goes_by)
             {
                 wrong.push(table.clone());
@@ -412,22 +413,22 @@ fn unbound(text: &str) -> Vec<String> {
     wrong
 }
 
-/// A query within a statement.
+/// A query within a statement, with what the parser has found out about it.
 #[derive(Default)]
 struct Block {
     within: Option<usize>,
     /// The tables, each with its name or alias.
     tables: Vec<(String, String)>,
     /// The names of common table expressions.
-    known: BTreeSet<String>,
-    /// The columns that equal `?1`, each with its table if that is named.
-    given: Vec<(Option<String>, String)>,
-    /// Pairs of columns that are equal.
-    same: Vec<((String, String), (String, String))>,
+    common_tables: BTreeSet<String>,
+    /// The columns that the query compares with `?1`, each with its table if the query names it.
+    bound_columns: Vec<(Option<String>, String)>,
+    /// Pairs of columns that the query compares with each other.
+    equal_columns: Vec<((String, String), (String, String))>,
     bound: BTreeSet<String>,
 }
 
-/// Returns the column of a table that holds the organization.
+/// Returns the name of the column that holds the organization.
 fn owner(table: &str) -> &'static str {
     if table == "organization" {
         "id"
@@ -436,7 +437,7 @@ fn owner(table: &str) -> &'static str {
     }
 }
 
-/// Returns the tables bound to `?1` in a query and in the queries around it.
+/// Returns the tables that are bound to `?1` in a query, including those of the queries around it.
 fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
     let block = &blocks[index];
     let mut bound = block
@@ -448,16 +449,16 @@ fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
         .iter()
         .map(|(table, name)| (name.as_str(), table.as_str()))
         .collect();
-    for (of, column) in &block.given {
+    for (of, column) in &block.bound_columns {
         for (name, table) in &names {
             if owner(table) == column && of.as_deref().is_none_or(|of| of == *name) {
                 bound.insert((*name).to_owned());
             }
         }
     }
-    // A table whose owner column equals that of a bound table is bound.
+    // A table is bound if its organization column equals that of a bound table.
     for _ in 0..names.len() {
-        for (left, right) in &block.same {
+        for (left, right) in &block.equal_columns {
             for (one, other) in [(left, right), (right, left)] {
                 let is_owner = |(name, column): &(String, String)| {
                     names
@@ -503,10 +504,11 @@ const KEYWORDS: [&str; 22] = [
 ];
 
 fn is_name(word: &str) -> bool {
-    word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+    word.starts_with(|character: char| character.is_ascii_alphabetic() || character == '_')
 }
 
-/// Returns the position of an item in a list separated by commas, up to the closing parenthesis.
+/// Returns the position of a column in a list that is separated by commas and ends at the closing
+/// parenthesis.
 fn column_of(list: &str, wanted: &str) -> Option<usize> {
     let list = list.split_once('(').map_or(list, |(head, rest)| {
         if head.starts_with("insert ") {
@@ -521,20 +523,20 @@ fn column_of(list: &str, wanted: &str) -> Option<usize> {
         .position(|column| column.trim() == wanted)
 }
 
-/// Splits a statement into words: names with their dots, parameters, and single signs. Literals are
-/// left out.
+/// Splits a statement into words: names with their dots, parameters, and single characters.
+/// Literals are omitted.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_text = false;
-    for letter in text.chars() {
-        if letter == '\'' {
+    for character in text.chars() {
+        if character == '\'' {
             is_text = !is_text;
         } else if is_text {
-        } else if letter.is_ascii_alphanumeric() || ['_', '.', '?'].contains(&letter) {
-            words.last_mut().unwrap().push(letter);
+        } else if character.is_ascii_alphanumeric() || ['_', '.', '?'].contains(&character) {
+            words.last_mut().unwrap().push(character);
         } else {
-            if letter != ' ' {
-                words.push(letter.to_string());
+            if character != ' ' {
+                words.push(character.to_string());
             }
             words.push(String::new());
         }

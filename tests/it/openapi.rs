@@ -1,4 +1,5 @@
-//! Tests of the OpenAPI document as a whole: it is complete, and every reference has a target.
+//! Tests of the OpenAPI documents as a whole: each describes every operation, and every reference
+//! has a target.
 
 use std::collections::BTreeSet;
 
@@ -9,32 +10,32 @@ use vestibule::app::app;
 use vestibule::events::Event;
 use vestibule_http::surface::openapi;
 
-/// Collects all values of the document that satisfy a test, each with its path.
+/// Adds all values of a document that satisfy `predicate`, each with its path.
 fn collect<'v>(
     value: &'v Value,
     path: &str,
-    wanted: &dyn Fn(&Value) -> bool,
-    found: &mut Vec<(String, &'v Value)>,
+    predicate: &dyn Fn(&Value) -> bool,
+    matches: &mut Vec<(String, &'v Value)>,
 ) {
-    if wanted(value) {
-        found.push((path.to_owned(), value));
+    if predicate(value) {
+        matches.push((path.to_owned(), value));
     }
     match value {
         Value::Object(fields) => fields
             .iter()
-            .for_each(|(key, inner)| collect(inner, &format!("{path}/{key}"), wanted, found)),
+            .for_each(|(key, inner)| collect(inner, &format!("{path}/{key}"), predicate, matches)),
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .for_each(|(n, inner)| collect(inner, &format!("{path}/{n}"), wanted, found)),
+            .for_each(|(n, inner)| collect(inner, &format!("{path}/{n}"), predicate, matches)),
         _ => {}
     }
 }
 
-fn all<'v>(document: &'v Value, wanted: &dyn Fn(&Value) -> bool) -> Vec<(String, &'v Value)> {
-    let mut found = Vec::new();
-    collect(document, "#", wanted, &mut found);
-    found
+fn all<'v>(document: &'v Value, predicate: &dyn Fn(&Value) -> bool) -> Vec<(String, &'v Value)> {
+    let mut matches = Vec::new();
+    collect(document, "#", predicate, &mut matches);
+    matches
 }
 
 /// Returns the documents of all interfaces.
@@ -109,7 +110,7 @@ fn every_reference_has_a_target() {
     }
 }
 
-/// Checks for constructs that make generators of clients fail or produce meaningless clients.
+/// Checks that the document contains no construct that breaks generators of clients.
 #[test]
 fn the_document_avoids_constructs_that_break_generators() {
     let is_schema = |value: &Value| value["type"].is_string() || value["type"].is_array();
@@ -210,7 +211,7 @@ fn oauth_scopes_match_the_permissions_of_operations() {
     );
 }
 
-/// The platform reads here which fields a record of each kind has.
+/// The platform reads the fields of each record kind in this document.
 #[test]
 fn every_record_kind_is_described_with_its_fields() {
     let document = openapi::document(app(), Surface::Platform, "http://127.0.0.1:8080");
@@ -271,8 +272,8 @@ fn every_paged_list_documents_limit_and_offset() {
     }
 }
 
-/// A generator of clients ignores formats that it does not know, so each of ours has a pattern too.
-/// Time zones and currencies are names from lists, which no pattern can state.
+/// A generator ignores formats that it does not know, so each format of this service also has a
+/// pattern. Time zones and currencies are names from lists, which no pattern describes.
 #[test]
 fn every_format_that_only_this_service_knows_has_a_pattern() {
     let others = [
@@ -285,12 +286,12 @@ fn every_format_that_only_this_service_knows_has_a_pattern() {
         "currency",
     ];
     for document in documents() {
-        let found = all(&document, &|schema| {
+        let matches = all(&document, &|schema| {
             schema["format"]
                 .as_str()
                 .is_some_and(|format| !others.contains(&format) && !schema["pattern"].is_string())
         });
-        assert!(found.is_empty(), "{found:#?}");
+        assert!(matches.is_empty(), "{matches:#?}");
     }
 }
 
@@ -306,7 +307,7 @@ fn examples_fit(document: &Value) {
     });
     assert!(!media.is_empty());
     for (place, media) in media {
-        // References are relative to the root, so the schema is put beside the components.
+        // References are relative to the root of a schema, so the test adds the components to it.
         let schema = json!({ "components": document["components"], "allOf": [media["schema"]] });
         let validator = jsonschema::draft202012::options().build(&schema).unwrap();
         let several = media["examples"]

@@ -1,5 +1,5 @@
-//! Tests of the requirements on a database, and of the messages when it does not meet them at the
-//! start of a process.
+//! Tests of the requirements on a database, and of the error messages at the start if the database
+//! does not meet them.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ async fn fresh_postgres() -> Option<String> {
         .unwrap()
 }
 
-/// Returns the error of `migrate`, after checking that `serve` reports the same.
+/// Returns the error message of `migrate`, after checking that `serve` reports the same one.
 async fn refusal(database_url: &str) -> String {
     let text = refusal_of("migrate", database_url).await;
     assert_eq!(refusal_of("serve", database_url).await, text);
@@ -74,7 +74,7 @@ async fn admits_with(database_url: &str, flags: &[&str]) -> bool {
         .success()
 }
 
-/// Migrates a database to an unknown later version, with this migration.
+/// Applies all migrations and this one, which the tested version does not know.
 pub async fn migrate_beyond(database_url: &str, sql: &'static str) {
     let (url, known) = (database_url.to_owned(), vestibule::migrations());
     let beyond = move |runner: &refinery_core::Runner| {
@@ -103,8 +103,8 @@ async fn assert_newer_schema_refused(database_url: &str) {
     );
 }
 
-/// If organizations are on several servers, a migration is sent one statement at a time. A
-/// statement ends at a semicolon before a line break.
+/// On Citus the service sends a migration one statement at a time. It splits the text at each
+/// semicolon before a line break.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_migration_statement_ends_at_a_line_end() {
     let Some(url) = fresh_postgres().await else {
@@ -122,7 +122,7 @@ async fn each_migration_statement_ends_at_a_line_end() {
                 .split(";\n")
                 .filter(|statement| !statement.trim().is_empty())
             {
-                // A text with two commands is refused here.
+                // PostgreSQL refuses a prepared statement that contains two commands.
                 transaction
                     .execute(statement, &[])
                     .unwrap_or_else(|error| panic!("{migration}: {error}: {statement}"));
@@ -160,8 +160,7 @@ fn postgres_client(url: &str) -> ::postgres::Client {
     ::postgres::Client::connect(url, ::postgres::NoTls).unwrap()
 }
 
-/// A role that may not create tables, a role without a schema for them, and a role that may not
-/// connect.
+/// The role may not create tables, has no schema for them, or may not connect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_role_without_rights_is_reported() {
     let Some(url) = fresh_postgres().await else {
@@ -206,8 +205,8 @@ async fn a_read_only_server_is_reported() {
     assert!(text.contains("does not allow writes"), "{text}");
 }
 
-/// A pooler in transaction mode is detected, whatever its pool settings. The program does not
-/// migrate through it, but serves a database that was migrated without it.
+/// The service detects a pooler in transaction mode, whatever its pool settings. It refuses to
+/// migrate through the pooler, and serves a database that was migrated without it.
 #[tokio::test(flavor = "multi_thread")]
 async fn migrations_are_refused_through_a_transaction_pooler() {
     for pool in [
@@ -219,11 +218,12 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
         let Some(url) = fresh_postgres().await else {
             return;
         };
-        let Some(pooler) = PgBouncer::before(&url, &format!("pool_mode = transaction\n{pool}"))
+        let Some(pooler) =
+            PgBouncer::in_front_of(&url, &format!("pool_mode = transaction\n{pool}"))
         else {
             return;
         };
-        // The second time, the pool has connections that the first run has left.
+        // In the second run, the pool has connections that the first run opened.
         for _ in 0..2 {
             let text = refusal_of("migrate", &pooler.database_url).await;
             assert!(
@@ -266,14 +266,14 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
     }
 }
 
-/// A database is not distributed through such a pooler either, because that takes several steps
-/// that belong together.
+/// Sharding takes several steps on one connection, so the service refuses it through a pooler in
+/// transaction mode.
 #[tokio::test(flavor = "multi_thread")]
 async fn sharding_is_refused_through_a_transaction_pooler() {
     let Some(url) = fresh_postgres().await else {
         return;
     };
-    let Some(pooler) = PgBouncer::before(&url, "pool_mode = transaction") else {
+    let Some(pooler) = PgBouncer::in_front_of(&url, "pool_mode = transaction") else {
         return;
     };
     let text = output_with(&pooler.database_url, &["--citus"]).await;
@@ -287,7 +287,7 @@ async fn sharding_is_refused_through_a_transaction_pooler() {
         text.contains("of an older version"),
         "nothing has been migrated: {text}"
     );
-    // Without the pooler, the command gets as far as it can here.
+    // Without the pooler the command fails later, because Citus is not installed.
     let text = output_with(
         &pooler.database_url,
         &["--citus", "--database-direct-url", &url],
@@ -304,12 +304,12 @@ async fn a_session_pooler_is_accepted_and_a_statement_pooler_refused() {
     let Some(url) = fresh_postgres().await else {
         return;
     };
-    let Some(pooler) = PgBouncer::before(&url, "pool_mode = statement") else {
+    let Some(pooler) = PgBouncer::in_front_of(&url, "pool_mode = statement") else {
         return;
     };
     let text = refusal(&pooler.database_url).await;
     assert!(text.contains("statement pooling mode"), "{text}");
-    let pooler = PgBouncer::before(&url, "pool_mode = session").unwrap();
+    let pooler = PgBouncer::in_front_of(&url, "pool_mode = session").unwrap();
     assert!(
         admits(&pooler.database_url).await,
         "one that works by session will do"

@@ -1,4 +1,4 @@
-//! Tests of organizations, their members and their keys in the platform interface (rules:
+//! Tests of organizations, their members and their API keys in the platform interface (rules:
 //! organizations; members).
 
 use std::time::Duration;
@@ -71,7 +71,7 @@ on_both! {
             assert_eq!(settings(&put), expected, "{sent}");
             assert_eq!(app.platform().get(&org.path("")).await.data(), put, "{sent}");
         }
-        // A request that changes nothing does not count as a change.
+        // A request that changes nothing does not change `updatedAt`.
         let before = app.platform().get(&org.path("")).await.data();
         app.clock.advance(Duration::from_secs(1));
         for same in [json!({}), json!({ "name": null }), json!({ "name": "Casa Mar", "languages": ["fr", "en"] })] {
@@ -99,7 +99,7 @@ on_both! {
         assert_eq!(app.platform().get(&org.path("/members?limit=201")).await.issues(), ["limit"]);
 
         let (leaving, staying) = (org.token_of(members[0], Permission::VARIANTS).await, org.token_of(members[1], Permission::VARIANTS).await);
-        let heard = subscribe(&leaving, "task.created", "https://receiver.example/").await;
+        let subscription = subscribe(&leaving, "task.created", "https://receiver.example/").await;
         for api in [&leaving, &staying, &leaving] {
             api.get("/portals").await.data();
         }
@@ -110,12 +110,12 @@ on_both! {
         assert_eq!(ids(&app.platform().get(&org.path("/members")).await.data()), members[1..]);
         app.platform().send(Method::DELETE, &path, None).await.error(404);
 
-        // A member with the same id is the same credential again. It finds its subscriptions as
-        // they now are.
+        // A new member with the same id is the same credential. It gets the subscriptions of the
+        // removed member, which are disabled.
         org.member(members[0], None, Permission::VARIANTS, true).await;
         leaving.get("/portals").await.error(401);
         let listed = org.token_of(members[0], Permission::VARIANTS).await.get("/webhook-subscriptions").await.data();
-        assert_eq!((&listed[0]["id"], &listed[0]["disabledReason"]), (&heard["id"], &json!("credential_invalid")));
+        assert_eq!((&listed[0]["id"], &listed[0]["disabledReason"]), (&subscription["id"], &json!("credential_invalid")));
         let elsewhere = app.org().await;
         app.platform().send(Method::DELETE, &elsewhere.path(&format!("/members/{}", members[1])), None).await.error(404);
         staying.get("/portals").await.data();
@@ -157,12 +157,12 @@ on_both! {
         let path = org.path(&format!("/api-keys/{id}/rotate"));
         let rotated = app.platform().post(&path, json!({ "graceSeconds": 60 })).await.data();
         let second = app.api(rotated["token"].as_str().unwrap());
-        let mut shown = rotated;
-        assert!(shown.as_object_mut().unwrap().remove("token").unwrap().as_str().unwrap().starts_with("sk_"));
-        assert_eq!(shown, created, "the credential is the one that was there");
+        let mut without_token = rotated;
+        assert!(without_token.as_object_mut().unwrap().remove("token").unwrap().as_str().unwrap().starts_with("sk_"));
+        assert_eq!(without_token, created, "the credential is the one that was there");
         assert_eq!(app.platform().get(&org.path("/api-keys")).await.data(), json!([created]));
         for _ in 0..2 {
-            // The second request is answered from memory where possible.
+            // The second request can be answered from memory.
             first.get("/portals").await.data();
             second.get("/portals").await.data();
         }
@@ -208,8 +208,8 @@ on_both! {
         let again = new.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
         assert_eq!((&again.body, again.header("idempotency-replayed")), (&made.body, Some("true")));
         old.post_with_key("/portals", "once", json!({ "name": "Other" })).await.error(422);
-        let heard = subscribe(&old, "task.created", "https://receiver.example/").await;
-        assert_eq!(new.get("/webhook-subscriptions").await.data()[0]["id"], heard["id"]);
+        let subscription = subscribe(&old, "task.created", "https://receiver.example/").await;
+        assert_eq!(new.get("/webhook-subscriptions").await.data()[0]["id"], subscription["id"]);
         old.get("/portals").await.data();
         new.get("/portals").await.error(429);
         old.get("/portals").await.error(429);

@@ -1,5 +1,4 @@
-//! The documents name files and link to each other, and comments name documents and rules; each of
-//! these has to exist.
+//! Tests that every file, document and rule exists that a document or comment names.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,22 +23,22 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Collects all files of the checkout whose name has this ending, without build folders.
-fn files_of(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+/// Adds all files below a folder whose name ends with `ending`, except those in build folders.
+fn files_of(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
             if name != "target" && name != ".git" && name != "node_modules" {
-                files_of(&path, ending, found);
+                files_of(&path, ending, files);
             }
         } else if name.ends_with(ending) {
-            found.push(path);
+            files.push(path);
         }
     }
 }
 
-/// Returns the text without code blocks, which show output and commands.
+/// Returns a text without its code blocks. Code blocks show commands and output.
 fn prose(text: &str) -> String {
     text.split("\n```")
         .enumerate()
@@ -52,7 +51,7 @@ fn quoted(prose: &str) -> impl Iterator<Item = &str> {
     prose.split('`').skip(1).step_by(2)
 }
 
-/// Returns the targets of links that are no web addresses.
+/// Returns the targets of links within the repository.
 fn links(prose: &str) -> impl Iterator<Item = &str> {
     prose
         .split("](")
@@ -61,7 +60,7 @@ fn links(prose: &str) -> impl Iterator<Item = &str> {
         .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
-/// Returns whether a path exists, where `*` stands for any name.
+/// Returns whether a path exists. `*` in the path matches any name.
 fn exists(path: &Path) -> bool {
     let text = path.to_string_lossy();
     match text.split_once('*') {
@@ -96,7 +95,7 @@ fn every_path_named_in_a_document_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// Returns the anchors of the headings of a document, as its links name them.
+/// Returns the anchors of a document's headings, as links to them name them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let prose = prose(text);
     let headings = prose.lines().filter(|line| line.starts_with('#'));
@@ -111,7 +110,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// Returns the text of the comments of a Rust file, without line breaks.
+/// Returns the text of all comments of a Rust file in one line.
 fn comments(code: &str) -> String {
     let lines = code.lines().map(str::trim_start);
     let comments = lines.filter_map(|line| line.strip_prefix("//"));

@@ -8,8 +8,8 @@ use crate::manuals::{change, create, scope, try_create};
 use crate::support::house::{House, id};
 use crate::support::{App, on_both};
 
-/// Rewrites the flat with these additional fields.
-async fn furnish(house: &House<'_>, more: Value) {
+/// Writes the record of the flat with these additional fields.
+async fn write_flat(house: &House<'_>, more: Value) {
     let mut data = json!({
         "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
         "address": { "street": "Carrer Gran", "number": "7", "city": "Barcelona", "postalCode": "08012" },
@@ -20,7 +20,7 @@ async fn furnish(house: &House<'_>, more: Value) {
     house.org.put_record("property", house.flat, data).await;
 }
 
-/// Creates a manual for the flat with a description.
+/// Creates an active manual of the flat with this description.
 async fn manual(house: &House<'_>, description: &str, more: Value) -> Value {
     let mut body = json!({ "description": description, "isActive": true });
     for (field, value) in more.as_object().unwrap() {
@@ -38,13 +38,13 @@ async fn manual(house: &House<'_>, description: &str, more: Value) -> Value {
     manual
 }
 
-/// Returns the only manual that the guest sees; null if there is none.
-async fn seen(house: &House<'_>, query: &str) -> Value {
+/// Returns the only manual in the guest view; null if there is none.
+async fn guest_manual(house: &House<'_>, query: &str) -> Value {
     let view = house.org.app.stay(&house.token, query).await.data();
     view["manualCategories"][0]["manuals"][0].clone()
 }
 
-/// Returns the explanation of the only manual: whether it is shown, and its reason.
+/// Returns whether the only manual is shown, and the reason, from the explanation of the stay.
 async fn explained(house: &House<'_>) -> (Value, Value) {
     let path = format!("/reservations/{}/explain", house.stay);
     let explanation = house.api.get(&path).await.data();
@@ -55,15 +55,15 @@ async fn explained(house: &House<'_>) -> (Value, Value) {
 on_both! {
     async fn values_of_the_stay_replace_placeholders(app: App) {
         let house = House::build(&app).await;
-        furnish(&house, json!({})).await;
+        write_flat(&house, json!({})).await;
         let text = "{{guest.firstName}}, {{ property.name }}, {{property.address}}: {{stay.checkIn}} {{property.checkInTime}} to \
             {{stay.checkOut}} {{property.checkOutTime}}, {{stay.nights}}. {{word}}";
         manual(&house, text, json!({})).await;
         let english = "Ada, Casa Azul 2-1, Carrer Gran 7, 08012 Barcelona: Friday, 11 December 2026 15:00 to Tuesday, 15 December 2026 11:00, 4. {{word}}";
-        let read = seen(&house, "").await;
+        let read = guest_manual(&house, "").await;
         assert_eq!(read["description"], english);
         assert!(read["descriptionHtml"].as_str().unwrap().contains("Casa Azul 2-1"));
-        let spanish = seen(&house, "?language=es").await;
+        let spanish = guest_manual(&house, "?language=es").await;
         assert!(spanish["description"].as_str().unwrap().contains("viernes, 11 de diciembre"), "{spanish}");
     }
 
@@ -73,16 +73,16 @@ on_both! {
         let mut data = crate::support::reservation(Some(house.flat));
         data["guest"]["firstName"] = json!("Grace");
         let other = house.org.record("reservation", data).await;
-        assert_eq!(seen(&house, "").await["description"], "Hello Ada");
+        assert_eq!(guest_manual(&house, "").await["description"], "Hello Ada");
         let view = house.org.guest_view(other).await;
         assert_eq!(view["manualCategories"][0]["manuals"][0]["description"], "Hello Grace");
     }
 
     async fn values_are_never_formatted(app: App) {
         let house = House::build(&app).await;
-        furnish(&house, json!({ "name": "**Casa** <b>Azul</b>" })).await;
+        write_flat(&house, json!({ "name": "**Casa** <b>Azul</b>" })).await;
         manual(&house, "At {{property.name}}", json!({})).await;
-        let html = seen(&house, "").await["descriptionHtml"].as_str().unwrap().to_owned();
+        let html = guest_manual(&house, "").await["descriptionHtml"].as_str().unwrap().to_owned();
         assert!(html.contains("**Casa**") && !html.contains("<strong>") && !html.contains("<b>"), "{html}");
     }
 
@@ -108,15 +108,15 @@ on_both! {
         let house = House::build(&app).await;
         let field = house.org.record("custom_field", json!({ "name": "Door code", "value": "1111" })).await;
         let made = manual(&house, "Code {{custom.DOOR code}}", json!({})).await;
-        assert_eq!(seen(&house, "").await["description"], "Code 1111");
-        furnish(&house, json!({ "customFields": { field.to_string(): 4711 } })).await;
-        assert_eq!(seen(&house, "").await["description"], "Code 4711");
+        assert_eq!(guest_manual(&house, "").await["description"], "Code 1111");
+        write_flat(&house, json!({ "customFields": { field.to_string(): 4711 } })).await;
+        assert_eq!(guest_manual(&house, "").await["description"], "Code 4711");
         let twin = house.org.record("custom_field", json!({ "name": "door CODE" })).await;
-        assert_eq!(seen(&house, "").await, Value::Null, "nobody knows which of both is meant");
+        assert_eq!(guest_manual(&house, "").await, Value::Null, "nobody knows which of both is meant");
         let refused = try_create(&house.api, json!({ "nickname": "M", "title": "M", "description": "{{custom.Door code}}" })).await;
         assert!(refused.error(400).to_string().contains("several custom fields"));
         house.org.delete_record("custom_field", twin).await;
-        assert_eq!(seen(&house, "").await["id"], made["id"]);
+        assert_eq!(guest_manual(&house, "").await["id"], made["id"]);
         house.org.delete_record("custom_field", field).await;
         assert_eq!(explained(&house).await.1["key"], "value_missing");
     }
@@ -124,22 +124,22 @@ on_both! {
     async fn a_missing_value_hides_the_manual_and_is_explained(app: App) {
         let house = House::build(&app).await;
         manual(&house, "Network {{property.wifiName}}", json!({})).await;
-        assert_eq!(seen(&house, "").await, Value::Null);
+        assert_eq!(guest_manual(&house, "").await, Value::Null);
         let (is_shown, reason) = explained(&house).await;
         assert_eq!((is_shown, &reason["key"], &reason["facts"]["name"]), (json!(false), &json!("value_missing"), &json!("{{property.wifiName}}")));
-        furnish(&house, json!({ "wifiName": "Casa" })).await;
-        assert_eq!(seen(&house, "").await["description"], "Network Casa");
+        write_flat(&house, json!({ "wifiName": "Casa" })).await;
+        assert_eq!(guest_manual(&house, "").await["description"], "Network Casa");
         assert_eq!(explained(&house).await.0, true);
     }
 
-    async fn the_wifi_password_stands_in_wifi_manuals_alone(app: App) {
+    async fn only_wifi_manuals_contain_the_wifi_password(app: App) {
         let house = House::build(&app).await;
-        furnish(&house, json!({ "wifiName": "Casa", "wifiPassword": "se*cr*et" })).await;
+        write_flat(&house, json!({ "wifiName": "Casa", "wifiPassword": "se*cr*et" })).await;
         let made = manual(&house, "Password `{{property.wifiPassword}}`", json!({})).await;
-        assert_eq!(seen(&house, "").await, Value::Null);
+        assert_eq!(guest_manual(&house, "").await, Value::Null);
         assert!(explained(&house).await.1["message"].as_str().unwrap().contains("icon wifi"));
         change(&house.api, &made, json!({ "iconName": "wifi" })).await.data();
-        let read = seen(&house, "").await;
+        let read = guest_manual(&house, "").await;
         assert_eq!(read["description"], "Password `se*cr*et`");
         assert!(read["descriptionHtml"].as_str().unwrap().contains("<code>se*cr*et</code>"));
         let preview = house.api.post(&format!("/portals/{}/guest-view", house.portal), json!({ "propertyId": house.flat })).await.data();
@@ -147,11 +147,11 @@ on_both! {
         let mut tentative = crate::support::reservation(Some(house.flat));
         tentative["status"] = json!("tentative");
         house.org.put_record("reservation", house.stay, tentative).await;
-        assert_eq!(seen(&house, "").await, Value::Null);
+        assert_eq!(guest_manual(&house, "").await, Value::Null);
         assert!(explained(&house).await.1["message"].as_str().unwrap().contains("tentative"));
     }
 
-    async fn texts_of_steps_and_portals_are_filled_or_left_out(app: App) {
+    async fn texts_of_steps_and_portals_are_filled_in_or_omitted(app: App) {
         let house = House::build(&app).await;
         let wording = |text: &str| json!({ "sourceTable": "precheck_step_detail", "text": text });
         let description = house.api.post("/translations", wording("At {{property.name}}: {{property.wifiName}}")).await.data();
@@ -160,7 +160,7 @@ on_both! {
         house.update_portal(house.portal, json!({ "precheckinPromptMessage": "Welcome {{guest.firstName}} to {{property.wifiName}}" })).await;
         let precheckin = house.precheckin().await;
         assert_eq!(precheckin["steps"].as_array().unwrap().len(), 1, "the agreement is not asked without its text");
-        assert_eq!(house.handed_in().await["steps"].as_array().unwrap().len(), 1, "the platform reads the same steps");
+        assert_eq!(house.submission().await["steps"].as_array().unwrap().len(), 1, "the platform reads the same steps");
         assert_eq!((&precheckin["steps"][0]["title"], &precheckin["steps"][0]["description"]), (&json!("Hi Ada"), &Value::Null));
         assert!(!precheckin["promptMessage"].as_str().unwrap().contains("Welcome"));
         let explanation = house.api.get(&format!("/reservations/{}/explain", house.stay)).await.data();
@@ -169,26 +169,26 @@ on_both! {
         assert_eq!(explanation["portal"]["hiddenTexts"][0]["field"], "precheckinPromptMessageId");
         let details = explanation["steps"].as_array().unwrap().iter().find(|step| step["stepType"] == "your_details").unwrap();
         assert_eq!((&details["isShown"], &details["hiddenTexts"][0]["placeholder"]), (&json!(true), &json!("property.wifiName")));
-        furnish(&house, json!({ "wifiName": "Casa" })).await;
+        write_flat(&house, json!({ "wifiName": "Casa" })).await;
         let precheckin = house.precheckin().await;
         assert_eq!(precheckin["promptMessage"], "Welcome Ada to Casa");
         let steps = precheckin["steps"].as_array().unwrap();
         let text = steps.iter().find_map(|step| step["agreement"]["text"].as_str()).unwrap();
         assert_eq!((steps.len(), text), (2, "No parties at Casa Azul 2-1, Casa."));
-        let read = house.handed_in().await;
+        let read = house.submission().await;
         let stored = read["steps"].as_array().unwrap().iter().find(|step| id(&step["id"]) == agreement).unwrap();
         assert_eq!(stored["settings"]["contractTemplateText"], "No parties at {{property.name}}, {{property.wifiName}}.");
     }
 
     async fn a_text_can_be_previewed_for_a_flat(app: App) {
         let house = House::build(&app).await;
-        furnish(&house, json!({})).await;
+        write_flat(&house, json!({})).await;
         let made = manual(&house, "At **{{property.name}}** with {{property.wifiName}}", json!({})).await;
         let path = format!("/translations/{}/preview", id(&made["descriptionId"]));
         let body = json!({ "propertyId": house.flat });
         let preview = house.api.post(&path, body.clone()).await.data();
         assert_eq!((&preview["text"], &preview["missing"][0]["placeholder"]), (&Value::Null, &json!("property.wifiName")));
-        furnish(&house, json!({ "wifiName": "Casa" })).await;
+        write_flat(&house, json!({ "wifiName": "Casa" })).await;
         let preview = house.api.post(&path, body).await.data();
         assert_eq!((&preview["text"], &preview["missing"]), (&json!("At **Casa Azul 2-1** with Casa"), &json!([])));
         assert!(preview["html"].as_str().unwrap().contains("<strong>Casa Azul 2-1</strong>"));

@@ -1,4 +1,5 @@
-//! Tests of the platform interface (rules: organizations#platform-key; sync).
+//! Tests of the platform interface: its key, and synchronized records (rules:
+//! organizations#platform-key; sync).
 
 use std::time::Duration;
 use strum::VariantArray;
@@ -90,7 +91,7 @@ on_both! {
         ])).await;
         assert_eq!(answer.issues(), ["records.1.data.propertyGroupId", "records.1.data.tagIds"]);
         assert_eq!(api.get("/tags").await.data(), json!([]));
-        // A wrong reference causes no issues for the correct ones after it.
+        // A wrong reference causes no issues for later records that are correct.
         let later = new_id();
         let answer = org.sync(json!([
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(new_id())) },
@@ -98,7 +99,7 @@ on_both! {
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(later)) },
         ])).await;
         assert_eq!(answer.issues(), ["records.0.data.propertyId"]);
-        // Order matters: a record may refer to an earlier one but not to a later one.
+        // A record may refer to a record before it in the batch, but not to one after it.
         let (tag, flat) = (new_id(), new_id());
         let tag_record = json!({ "kind": "tag", "id": tag, "data": { "name": "Sea" } });
         let flat_record = json!({ "kind": "property", "id": flat, "data": { "name": "F", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] } });

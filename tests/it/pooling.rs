@@ -1,7 +1,7 @@
-//! Tests of PostgreSQL behind a PgBouncer in transaction mode, which has fewer connections to the
-//! server than the node has to it. `opening.rs` tests how it is detected, `reliability/outages.rs`
-//! what happens when it is killed. With `VESTIBULE_TEST_POOLER=1` every test on PostgreSQL uses
-//! such a pooler.
+//! Tests of PostgreSQL behind PgBouncer in transaction mode, with fewer connections to the server
+//! than from the node. `opening.rs` tests how the service detects a pooler,
+//! `reliability/outages.rs` a pooler that is killed. With `VESTIBULE_TEST_POOLER=1` every test on
+//! PostgreSQL uses a pooler.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::support::{App, new_id, reservation};
 const FEW: &str = "default_pool_size = 3";
 const MANY: [&str; 2] = ["--database-connections", "24"];
 
-/// Makes reads, writes, replays, writes that share a commit, and webhook deliveries.
+/// Makes reads, writes, replays, concurrent writes in shared commits, and webhook deliveries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
     let receiver = Receiver::start().await;
@@ -32,7 +32,8 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
         )
         .await
     };
-    // First a single write, then many at once, which share commits within the organization.
+    // A single write first, then many concurrent writes, which share commits within the
+    // organization.
     let first = create(0).await.data();
     let created = join_all((1..80).map(create)).await;
     let mut ids: Vec<_> = created
@@ -47,7 +48,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
         );
         assert!(ids.contains(&answer.body["data"]["id"]));
     }
-    // Each client reads its own write while others read and write.
+    // Each client reads its own write while other clients read and write.
     let seen = join_all((0..40).map(async |number| {
         let name = format!("seen {number}");
         let made = api
@@ -71,7 +72,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
             .any(|row| row["id"] == made["id"])
     }));
     assert!(seen.await.into_iter().all(|is_seen| is_seen));
-    // A refused write rolls back only itself.
+    // A refused write in a shared commit rolls back only itself.
     let (good, bad) = tokio::join!(
         create(1_000),
         api.post("/portal-manuals", json!({ "nickname": "no title" }))
@@ -90,8 +91,9 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
     assert_eq!(app.server.service.store.dropped_connections(), 0);
 }
 
-/// The server's time limits are set in each transaction. A transaction that is left idle is ended,
-/// whichever client holds the pooler's connection.
+/// The service sets its time limits in each transaction, because the pooler may serve each
+/// transaction with another connection. An idle transaction ends, whichever client uses the
+/// connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn pooled_connections_keep_no_session_settings() {
     let Some(app) = App::behind_a_pooler("default_pool_size = 1", &MANY).await else {
@@ -131,7 +133,7 @@ async fn pooled_connections_keep_no_session_settings() {
     );
 }
 
-/// Two nodes share one pooler and its connections.
+/// Two nodes use the same pooler and its connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_nodes_share_a_pooler() {
     let Some(app) = App::behind_a_pooler(FEW, &MANY).await else {

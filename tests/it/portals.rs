@@ -1,4 +1,4 @@
-//! Portals over HTTP (rules: portals).
+//! Tests of portals over HTTP (rules: portals).
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -88,7 +88,7 @@ on_both! {
         let path = format!("/portals/{}", portal["id"].as_str().unwrap());
         let stale = json!({ "data": { "supportNotes": "hi" }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
         api.patch(&path, stale).await.error(409);
-        // The same moment with another offset.
+        // The same timestamp with another offset.
         let fresh = json!({ "data": { "supportNotes": "hi" }, "expectedUpdatedAt": "2026-11-21T10:30:00.000+01:00" });
         let changed = api.patch(&path, fresh).await.data();
         assert_eq!(changed["updatedAt"], "2026-11-21T09:30:00.001Z", "it advances though the clock stands still");

@@ -1,4 +1,4 @@
-//! Tests of pre-check-in steps over HTTP (rules: steps).
+//! Tests of pre-check-in steps over HTTP: fields, titles and linked texts (rules: steps).
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub const TYPES: [&str; 12] = [
     "main",
 ];
 
-/// The fields of a step that link texts, without its heading.
+/// The fields of a step that refer to texts, except the title.
 const LINKED_TEXTS: [&str; 8] = [
     "damageDepositSubtitleMlTextId",
     "securityDepositSubtitleMlTextId",
@@ -37,7 +37,7 @@ const LINKED_TEXTS: [&str; 8] = [
 
 const STALE: &str = "2020-01-01T00:00:00.000Z";
 
-/// Returns an object with the fields of both.
+/// Returns an object with the fields of `base` and `fields`. `fields` wins.
 pub fn with(mut base: Value, fields: Value) -> Value {
     base.as_object_mut()
         .unwrap()
@@ -45,7 +45,7 @@ pub fn with(mut base: Value, fields: Value) -> Value {
     base
 }
 
-/// Creates a step with its type as nickname.
+/// Creates a step whose nickname is its type.
 pub async fn create(api: &Api, step_type: &str, fields: Value) -> Value {
     try_create(api, step_type, fields).await.data()
 }
@@ -69,7 +69,7 @@ pub async fn read(api: &Api, step: &Value) -> Value {
     api.get(&path(step)).await.data()
 }
 
-/// Returns the step's row in the list.
+/// Returns the row of a step in the list.
 pub async fn row(api: &Api, step: &Value) -> Value {
     let rows = api.get("/precheck-steps").await.data();
     rows.as_array()
@@ -95,7 +95,7 @@ pub async fn translation(api: &Api, source_table: &str) -> Value {
         .clone()
 }
 
-/// Returns the entries of a heading: language and text.
+/// Returns the entries of a step's title: language and text of each.
 async fn headings(api: &Api, step: &Value) -> Value {
     let entries = api
         .get(&format!(
@@ -129,7 +129,7 @@ pub fn keys(value: &Value) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Returns the fields of a new step that were neither sent nor assigned by the server.
+/// Returns the values of fields that a new step has if the request does not contain them.
 fn defaults() -> Value {
     let rules = json!({
         "isActive": false, "isEnabled": false, "sortOrder": null, "displayTitleMlTextId": null, "isManualReviewEnabled": true,
@@ -152,7 +152,8 @@ fn defaults() -> Value {
     with(with(rules, charges), agreement)
 }
 
-/// Returns the step in the form in which a single read answers it.
+/// Converts the response of a write to that of a single read, which has `displayTitle` instead of
+/// the id of the title's text.
 fn as_read(mut written: Value) -> Value {
     written
         .as_object_mut()
@@ -224,7 +225,7 @@ on_both! {
             "securityDepositReleaseDaysAfterCheckout": 0, "agreementType": "esign_b", "esignATemplateId": "a", "esignBTemplateId": "b",
             "isMandatorySigning": true,
         });
-        // Fields of another type are kept.
+        // The service stores fields of other types as well.
         let created = create(&api, "your_details", fields.clone()).await;
         let empty = create(&api, "your_details", json!({})).await;
         let changed = change(&api, &empty, with(fields.clone(), json!({ "nickname": "Renamed", "stepType": "main", "minLos": 3.0 }))).await.data();
@@ -351,7 +352,7 @@ on_both! {
     }
 }
 
-// Tests of headings, linked texts, and the permission to write them.
+// Tests of titles, linked texts, and the permission to write them.
 on_both! {
     async fn the_first_text_of_a_heading_must_be_english(app: App) {
         let api = app.org().await.key().await;
@@ -480,7 +481,7 @@ on_both! {
         };
         send(STALE, "Stale").await.error(409);
         send("2030-01-01T00:00:00.000Z", "Later").await.error(409);
-        // The same moment with another offset.
+        // The same timestamp with another offset.
         let changed = send("2026-11-21T10:30:00.000+01:00", "Fresh").await.data();
         assert_eq!(changed["updatedAt"], "2026-11-21T09:30:00.001Z", "it advances though the clock stands still");
         send("2026-11-21T09:30:00.000Z", "Fresh").await.error(409);

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::precheck::{change, create, keys, read, translation, try_create, with};
 use crate::support::{Api, App, new_id, on_both};
 
-/// Creates a step with a yes-or-no question, a choice that depends on "yes", and a text that
-/// depends on the second option of the choice.
-async fn questionnaire(api: &Api, text: &Value) -> Value {
+/// Creates a step with three questions: a yes-or-no question, a choice that is asked after "yes",
+/// and a text that is asked after the second option of the choice.
+async fn step_with_questions(api: &Api, text: &Value) -> Value {
     let name = json!({ "nameMlTextId": text });
     let questions = json!([
         { "kind": "yes_no", "textMlTextId": text, "isRequired": true },
@@ -31,7 +31,7 @@ on_both! {
         let org = app.org().await;
         let (api, weak) = (org.key().await, org.key_without(Permission::ModifyTasks).await);
         let text = translation(&api, "precheck_question").await;
-        let step = questionnaire(&api, &text).await;
+        let step = step_with_questions(&api, &text).await;
         let before = read(&api, &step).await;
         let [yes_no, choice, open] = before["questions"].as_array().unwrap().as_slice() else { panic!("{before}") };
         for question in [yes_no, choice, open] {
@@ -48,8 +48,8 @@ on_both! {
         let same = change(&weak, &step, json!({ "questions": before["questions"] })).await.data();
         assert_eq!(same, step, "nothing has changed, and nothing new is linked");
         assert_eq!(read(&api, &step).await, before);
-        // A list that is not sent stays. A list without new links can be reordered, shortened and
-        // emptied.
+        // An update without `questions` keeps them. A list without new texts can be reordered,
+        // shortened and emptied.
         change(&api, &step, json!({ "nickname": "Renamed" })).await.data();
         assert_eq!(read(&api, &step).await["questions"], before["questions"]);
         let fewer = with(choice.clone(), json!({ "conditions": [], "isRequired": true }));
@@ -60,10 +60,10 @@ on_both! {
         assert_eq!(read(&api, &step).await["questions"], json!([]));
     }
 
-    async fn kept_questions_keep_their_ids_and_omitted_questions_are_removed(app: App) {
+    async fn questions_keep_their_ids_and_omitted_questions_are_removed(app: App) {
         let api = app.org().await.key().await;
         let text = translation(&api, "precheck_question").await;
-        let step = questionnaire(&api, &text).await;
+        let step = step_with_questions(&api, &text).await;
         let before = read(&api, &step).await["questions"].clone();
         let mut sent = before.clone();
         sent[0].as_object_mut().unwrap().remove("options");
@@ -80,7 +80,7 @@ on_both! {
         assert_eq!(after[1]["options"].as_array().unwrap().len(), 2);
         assert_eq!((&after[2]["id"], &after[2]["conditions"]), (&before[2]["id"], &json!([])), "omitted conditions are none");
         assert_eq!(after[3]["conditions"], json!([{ "optionId": fresh }, { "optionId": before[0]["options"][1]["id"] }]));
-        // An option that was left out cannot be restored.
+        // An option that an update removed cannot be used again by its id.
         let mut sent = after.clone();
         sent[1]["options"][0] = before[1]["options"][0].clone();
         sent[3]["conditions"] = json!([]);
@@ -94,9 +94,9 @@ on_both! {
     async fn inconsistent_questions_are_refused(app: App) {
         let api = app.org().await.key().await;
         let text = translation(&api, "precheck_question").await;
-        let step = questionnaire(&api, &text).await;
+        let step = step_with_questions(&api, &text).await;
         let own = read(&api, &step).await["questions"].clone();
-        let foreign = read(&api, &questionnaire(&api, &text).await).await["questions"].clone();
+        let foreign = read(&api, &step_with_questions(&api, &text).await).await["questions"].clone();
         let (yes_no, choice, open) = (&own[0], &own[1], &own[2]);
         let option = |question: &Value, place: usize| question["options"][place]["id"].clone();
         let depends = |question: &Value, condition: Value| with(question.clone(), json!({ "conditions": [condition] }));
@@ -110,8 +110,8 @@ on_both! {
             (json!([alone(choice, json!({ "options": [{ "id": option(&foreign[1], 0), "nameMlTextId": text }] }))]), "0.options.0.id"),
             (json!([alone(choice, json!({ "options": [] }))]), "0.options"),
             (json!([alone(open, json!({ "options": [name] }))]), "0.options"),
-            // Options that do not exist, belong to another step, to the question itself, to a later
-            // question, or to an omitted one.
+            // A condition may not refer to an option that does not exist, of another step, of the
+            // question itself, of a later question, or of a question that the list omits.
             (json!([yes_no, depends(choice, json!({ "optionId": new_id() }))]), "1.conditions.0"),
             (json!([yes_no, depends(choice, json!({ "optionId": option(&foreign[0], 0) }))]), "1.conditions.0"),
             (json!([depends(choice, json!({ "optionId": option(choice, 0) }))]), "0.conditions.0"),
@@ -155,7 +155,7 @@ on_both! {
         let (api, weak) = (org.key().await, org.key_without(Permission::ModifyTasks).await);
         let (text, other) = (translation(&api, "precheck_question").await, translation(&api, "precheck_question").await);
         let wrong = translation(&api, "precheck_step_detail").await;
-        let step = questionnaire(&api, &text).await;
+        let step = step_with_questions(&api, &text).await;
         let own = read(&api, &step).await["questions"].clone();
         let relinked = |pointer: &str, to: &Value| {
             let mut questions = own.clone();

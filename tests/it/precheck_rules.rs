@@ -1,4 +1,4 @@
-//! Tests of the rules on the merged step, and of the platform's records that it refers to (rules:
+//! Tests of rules on the merged step, and of platform records that a step refers to (rules:
 //! steps#activation; steps#identity-checks; steps#deposit).
 
 use serde_json::{Value, json};
@@ -42,7 +42,8 @@ on_both! {
         for step_type in TYPES.into_iter().filter(|step_type| !needy.contains(step_type)) {
             assert_eq!(create(&api, step_type, json!({ "isActive": true })).await["isActive"], true);
         }
-        // A required record was deleted. The step can still be deactivated.
+        // The platform deleted a record that the active step requires. The step can still be
+        // deactivated.
         let step = create(&api, "mandatory_fee", json!({ "isActive": true, "feeProductIds": [fee] })).await;
         org.delete_record("fee_product", fee).await;
         refused(change(&api, &step, json!({ "nickname": "Renamed" })).await);
@@ -109,7 +110,7 @@ on_both! {
         let ageless = async || change(&api, &step, json!({ "minimumGuestAge": null })).await;
         assert_eq!(ageless().await.issues(), ["data.minimumGuestAge"]);
         assert_eq!(change(&api, &step, json!({ "identityFlagPolicy": { "nonsense": "fail" } })).await.issues(), ["data.identityFlagPolicy.nonsense"]);
-        // Without the key, or without the whole object, the check is ignored again.
+        // If the key or the whole policy is missing, the check is ignored again.
         for policy in [json!({ "face_mismatch": "fail" }), json!({}), Value::Null] {
             change(&api, &step, with(underage.clone(), json!({ "minimumGuestAge": 18 }))).await.data();
             change(&api, &step, json!({ "identityFlagPolicy": policy })).await.data();
@@ -137,7 +138,7 @@ on_both! {
     }
 }
 
-// Tests of records of the platform: accounts, fees, waivers.
+// Tests of platform records: payment accounts, fees and damage waivers.
 on_both! {
     async fn references_of_a_step_must_exist(app: App) {
         let org = app.org().await;

@@ -1,5 +1,5 @@
-//! Tests of the list of steps, of their assignments, and of the parts that limited callers see
-//! (rules: steps#list; steps#order; assignments#entity-scopes; access#limited-callers).
+//! Tests of the list of steps, their assignments, and what limited callers see of them (rules:
+//! steps#list; steps#order; assignments#entity-scopes; access#limited-callers).
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::precheck::{change, create, path, read, row, with};
 use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
 
-/// Creates a step with this nickname, later than all before. Steps are in order of creation if
-/// nothing else decides.
+/// Creates a step with this nickname, newer than all earlier ones. By default the list is in order
+/// of creation.
 async fn named(app: &App, api: &Api, nickname: &str, fields: Value) -> Value {
     app.clock.advance(Duration::from_millis(5));
     create(api, "main", with(json!({ "nickname": nickname }), fields)).await
@@ -22,7 +22,8 @@ async fn portal(api: &Api, fields: Value) -> Uuid {
     portal["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// Writes the assignments of a step; `how` is empty, `/add` or `/remove`.
+/// Writes the assignments of a step. `how` is the end of the path: empty to replace them, `/add` or
+/// `/remove`.
 async fn scope(api: &Api, how: &str, step: &Value, targets: Value) -> Answer {
     let body = with(
         json!({ "entityType": "precheck_step", "entityId": step["id"] }),
@@ -42,7 +43,7 @@ async fn scopes(api: &Api, step: &Value) -> Value {
     )
 }
 
-/// Returns the four arrays of assignments, with these values.
+/// Returns an object with all four arrays of assignments: those of `some`, the others empty.
 fn four(some: Value) -> Value {
     with(
         json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }),
@@ -63,7 +64,7 @@ fn nicknames(rows: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the nicknames of a list, joined by spaces.
+/// Returns the nicknames of a list of steps, joined by spaces.
 async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/precheck-steps?{query}")).await.data()).join(" ")
 }
@@ -95,7 +96,7 @@ on_both! {
             (format!("propertyIds={flat}&tagIds={tag}"), "both"),
             (format!("propertyIds={flat}&propertyGroupIds={group}"), ""),
             (format!("propertyIds={unknown}"), ""),
-            // The id of a record of another kind.
+            // The id belongs to a record of another kind.
             (format!("propertyIds={tag}"), ""),
             (format!("tagIds={tag}&portalSettingsIds={unknown}"), ""),
             ("assignment=assigned".into(), "direct group tag portal both"),
@@ -256,7 +257,7 @@ on_both! {
     }
 }
 
-// Tests of callers limited to some properties.
+// Tests of callers whose access is limited to some properties.
 on_both! {
     async fn a_limited_caller_sees_the_steps_that_reach_them(app: App) {
         let org = app.org().await;
@@ -296,7 +297,7 @@ on_both! {
             scope(&limited, "/add", step, json!({ "propertyIds": [mine] })).await.error(404);
             assert_eq!(scopes(&limited, step).await, four(json!({})));
         }
-        // Limited callers count, find and read only items of their own properties.
+        // For a limited caller, counts and lists contain only items of their own properties.
         let counts = json!({ "propertyCount": 1, "portalCount": 0, "propertyGroupCount": 0, "tagCount": 0 });
         assert_eq!(row(&limited, &steps["mixed"]).await["scope"], counts);
         assert_eq!(scopes(&limited, &steps["mixed"]).await, four(json!({ "propertyIds": [mine] })));
@@ -343,8 +344,8 @@ on_both! {
             let expected = if is_allowed { json!(["Fee", [fee]]) } else { json!(["mandatory_fee", []]) };
             let stored = read(&api, &step).await;
             assert_eq!(json!([stored["nickname"], stored["feeProductIds"]]), expected, "{targets}");
-            // An unchanged list is no change, and the caller may change the other fields. 404 comes
-            // before 403, and 403 before 409.
+            // An unchanged list is no change, so the caller may send it with other fields. The
+            // order of checks is 404, 403, 409.
             change(&limited, &step, json!({ "feeProductIds": stored["feeProductIds"], "nickname": "Renamed" })).await.data();
             let stale = |id: Uuid| json!({ "data": { "feeProductIds": [fee, id] }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
             limited.patch(&path(&step), stale(new_id())).await.error(404);
@@ -365,8 +366,8 @@ on_both! {
         }
         let limited = org.limited(&[mine]).await;
         let step = create(&limited, "main", json!({})).await;
-        // The caller may assign a portal that serves no property. It covers none of the caller's
-        // properties, so it is not shown.
+        // The caller may assign a portal that serves no property. The response does not show it,
+        // because it covers none of the caller's properties.
         let targets = json!({ "propertyIds": [mine], "tagIds": [inside], "portalSettingsIds": [own, idle] });
         let added = scope(&limited, "/add", &step, targets).await.data();
         assert_eq!(added, four(json!({ "propertyIds": [mine], "tagIds": [inside], "portalSettingsIds": [own] })));
@@ -389,7 +390,8 @@ on_both! {
         let kept = json!({ "propertyIds": [mine, theirs], "tagIds": sorted(vec![across, empty]), "portalSettingsIds": [foreign] });
         assert_eq!(scopes(&api, &step).await, four(kept), "what is not writable stays assigned");
         assert_eq!(scope(&limited, "/remove", &step, json!({ "propertyIds": [mine] })).await.data(), four(json!({ "tagIds": [across] })));
-        // A portal that serves no property reaches no stay, so the caller does not see the step.
+        // The step is assigned only to a portal that serves no property, so the caller does not see
+        // it.
         let lost = create(&limited, "main", json!({})).await;
         assert_eq!(scope(&limited, "", &lost, json!({ "portalSettingsIds": [idle] })).await.data(), four(json!({})));
         limited.get(&path(&lost)).await.error(404);

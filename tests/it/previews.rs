@@ -1,4 +1,5 @@
-//! Tests of previews of portals (rules: stays#previews).
+//! Tests of previews: an operator sees the guest page of a portal, for a stay or an invented guest,
+//! before guests do (rules: stays#previews).
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use uuid::Uuid;
 use crate::support::house::{House, guest, id, ids, with};
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// Creates a preview of a portal. Returns the token at the end of its address.
+/// Creates a preview of a portal. Returns the token from its address.
 async fn preview(api: &Api, portal: Uuid, body: Value) -> String {
     let made = api.post(&format!("/portals/{portal}/preview"), body).await;
     assert_eq!(made.status, 201, "{}", made.body);
@@ -20,7 +21,7 @@ async fn preview(api: &Api, portal: Uuid, body: Value) -> String {
     url.rsplit('/').next().unwrap().to_owned()
 }
 
-/// Returns the view of a new preview.
+/// Creates a preview of a portal. Returns its guest view.
 async fn previewed(app: &App, api: &Api, portal: Uuid, body: Value) -> Value {
     app.stay(&preview(api, portal, body).await, "").await.data()
 }
@@ -37,7 +38,7 @@ async fn page(app: &App, path: &str) -> (u16, String) {
     (answer.status, answer.body.as_str().unwrap().to_owned())
 }
 
-/// Returns the types of the shown steps.
+/// Returns the types of the steps in a view.
 fn steps(view: &Value) -> Vec<&str> {
     view["precheckin"]["steps"]
         .as_array()
@@ -47,7 +48,7 @@ fn steps(view: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the titles of the shown manuals.
+/// Returns the titles of the manuals in a view.
 fn manuals(view: &Value) -> Vec<&str> {
     let headings = view["manualCategories"].as_array().unwrap().iter();
     headings
@@ -56,7 +57,7 @@ fn manuals(view: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Creates a manual for the property of a house.
+/// Creates a manual of the house's property.
 async fn manual(house: &House<'_>, title: &str, more: Value) -> Uuid {
     let body = with(
         json!({ "nickname": title, "title": title, "propertyId": house.flat, "isActive": true }),
@@ -219,12 +220,12 @@ on_both! {
         let House { api, flat, portal, stay, .. } = &house;
         let draft = id(&api.post("/portals", json!({ "name": "Draft", "supportNotes": "New" })).await.data()["id"]);
         for (place, of) in [("agreement", *portal), ("your_details", draft)] {
-            let step = house.idle_step(place, json!({})).await;
+            let step = house.unassigned_step(place, json!({})).await;
             house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [of] })).await;
         }
         house.step("main", json!({})).await;
-        // Views of the preview and of the guest alternate. Neither is answered from the other's
-        // cached data.
+        // Guest views of previews and of the guest alternate, so each would get the other's data if
+        // they shared a cache entry.
         for body in [json!({ "propertyId": flat }), json!({ "reservationId": stay })] {
             for _ in 0..2 {
                 let view = previewed(&app, api, draft, body.clone()).await;
@@ -308,7 +309,7 @@ on_both! {
             assert_eq!(look, ["Tierra", "#aabbcc", "Land"]);
             assert_eq!(view["reservation"]["guest"]["language"], "fr");
         }
-        // Later changes of other fields appear in the preview. Its unsaved settings appear nowhere
+        // The preview shows later changes of other fields. Its unsaved settings appear nowhere
         // else.
         house.update_portal(*portal, json!({ "supportEmail": "hi@example.com" })).await;
         let view = app.stay(&token, "").await.data();
@@ -330,8 +331,8 @@ on_both! {
         assert_eq!(look(json!({ "portal": null })).await.status, 400);
         let path = format!("/portals/{portal}/guest-view");
         house.org.key_with(&[Permission::ModifyProperties]).await.post(&path, json!({})).await.error(403);
-        // Unsaved settings may be shown only by callers with permission to save them, because a
-        // link to the preview is a page of the operator's site.
+        // Only callers who may save settings may preview unsaved ones, because the preview's link
+        // is a public page of the operator's site.
         let viewer = house.org.key_with(&[Permission::ViewProperties]).await;
         for at in [path.clone(), format!("/portals/{portal}/preview")] {
             viewer.post(&at, json!({ "portal": {}, "branding": {} })).await.data();
@@ -344,7 +345,7 @@ on_both! {
         house.org.limited(&[house.org.property(None, &[]).await]).await.post(&path, json!({ "propertyId": house.flat })).await.error(404);
     }
 
-    async fn a_preview_can_show_another_moment_and_language(app: App) {
+    async fn a_preview_can_show_another_time_and_language(app: App) {
         let house = House::build(&app).await;
         let before = json!([{ "ruleCategory": "relative_date", "startDateRelativeType": "check_in_time" }]);
         manual(&house, "Door", json!({ "visibilityRules": before })).await;
@@ -359,7 +360,7 @@ on_both! {
         let (_, html) = page(&app, &token).await;
         assert!(html.contains("lang=\"en\"") && html.contains("Door"));
         app.stay(&house.token, "?at=2026-12-11T14:00:00Z").await.error(401);
-        // The stay of an invented guest stays the same at any moment of the preview.
+        // The dates of an invented stay are the same at every time of the preview.
         let token = preview(&house.api, house.portal, json!({})).await;
         let view = app.stay(&token, "?at=2026-11-20T10:00:00Z").await.data();
         assert_eq!((&view["reservation"]["checkIn"], manuals(&view)), (&json!("2026-11-21"), vec![""; 0]));
@@ -409,8 +410,8 @@ on_both! {
         let idle = id(&api.post("/portals", json!({ "name": "Idle" })).await.data()["id"]);
         let view = previewed(&app, &nobody, idle, json!({})).await;
         assert_eq!((&view["property"]["name"], view["property"]["id"] == json!(flat)), (&json!("Idle"), false), "no flat of others");
-        // When a reservation moves to a property that the preview's creator cannot access, the
-        // preview does not follow it.
+        // The reservation moves to a property that the creator of the preview cannot access. The
+        // preview then stops working.
         let moving = org.reservation(Some(beyond)).await;
         let token = preview(&limited, *portal, json!({ "reservationId": moving })).await;
         org.put_record("reservation", moving, crate::support::reservation(Some(*flat))).await;

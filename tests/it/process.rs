@@ -1,4 +1,4 @@
-//! Tests of the binary: commands, signals, and the data after a kill.
+//! Tests of the binary as a process: commands, signals, and the data after a kill.
 
 use engine::access::Permission;
 use std::io::Write as _;
@@ -69,8 +69,8 @@ impl Running {
     }
 }
 
-/// Runs a command to its end. Returns whether it succeeded, its standard output and its standard
-/// error.
+/// Runs `vestibule` with these arguments until it ends. Returns whether it succeeded, its standard
+/// output and its standard error.
 fn run(arguments: &[&str]) -> (bool, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
         .args(arguments)
@@ -158,7 +158,7 @@ async fn acknowledged_writes_survive_a_kill() {
                     (body, Some("true"))
                 );
             }
-            // A retry of an unacknowledged write applies it once.
+            // A retry of a write that was not acknowledged applies it once.
             for number in 0..24 {
                 let name = format!("{round} {number}");
                 assert_eq!(
@@ -209,8 +209,8 @@ fn the_demo_refuses_a_database_url() {
     );
 }
 
-/// With a limit of 1,024 open files, the server accepts fewer of the 1,500 silent connections than
-/// it has files. Those silent longest are closed for new ones.
+/// With a limit of 1,024 open files the server cannot hold all 1,500 silent connections. It closes
+/// the longest silent ones to accept new ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_beyond_the_open_files_do_not_delay_others() {
     let directory = tempfile::tempdir().unwrap();
@@ -225,7 +225,7 @@ async fn silent_connections_beyond_the_open_files_do_not_delay_others() {
         let connecting = tokio::net::TcpStream::connect(&address);
         match tokio::time::timeout(Duration::from_secs(10), connecting).await {
             Ok(Ok(stream)) => silent.push(stream),
-            // The test's own limit of open files may be low.
+            // The test process may have a low limit of open files itself.
             _ => break,
         }
     }
@@ -424,7 +424,8 @@ async fn two_nodes_keep_a_single_default_and_unique_names() {
         let node = if number.is_multiple_of(2) { &one } else { &two };
         let token = &token;
         async move {
-            // Every name is requested four times, each time as the default.
+            // Four clients create a portal with the same name at the same time, each as the default
+            // portal.
             let body = json!({ "name": format!("Portal {}", number / 4), "isDefault": true });
             node.send("POST", "/api/v1/portals", token, None, body)
                 .await
@@ -509,7 +510,7 @@ async fn a_sqlite_database_is_served_by_a_single_process() {
             "{command}: {reported}"
         );
     }
-    // A short command may run beside it.
+    // `import` may run beside the server.
     let records = directory.path().join("records.ndjson");
     std::fs::write(
         &records,

@@ -1,5 +1,5 @@
-//! Tests of the manuals that a guest reads, and of their explanations (rules: manuals#visibility;
-//! manuals#order; stays#guest-view; stays#explanations).
+//! Tests of the manuals that a guest reads, when they are shown, and how the service explains it
+//! (rules: manuals#visibility; manuals#order; stays#guest-view; stays#explanations).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,11 +13,12 @@ use crate::support::dice::Dice;
 use crate::support::house::{House, id, with};
 use crate::support::{Answer, App, on_both, reservation};
 
-/// A moment between the time of the tests and the stay, at which only the rules of a test decide.
+/// A time before the stay at which only the rules that a test sets decide.
 const BEFORE: &str = "2026-12-01T00:00:00Z";
 
-/// Creates an active manual without assignments, with its nickname as title, later than all before.
-async fn idle(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
+/// Creates an active manual without assignments, newer than all earlier ones. Its title is its
+/// nickname.
+async fn unassigned_manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
     house.org.app.clock.advance(Duration::from_millis(5));
     let fields = with(
         json!({ "nickname": nickname, "title": nickname, "isActive": true }),
@@ -26,9 +27,10 @@ async fn idle(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
     id(&house.api.post("/portal-manuals", fields).await.data()["id"])
 }
 
-/// The same, assigned to the property.
+/// Creates an active manual that is assigned to the property, newer than all earlier ones. Its
+/// title is its nickname.
 async fn manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
-    idle(
+    unassigned_manual(
         house,
         nickname,
         with(json!({ "propertyId": house.flat }), more),
@@ -64,7 +66,7 @@ async fn write(house: &House<'_>, translation: &Value, language: &str, text: &st
         .await;
 }
 
-/// Returns the guest's view at another moment.
+/// Returns the guest view of a stay at another time.
 async fn preview(house: &House<'_>, stay: Uuid, at: &str) -> Value {
     let url = format!(
         "{}/guest/v1/stays/{}?at={at}",
@@ -83,7 +85,7 @@ async fn preview(house: &House<'_>, stay: Uuid, at: &str) -> Value {
     .data()
 }
 
-/// Returns the headings, each with the titles of its manuals.
+/// Returns the titles of the categories, each with the titles of its manuals.
 fn headings(view: &Value) -> Value {
     let titles = |group: &Value| {
         group["manuals"]
@@ -110,8 +112,9 @@ fn manuals(view: &Value) -> Vec<&Value> {
         .collect()
 }
 
-/// Returns the manual that the guest of the house's stay reads. There must be exactly one.
-async fn only(house: &House<'_>) -> Value {
+/// Returns the only manual in the guest view of the house's stay. Panics if there is not exactly
+/// one.
+async fn only_manual(house: &House<'_>) -> Value {
     let view = house.org.guest_view(house.stay).await;
     let [manual] = manuals(&view)[..] else {
         panic!("{view}")
@@ -119,8 +122,8 @@ async fn only(house: &House<'_>) -> Value {
     manual.clone()
 }
 
-/// Returns the explanations of a stay's manuals, after checking that the guest reads exactly the
-/// manuals they name as shown.
+/// Returns the explanations of a stay's manuals at a time, after checking that the guest view
+/// contains exactly those that they call shown.
 async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
     let explained = house
         .api
@@ -166,7 +169,7 @@ async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
     rows
 }
 
-/// Returns whether the guest reads a manual at a moment, the reason, and the path of its
+/// Returns whether the guest reads a manual at a time, the key of the reason, and the path of its
 /// assignment.
 async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool, String, Value) {
     let rows = explained(house, stay, at).await;
@@ -184,12 +187,12 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
     )
 }
 
-/// Moments, each with the key of the expected reason.
-type Moments<'m> = &'m [(&'m str, &'m str)];
+/// Times, each with the key of the expected reason.
+type Times<'m> = &'m [(&'m str, &'m str)];
 
-/// Checks the rules of a manual against a table: the rule, the special fields of the stay, and the
-/// expected keys by moment.
-async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Moments<'_>)]) {
+/// Checks a manual's visibility against a table. Each row has rules, changed fields of the stay,
+/// and the expected keys at several times.
+async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Times<'_>)]) {
     for (rule, changes, moments) in table {
         let rules = if rule.is_array() {
             rule.clone()
@@ -216,7 +219,7 @@ async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Val
 }
 
 impl Dice {
-    /// Returns a random rule of a category that some of the test's stays pass.
+    /// Returns a random rule of a category. Some of the test's stays satisfy it.
     fn rule(&mut self, category: &str) -> Value {
         let anchors = [
             "before_check_in",
@@ -294,7 +297,7 @@ on_both! {
         manual(&house, "a home", under(&home)).await;
         manual(&house, "also loose", json!({})).await;
         manual(&house, "idle", with(under(&empty), json!({ "isActive": false }))).await;
-        idle(&house, "elsewhere", under(&empty)).await;
+        unassigned_manual(&house, "elsewhere", under(&empty)).await;
         let loose = json!([null, ["loose", "also loose"]]);
         let at_home = json!(["Home", ["z home", "a home"]]);
         assert_eq!(headings(&house.org.guest_view(house.stay).await), json!([at_home, ["Away", ["bus"]], loose]));
@@ -345,7 +348,7 @@ on_both! {
             "internalDescription": "staff only",
         });
         let wifi = manual(&house, "label only", fields).await;
-        let read = only(&house).await;
+        let read = only_manual(&house).await;
         let expected = json!({
             "id": wifi, "title": "Internet", "description": source, "descriptionHtml": read["descriptionHtml"], "iconName": null,
             "imageUrl": "https://a.example/1.jpg", "videoUrl": "https://video.example/1",
@@ -362,7 +365,7 @@ on_both! {
         let bare = json!({
             "id": wifi, "title": "Internet", "description": null, "descriptionHtml": null, "iconName": "wifi", "imageUrl": null, "videoUrl": null,
         });
-        assert_eq!(only(&house).await, bare);
+        assert_eq!(only_manual(&house).await, bare);
     }
 
     async fn a_variable_shows_the_value_of_the_property(app: App) {
@@ -381,14 +384,14 @@ on_both! {
             let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [house.tag], "customFields": values });
             house.org.put_record("property", house.flat, flat).await;
             house.org.put_record("custom_field", field, json!({ "name": "Door code", "value": everywhere })).await;
-            let read = only(&house).await;
+            let read = only_manual(&house).await;
             assert_eq!((&read["title"], &read["description"]), (&json!("Door"), &expected), "{values}");
             let html = read["descriptionHtml"].as_str();
             assert_eq!(html.is_some(), expected.is_string());
             assert!(html.is_none_or(|html| !html.contains("<b>")), "{html:?}");
         }
         house.org.delete_record("custom_field", field).await;
-        assert_eq!(only(&house).await["description"], Value::Null);
+        assert_eq!(only_manual(&house).await["description"], Value::Null);
     }
 
     async fn manuals_need_a_property_but_no_portal(app: App) {
@@ -406,11 +409,11 @@ on_both! {
     }
 }
 
-// Tests of when a guest reads it, and why.
+// Tests of when a guest reads a manual, and of the explanation.
 on_both! {
     async fn a_manual_reaches_a_stay_through_its_assignments(app: App) {
         let house = House::build(&app).await;
-        let wifi = idle(&house, "Wi-Fi", json!({})).await;
+        let wifi = unassigned_manual(&house, "Wi-Fi", json!({})).await;
         let nowhere = (false, "not_assigned".to_owned(), json!([]));
         assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, nowhere, "the organization's own, and no guest's");
         let (group, tag) = (house.org.group().await, house.org.tag().await);
@@ -443,7 +446,8 @@ on_both! {
             json!({ "ruleCategory": "relative_date", "endDateRelativeType": anchor, "daysAfter": number, "daysAfterTimeUnit": unit })
         };
         let (early, late, shown, stay) = ("too_early", "too_late", "visible", json!({}));
-        // Madrid is an hour ahead in winter: check-in is at 14:00 UTC, check-out at 10:00 UTC.
+        // In winter Madrid is one hour ahead of UTC: check-in is at 14:00 UTC, check-out at 10:00
+        // UTC.
         check(&house, house.flat, wifi, &[
             (start("before_check_in", 2, "day"), stay.clone(), &[("2026-12-09T13:59:59Z", early), ("2026-12-09T14:00:00Z", shown), ("2027-12-09T14:00:00Z", shown)]),
             (start("before_check_in", 2, "hour"), stay.clone(), &[("2026-12-11T11:59:59Z", early), ("2026-12-11T12:00:00Z", shown)]),
@@ -491,7 +495,7 @@ on_both! {
             json!({ "ruleCategory": "seasonal", "seasonalWindows": windows })
         };
         let nights = |from: Value, to: Value| json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": from, "lengthOfStayToDays": to });
-        let only = json!({
+        let only_manual = json!({
             "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct"], "excludedBookingSources": ["direct"],
         });
         let but = json!({
@@ -503,8 +507,8 @@ on_both! {
         let is = |status: &str| json!({ "verificationStatus": status });
         let rows = [
             (json!([]), &four, "always_visible"),
-            // The nights are those of the 11th to the 14th; the night of the 15th does not belong
-            // to the stay.
+            // The stay has the nights of 11 to 14 December; it does not include the night of the
+            // 15th.
             (seasons(&[("2026-12-14", "2026-12-14")]), &four, "visible"), (seasons(&[("2026-12-15", "2026-12-20")]), &four, "out_of_season"),
             (seasons(&[("2026-12-01", "2026-12-10")]), &four, "out_of_season"), (seasons(&[("2026-12-01", "2026-12-11")]), &four, "visible"),
             (seasons(&[("2026-01-01", "2026-12-31")]), &four, "visible"), (seasons(&[("2027-12-11", "2027-12-15")]), &four, "out_of_season"),
@@ -512,18 +516,18 @@ on_both! {
             (nights(json!(4), json!(4)), &four, "visible"), (nights(json!(5), json!(9)), &four, "stay_too_short"),
             (nights(json!(1), json!(3)), &four, "stay_too_long"), (json!({ "ruleCategory": "length_of_stay" }), &four, "visible"),
             (json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 5 }), &json!({ "checkOut": "2029-12-15" }), "visible"),
-            (only.clone(), &four, "visible"), (only.clone(), &airbnb, "booking_source"), (but.clone(), &four, "booking_source"), (but, &airbnb, "visible"),
+            (only_manual.clone(), &four, "visible"), (only_manual.clone(), &airbnb, "booking_source"), (but.clone(), &four, "booking_source"), (but, &airbnb, "visible"),
             (any, &four, "visible"),
             (verified.clone(), &is("verified"), "visible"), (verified.clone(), &is("pending"), "visible"), (verified.clone(), &is("failed"), "verification_status"),
             (verified.clone(), &is("unverified"), "verification_status"),
-            (json!([verified, only]), &with(is("verified"), airbnb.clone()), "booking_source"), (json!([only, verified]), &is("failed"), "verification_status"),
-            (json!([only, verified]), &is("verified"), "visible"),
+            (json!([verified, only_manual]), &with(is("verified"), airbnb.clone()), "booking_source"), (json!([only_manual, verified]), &is("failed"), "verification_status"),
+            (json!([only_manual, verified]), &is("verified"), "visible"),
         ];
         let moments = rows.clone().map(|(_, _, key)| [(BEFORE, key)]);
-        let table: Vec<(Value, Value, Moments<'_>)> =
+        let table: Vec<(Value, Value, Times<'_>)> =
             rows.iter().zip(&moments).map(|((rule, stay, _), moments)| (rule.clone(), (*stay).clone(), &moments[..])).collect();
         check(&house, house.flat, wifi, &table).await;
-        // The platform reports a verified guest, and the guest sees the manual at once.
+        // The platform reports a verified guest, who then sees the manual at once.
         update(&house, wifi, json!({ "visibilityRules": [verified] })).await;
         for (status, expected) in [("pending", 1), ("failed", 0), ("verified", 1)] {
             house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), is(status))).await;
@@ -531,7 +535,7 @@ on_both! {
         }
     }
 
-    async fn a_view_at_another_moment_needs_a_credential(app: App) {
+    async fn a_view_at_another_time_needs_a_credential(app: App) {
         let house = House::build(&app).await;
         let soon = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 });
         manual(&house, "Wi-Fi", json!({ "visibilityRules": [soon] })).await;
@@ -551,7 +555,7 @@ on_both! {
             ("E theirs", json!({ "propertyIds": [theirs] })), ("d nowhere", json!({})), ("C nobodys", json!({ "tagIds": [empty_tag] })),
             ("b tag", json!({ "tagIds": [house.tag] })), ("A mine", json!({ "propertyIds": [house.flat] })),
         ] {
-            let manual = idle(&house, nickname, json!({})).await;
+            let manual = unassigned_manual(&house, nickname, json!({})).await;
             house.scopes("add", "manual", manual, targets).await;
         }
         let names = |rows: &[Value]| rows.iter().map(|row| row["nickname"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
@@ -574,7 +578,7 @@ on_both! {
         let mut dice = Dice(2026);
         for _ in 0..40 {
             let fields = json!({ "isActive": dice.roll(6) > 0, "manualCategoryId": dice.one_of(&headings), "visibilityRules": dice.visibility_rules() });
-            let manual = idle(&house, "generated", fields).await;
+            let manual = unassigned_manual(&house, "generated", fields).await;
             house.scopes("add", "manual", manual, dice.one_of(&places)).await;
         }
         let mut shown = Vec::new();

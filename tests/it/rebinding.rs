@@ -1,5 +1,6 @@
-//! Tests of names whose addresses change between the check and the connection (rules:
-//! webhooks#ends, 4). The test sets the addresses of names; no resolver is used.
+//! Tests of DNS rebinding: webhook targets whose addresses change between the check and the
+//! connection (rules: webhooks#ends, 4). The test sets the addresses of names, so no resolver is
+//! used.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -12,10 +13,10 @@ use crate::support::authority::{Presents, TestAuthority};
 use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::{Answer, Api, App};
 
-/// An ordinary public address. Nothing is ever sent to it.
+/// A public address. The tests send nothing to it.
 const PUBLIC: &str = "93.184.215.14";
 
-/// Lists of addresses with at least one private address.
+/// Lists of addresses, each with at least one private address.
 const HOSTILE: [&[&str]; 20] = [
     &["127.0.0.1"],
     &["10.0.0.8"],
@@ -39,7 +40,7 @@ const HOSTILE: [&[&str]; 20] = [
     &["2606:4700:4700::1111", "fe80::1"],
 ];
 
-/// Runs a test on both databases, with a table of names.
+/// Runs a test on SQLite and on PostgreSQL, with a table of names and a receiver's authority.
 macro_rules! with_names {
     ($($range:literal async fn $name:ident($app:ident: App, $names:ident: Names, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
@@ -56,7 +57,7 @@ macro_rules! with_names {
                 let (authority, names) = (TestAuthority::new(), Names::written());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-                run(App::on_sqlite_asking(&flags, names.clone()).await, names, authority).await;
+                run(App::on_sqlite_resolving(&flags, names.clone()).await, names, authority).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,7 +65,7 @@ macro_rules! with_names {
                 let (authority, names) = (TestAuthority::new(), Names::written());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-                if let Some(app) = App::on_postgres_asking(&flags, names.clone()).await {
+                if let Some(app) = App::on_postgres_resolving(&flags, names.clone()).await {
                     run(app, names, authority).await;
                 }
             }
@@ -80,13 +81,13 @@ fn ips(texts: &[&str]) -> Vec<IpAddr> {
 /// resolves the name anew.
 async fn receiver(authority: &TestAuthority) -> RawReceiver {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    // Its certificate is for hooks.example.
+    // The receiver's certificate is for hooks.example.
     authority
         .receiver(Presents::OtherName, Act::SayAndClose(answer.to_owned()))
         .await
 }
 
-/// Subscribes a target with this name and the receiver's port.
+/// Creates a subscription whose target has this name and the receiver's port.
 async fn subscribe(api: &Api, name: &str, receiver: &RawReceiver) -> Answer {
     let target = receiver.url.replace("127.0.0.1", name);
     api.post(
@@ -100,13 +101,13 @@ fn connections(receiver: &RawReceiver) -> usize {
     receiver.seen.connections.load(Ordering::Relaxed)
 }
 
-/// Waits until all subscriptions are as wanted. Moves the clock to skip the pauses between
+/// Waits until all subscriptions satisfy `condition`. Advances the clock past the pauses between
 /// attempts.
-async fn until(app: &App, api: &Api, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+async fn until(app: &App, api: &Api, condition: impl Fn(&Value) -> bool) -> Vec<Value> {
     for _ in 0..400 {
         let listed = api.get("/webhook-subscriptions").await.data();
         let listed = listed.as_array().unwrap();
-        if listed.iter().all(&wanted) {
+        if listed.iter().all(&condition) {
             return listed.clone();
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -208,7 +209,8 @@ with_names! {
             names.write(name, &ips(&addresses));
             assert_eq!(subscribe(&api, name, &receiver).await.status, status, "{name} {addresses:?}");
         }
-        // The names were in the range at the subscription and lead elsewhere at the delivery.
+        // The names had an allowed address when the subscriptions were created and have another one
+        // at the delivery.
         for (name, addresses) in [("localhost", ["10.0.0.5"]), ("hooks.internal", [PUBLIC]), ("receiver", ["168.63.129.16"])] {
             names.write(name, &ips(&addresses));
         }

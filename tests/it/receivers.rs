@@ -1,5 +1,5 @@
-//! Tests of receivers that hang, answer slowly or endlessly, reset, redirect, or present a wrong
-//! certificate, and of the outcome of each (rules: webhooks#deliveries).
+//! Tests of webhook receivers that hang, respond slowly or endlessly, reset, redirect, or present a
+//! wrong certificate, and of the outcome of each delivery (rules: webhooks#deliveries).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,18 +13,19 @@ use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::receiver::Receiver;
 use crate::support::{Api, App, new_id, reservation};
 
-/// More bytes than all buffers between two processes hold, and far fewer than a flood.
+/// More bytes than all buffers between two processes hold, and far fewer than a flood would send.
 const FLOOD_BYTES: usize = 64 << 20;
-/// The number of attempts of a failed delivery.
+/// Number of attempts of a delivery before it fails for good.
 const ALL_ATTEMPTS: usize = 5;
 
 store::statements! {
-    /// Locks all subscriptions against other writers; on SQLite this locks the whole database.
-    HOLD_EVERY_SUBSCRIPTION = "update webhook_subscription set target_url = target_url";
+    /// Locks all subscriptions against other writers. On SQLite the statement locks the whole
+    /// database.
+    LOCK_ALL_SUBSCRIPTIONS = "update webhook_subscription set target_url = target_url";
 }
 
-/// Runs a test on both databases, with an authority that the server trusts and a short webhook
-/// timeout.
+/// Runs a test on SQLite and on PostgreSQL, with a receiver's authority that the server trusts. The
+/// text before each test is the webhook timeout.
 macro_rules! with_authority {
     ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
@@ -70,7 +71,7 @@ enum DeliveryEnd {
     Failed,
     /// Failed without any request, because the receiver's certificate was not trusted.
     Unsent,
-    /// The subscription is deleted after one request.
+    /// The subscription was deleted after one request.
     Gone,
 }
 
@@ -90,7 +91,7 @@ fn case(what: &str, act: Act, end: DeliveryEnd) -> Case {
     }
 }
 
-/// Returns a complete answer without a body.
+/// Returns a complete response without a body.
 fn answer(status: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")
 }
@@ -99,7 +100,8 @@ fn say(text: &str) -> Act {
     Act::Say(text.to_owned())
 }
 
-/// Returns the cases. `trap` is the target of redirects; it must get no connection.
+/// Returns receivers and their outcomes. `trap` is the target of redirects, to which no connection
+/// may come.
 fn cases(trap: &str) -> Vec<Case> {
     use DeliveryEnd::{Delivered, Failed, Gone, Unsent};
     let noise = "x".repeat(16 * 1024);
@@ -251,7 +253,7 @@ fn cases(trap: &str) -> Vec<Case> {
     all
 }
 
-/// Returns the cases of refusing statuses, redirects and bad certificates.
+/// Returns receivers that refuse deliveries: by status, redirect, or wrong certificate.
 fn refusals(trap: &str) -> Vec<Case> {
     use DeliveryEnd::{Failed, Unsent};
     let mut all = Vec::new();
@@ -293,7 +295,7 @@ fn refusals(trap: &str) -> Vec<Case> {
     all
 }
 
-/// Returns the outcome of the subscription with this target; none while it is open.
+/// Returns the outcome of the delivery to this target; `None` while attempts continue.
 fn end_of(listed: &Value, url: &str) -> Option<DeliveryEnd> {
     let Some(row) = listed
         .as_array()
@@ -324,7 +326,7 @@ async fn subscribe(api: &Api, receiver: &RawReceiver) {
     .data();
 }
 
-/// Subscribes a receiver to new reservations.
+/// Subscribes a receiver to new reservations. Returns the subscription.
 async fn subscribed(api: &Api, receiver: &RawReceiver) -> Value {
     let body = json!({ "event": "reservation.created", "targetUrl": receiver.url });
     api.post("/webhook-subscriptions", body).await.data()
@@ -343,12 +345,12 @@ fn log_of(subscription: &Value) -> String {
     )
 }
 
-/// Returns the number of attempts at a delivery.
-fn tries(row: &Value) -> usize {
+/// Returns the number of attempts of a delivery.
+fn attempt_count(row: &Value) -> usize {
     row["attempts"].as_array().map_or(0, Vec::len)
 }
 
-/// Returns whether the log has this many deliveries, all delivered.
+/// Returns whether the log has this many deliveries and all are delivered.
 async fn are_delivered(api: &Api, subscription: &Value, count: usize) -> bool {
     let log = api.get(&log_of(subscription)).await.data();
     let log = log.as_array().unwrap();
@@ -362,14 +364,14 @@ fn reservations(flat: Uuid, count: usize) -> Value {
         .collect()
 }
 
-/// Waits until a condition holds. Moves the clock to skip the pauses between attempts.
+/// Waits until a condition holds. Advances the clock past the pauses between attempts.
 async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..2_400 {
         if holds().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
-        // Far shorter than the lease of a delivery under way.
+        // Far less than a delivery's lease, so that no lease ends while its delivery runs.
         app.clock.advance(Duration::from_millis(40));
         app.server.dependencies.due.notify_one();
     }
@@ -399,13 +401,13 @@ with_authority! {
         .await;
         let mut wrong = Vec::new();
         for ((case, receiver), end) in cases.iter().zip(&receivers).zip(&ends) {
-            let (wanted, requests) = match case.end {
+            let (next_attempt, requests) = match case.end {
                 DeliveryEnd::Failed => (DeliveryEnd::Failed, ALL_ATTEMPTS),
                 DeliveryEnd::Unsent => (DeliveryEnd::Failed, 0),
                 end => (end, 1),
             };
             let seen = &receiver.seen;
-            if (*end, seen.count()) != (Some(wanted), requests) || seen.attempts().len() > 1 {
+            if (*end, seen.count()) != (Some(next_attempt), requests) || seen.attempts().len() > 1 {
                 wrong.push(format!("{}: {end:?} after {} requests", case.what, seen.count()));
             }
             if case.end == DeliveryEnd::Unsent && seen.connections.load(Ordering::Relaxed) != ALL_ATTEMPTS {
@@ -414,13 +416,13 @@ with_authority! {
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         assert_eq!(trap.seen.connections.load(Ordering::Relaxed), 0, "no redirect is followed");
-        // The connection of a receiver that sends endlessly, or nothing, is closed.
+        // The service closes the connection to a receiver that sends endlessly or sends nothing.
         let is_endless = |case: &Case| matches!(case.act, Act::Drip(..) | Act::Flood(..) | Act::Hang | Act::Mute);
         for (case, receiver) in cases.iter().zip(&receivers) {
             let seen = &receiver.seen;
             if is_endless(case) {
                 let is_over = || seen.ended.load(Ordering::Relaxed) == seen.connections.load(Ordering::Relaxed);
-                until(&app, &format!("{} is hung up on", case.what), async || is_over()).await;
+                until(&app, &format!("{} has its connection closed", case.what), async || is_over()).await;
             }
             assert!(seen.said.load(Ordering::Relaxed) < FLOOD_BYTES, "{} is read: {:?} bytes", case.what, seen.said);
         }
@@ -430,7 +432,8 @@ with_authority! {
         let org = app.org().await;
         let api = org.key().await;
         let then = |act| Act::Once(answer("200 OK"), Box::new(act));
-        // An answer that was cut off is a failed attempt: the receiver may have processed it.
+        // An incomplete response is a failed attempt, because the receiver may have processed the
+        // request.
         let cases = [
             (then(Act::SayAndClose(String::new())), 1),
             (then(Act::SayAndReset(String::new())), 1),
@@ -446,7 +449,7 @@ with_authority! {
                 until(&app, "both are delivered", async || are_delivered(&api, &subscription, count).await).await;
             }
             let log = api.get(&log_of(&subscription)).await.data();
-            assert_eq!((tries(&log[0]), tries(&log[1])), (attempts, 1), "{act:?}: {log}");
+            assert_eq!((attempt_count(&log[0]), attempt_count(&log[1])), (attempts, 1), "{act:?}: {log}");
             assert_eq!((receiver.seen.count(), receiver.seen.attempts().len()), (3, 2), "{act:?}");
             unsubscribe(&api, &subscription).await;
         }
@@ -466,7 +469,7 @@ with_authority! {
             org.reservation(Some(flat)).await;
             until(&app, "it is delivered", async || are_delivered(&api, &subscription, 1).await).await;
             let log = api.get(&log_of(&subscription)).await.data();
-            assert_eq!((tries(&log[0]), receiver.seen.count()), (1, 1), "{log}");
+            assert_eq!((attempt_count(&log[0]), receiver.seen.count()), (1, 1), "{log}");
             unsubscribe(&api, &subscription).await;
         }
         let receiver = authority.receiver(Presents::Right, Act::Http2AllRefusing(REFUSED)).await;
@@ -474,7 +477,7 @@ with_authority! {
         org.reservation(Some(flat)).await;
         until(&app, "it has failed", async || api.get(&log_of(&subscription)).await.data()[0]["status"] == "failed").await;
         let log = api.get(&log_of(&subscription)).await.data();
-        assert_eq!(tries(&log[0]), ALL_ATTEMPTS);
+        assert_eq!(attempt_count(&log[0]), ALL_ATTEMPTS);
         assert_eq!(log[0]["attempts"][0]["error"], "the receiver ended the HTTP/2 request before it answered (REFUSED_STREAM)");
         assert!(receiver.seen.connections.load(Ordering::Relaxed) <= 2 * ALL_ATTEMPTS, "{:?}", receiver.seen.connections);
     }
@@ -483,23 +486,23 @@ with_authority! {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
-        for (status, asked, wanted) in [
+        for (status, retry_after, next_attempt) in [
             ("503 Busy", "120", "2026-11-21T09:32:00.000Z"),
             ("429 Slow Down", "Sat, 21 Nov 2026 09:45:00 GMT", "2026-11-21T09:45:00.000Z"),
             ("503 Busy", "86400", "2026-11-21T10:30:00.000Z"),
         ] {
-            let text = format!("HTTP/1.1 {status}\r\nretry-after: {asked}\r\ncontent-length: 0\r\n\r\n");
+            let text = format!("HTTP/1.1 {status}\r\nretry-after: {retry_after}\r\ncontent-length: 0\r\n\r\n");
             let receiver = authority.receiver(Presents::Right, Act::Say(text)).await;
             let subscription = subscribed(&api, &receiver).await;
             org.reservation(Some(flat)).await;
             let row = loop {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 let log = api.get(&log_of(&subscription)).await.data();
-                if tries(&log[0]) == 1 {
+                if attempt_count(&log[0]) == 1 {
                     break log[0].clone();
                 }
             };
-            assert_eq!(row["nextAttemptAt"], wanted, "{asked}");
+            assert_eq!(row["nextAttemptAt"], next_attempt, "{retry_after}");
             unsubscribe(&api, &subscription).await;
         }
     }
@@ -537,18 +540,18 @@ with_authority! {
         let org = app.org().await;
         let api = org.key().await;
         let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
-        let noisy = authority.receiver(Presents::Right, Act::Flood(String::new(), hints)).await;
+        let flooding = authority.receiver(Presents::Right, Act::Flood(String::new(), hints)).await;
         let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
-        for receiver in [&noisy, &quick] {
+        for receiver in [&flooding, &quick] {
             subscribe(&api, receiver).await;
         }
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
         let end = async |receiver: &RawReceiver| end_of(&api.get("/webhook-subscriptions").await.data(), &receiver.url);
-        until(&app, "what is quick is delivered", async || end(&quick).await == Some(DeliveryEnd::Delivered)).await;
-        assert!(noisy.seen.count() < ALL_ATTEMPTS, "long before the other has failed");
-        until(&app, "what is noisy has failed", async || end(&noisy).await == Some(DeliveryEnd::Failed)).await;
-        assert_eq!(noisy.seen.count(), ALL_ATTEMPTS);
+        until(&app, "the quick receiver's delivery succeeds", async || end(&quick).await == Some(DeliveryEnd::Delivered)).await;
+        assert!(flooding.seen.count() < ALL_ATTEMPTS, "the quick delivery did not wait for the flooding one");
+        until(&app, "the flooding receiver's delivery fails", async || end(&flooding).await == Some(DeliveryEnd::Failed)).await;
+        assert_eq!(flooding.seen.count(), ALL_ATTEMPTS);
     }
 
     "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: TestAuthority) {
@@ -559,7 +562,7 @@ with_authority! {
         let mute = authority.receiver(Presents::Right, Act::Mute).await;
         let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
         let modern = authority.receiver(Presents::Right, Act::Http2(200)).await;
-        // The hanging receivers come first in every queue.
+        // The hanging receivers subscribe first, so they come first in every queue.
         for receiver in [&slow, &mute, &quick, &modern] {
             subscribe(&api, receiver).await;
         }
@@ -567,22 +570,22 @@ with_authority! {
         for _ in 0..EVENTS {
             org.reservation(Some(flat)).await;
         }
-        // Less than the timeout of the hanging receivers, since otherwise the test would prove
-        // nothing.
+        // The time limit is below the webhook timeout. Otherwise the hanging deliveries would end
+        // first and the test would prove nothing.
         let all_quick = async {
             while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), all_quick).await.expect("what is quick to be done while the slow ones hang");
+        tokio::time::timeout(Duration::from_secs(10), all_quick).await.expect("the deliveries to quick receivers end while others hang");
         assert!((1..=16).contains(&slow.seen.count()), "{} at once", slow.seen.count());
         assert!((1..=16).contains(&mute.seen.connections.load(Ordering::Relaxed)), "{:?} at once", mute.seen.connections);
         for receiver in [&quick, &modern] {
             assert!(receiver.seen.attempts().values().all(|count| *count == 1), "each once");
             assert_eq!(receiver.seen.records().len(), EVENTS);
         }
-        // Connections are opened at the beginning, before the client knows that HTTP/2 needs only
-        // one.
+        // The client opens several connections at the beginning, before it knows that HTTP/2 needs
+        // only one.
         assert!(modern.seen.connections.load(Ordering::Relaxed) <= 16, "{:?} connections", modern.seen.connections);
     }
 
@@ -594,13 +597,14 @@ with_authority! {
         subscribe(&org.key().await, &receiver).await;
         let flat = org.property(None, &[]).await;
         org.sync(reservations(flat, EVENTS)).await.data();
-        // With one search per second alone, this would take twice as long.
+        // If the dispatcher only looked for deliveries once a second, this would take twice as
+        // long.
         let all = async {
             while receiver.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), all).await.expect("places to be taken as soon as they are free");
+        tokio::time::timeout(Duration::from_secs(10), all).await.expect("each delivery starts as soon as a permit is free");
         assert!(receiver.seen.attempts().len() == EVENTS && receiver.seen.attempts().values().all(|count| *count == 1), "each once");
     }
 
@@ -617,7 +621,7 @@ with_authority! {
         }
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
-        until(&app, "all are told", async || receiver.seen.count() == 100 * CREDENTIALS).await;
+        until(&app, "every subscription has a delivery", async || receiver.seen.count() == 100 * CREDENTIALS).await;
         assert_eq!(receiver.seen.attempts().len(), 100 * CREDENTIALS, "each once");
     }
 
@@ -653,8 +657,8 @@ with_authority! {
         let (key, quick) = (org.key().await, authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await);
         subscribe(&key, &quick).await;
         org.reservation(Some(flat)).await;
-        until(&app, "another one hears", async || quick.seen.count() == 1).await;
-        // At most the deliveries that were under way when the last failure was counted.
+        until(&app, "another subscription gets its delivery", async || quick.seen.count() == 1).await;
+        // Deliveries that were already running when the last failure was counted still arrive.
         assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
     }
 
@@ -669,13 +673,13 @@ with_authority! {
         while slow.seen.count() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // From the answer on, this is longer than any write waits.
-        let away = |tx: &mut store::Transaction<'_>| {
-            tx.execute(&HOLD_EVERY_SUBSCRIPTION, &[])?;
+        // The lock lasts longer after the response than any write waits for a lock.
+        let outage = |tx: &mut store::Transaction<'_>| {
+            tx.execute(&LOCK_ALL_SUBSCRIPTIONS, &[])?;
             std::thread::sleep(Duration::from_secs(7));
             Ok::<_, store::Error>(())
         };
-        app.server.service.store.write_within(Duration::from_secs(20), away).await.unwrap();
+        app.server.service.store.write_within(Duration::from_secs(20), outage).await.unwrap();
         let log = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
         let mut delivery = Value::Null;
         until(&app, "the delivery is recorded", async || {
@@ -687,8 +691,8 @@ with_authority! {
     }
 }
 
-/// A burst of deliveries to a receiver that is down for just under three minutes, with the default
-/// pauses.
+/// Sends a burst of deliveries to a receiver that is down for just under three minutes, with the
+/// default pauses between attempts.
 async fn outlasts_an_outage(app: App, receiver: Receiver) {
     const EVENTS: usize = 200;
     let org = app.org().await;

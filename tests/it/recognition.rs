@@ -1,4 +1,4 @@
-//! Tests of who counts as a returning guest and whose identity is verified.
+//! Tests of which guests count as returning, and of which guests' identity counts as verified.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::support::house::House;
 use crate::support::{App, new_id, on_both, reservation};
 
-/// A stay in the flat from one day to another, booked with an e-mail address.
+/// Returns a stay in the flat with these dates, booked with this e-mail address.
 fn stay(flat: Uuid, email: &str, check_in: &str, check_out: &str) -> Value {
     let mut stay = reservation(Some(flat));
     (stay["checkIn"], stay["checkOut"]) = (json!(check_in), json!(check_out));
@@ -17,7 +17,8 @@ fn stay(flat: Uuid, email: &str, check_in: &str, check_out: &str) -> Value {
     stay
 }
 
-/// Returns whether the guest view and *explain* show a step. They must agree.
+/// Returns whether a step is shown to a stay, after checking that the guest view and the
+/// explanation agree.
 async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
     let view = house.org.guest_view(of).await;
     let is_in = |steps: &Value| {
@@ -47,7 +48,7 @@ async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
 async fn report(house: &House<'_>, step: Uuid, status: &str) {
     let path = format!("/reservations/{}/steps/{step}", house.stay);
     house.org.put(&path, json!({ "status": status })).await;
-    // The later report is the last one.
+    // Reports at the same millisecond would have no order.
     house.org.app.clock.advance(Duration::from_millis(1));
 }
 
@@ -75,7 +76,8 @@ on_both! {
             house.org.put_record("reservation", earlier, data).await;
             assert!(shows(&house, step, house.stay).await, "{status}");
         }
-        // The reservation itself may say it. It cannot deny an earlier stay.
+        // The platform can mark the reservation as one of a returning guest. It cannot unmark a
+        // guest who has an earlier stay.
         let mut own = stay(house.flat, "ada@example.com", "2026-12-11", "2026-12-15");
         own["isReturningGuest"] = json!(true);
         house.org.put_record("reservation", house.stay, own.clone()).await;
@@ -85,13 +87,13 @@ on_both! {
         assert!(shows(&house, step, house.stay).await);
         house.org.put_record("reservation", earlier, stay(other, "ada@example.com", "2026-11-01", "2026-11-05")).await;
         assert!(!shows(&house, step, house.stay).await);
-        // The same address in another organization is another guest.
+        // A guest with the same address in another organization is another guest.
         house.org.delete_record("reservation", earlier).await;
         let elsewhere = app.org().await;
         let flat = elsewhere.property(None, &[]).await;
         elsewhere.record("reservation", stay(flat, "ada@example.com", "2026-11-01", "2026-11-05")).await;
         assert!(shows(&house, step, house.stay).await);
-        // The earlier stay itself is not one of a returning guest.
+        // At the earlier stay itself the guest was not yet returning.
         let data = stay(house.flat, "ada@example.com", "2026-11-01", "2026-11-05");
         house.org.put_record("reservation", earlier, data).await;
         assert!(shows(&house, step, earlier).await);
@@ -109,7 +111,7 @@ on_both! {
         assert!(!shows(&house, step, house.stay).await);
     }
 
-    async fn the_identity_check_decides_where_the_reservation_states_nothing(app: App) {
+    async fn the_identity_check_decides_if_the_reservation_has_no_status(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({})).await;
         let mut manuals = Vec::new();
@@ -151,7 +153,7 @@ on_both! {
             house.org.put_record("reservation", house.stay, own.clone()).await;
             assert_eq!(status().await, expected, "{stated}");
         }
-        // A report on another step says nothing of the identity.
+        // A report about another step does not change whether the identity is verified.
         own["verificationStatus"] = Value::Null;
         house.org.put_record("reservation", house.stay, own).await;
         let background = house.step("background_check", json!({})).await;

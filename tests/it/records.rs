@@ -1,5 +1,5 @@
-//! Tests of the platform's records: syncs in batches, their warnings, unknown fields that are kept,
-//! and lists of records (rules: sync; records).
+//! Tests of the platform's records: syncs in batches, warnings, unknown fields, and lists of
+//! records (rules: sync; records).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use uuid::Uuid;
 use crate::support::dice::Dice;
 use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
 
-/// Decides whether a filter must find a reservation.
+/// Returns whether a filter must find a reservation.
 type Holds<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
 
-/// An address on which nothing listens. Deliveries stay in the outbox.
-const NOBODY: &str = "https://127.0.0.1:9/";
+/// An HTTPS address on which nothing listens, so deliveries stay in the outbox.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/";
 
 static STATE: store::Statement =
     store::Statement::new("select revision, stream_revision from organization where id = ?1");
@@ -36,7 +36,7 @@ fn flat(name: &str) -> Value {
     json!({ "name": name, "timezone": "Europe/Madrid", "country": "ES" })
 }
 
-/// Returns a stay of this guest from this day on.
+/// Returns a stay of this guest that begins on this day.
 fn stay(property: Option<Uuid>, first: &str, last: &str, status: &str, check_in: &str) -> Value {
     let mut stay = reservation(property);
     stay["guest"] = json!({ "firstName": first, "lastName": last });
@@ -51,7 +51,7 @@ async fn send(org: &Org<'_>, mut body: Value, records: &[Value]) -> Answer {
     org.app.platform().post(&org.path("/sync"), body).await
 }
 
-/// Returns the paths of an answer's warnings, joined by dots.
+/// Returns the paths of a response's warnings, joined by dots.
 fn warned(data: &Value) -> Vec<String> {
     let joined = |warning: &Value| {
         let steps = warning["path"].as_array().unwrap().iter();
@@ -71,7 +71,7 @@ fn warned(data: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Reads all pages of a list with a key. Returns the items and the reported total.
+/// Reads all pages of a list. Returns the items and the reported total.
 async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, i64) {
     let (mut items, mut total) = (Vec::new(), 0);
     let joint = if path.contains('?') { '&' } else { '?' };
@@ -93,8 +93,9 @@ async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, i64) {
     }
 }
 
-/// Returns a list without the times of the last changes, which differ within a sync.
-fn timeless((mut items, total): (Vec<Value>, i64)) -> (Vec<Value>, i64) {
+/// Removes `updatedAt` from the items of a list, because it differs between the two ways of
+/// syncing.
+fn without_change_times((mut items, total): (Vec<Value>, i64)) -> (Vec<Value>, i64) {
     for item in &mut items {
         item.as_object_mut().unwrap().remove("updatedAt");
     }
@@ -153,7 +154,8 @@ on_both! {
             let answer = api.get(&path).await;
             assert!(answer.status == 200 && !answer.body.to_string().contains("hunter2"), "{path}");
         }
-        // Another password makes the record different, although no read shows it.
+        // A record with another password is a changed record, although no read returns the
+        // password.
         app.clock.advance(Duration::from_secs(1));
         full["wifiPassword"] = json!("hunter3");
         org.put_record("property", id, full.clone()).await;
@@ -169,7 +171,7 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         for event in ["reservation.created", "device.offline", "device.reconnected"] {
-            api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": NOBODY })).await.data();
+            api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": CLOSED_ADDRESS })).await.data();
         }
         let flat = org.property(None, &[]).await;
         let (device, gone) = (new_id(), org.reservation(Some(flat)).await);
@@ -275,14 +277,14 @@ on_both! {
             assert_eq!((at_once, applied), (events, records.len() as u64), "{records:?}");
             let (one, many) = (one.key().await, many.key().await);
             for path in ["/properties", "/tags", "/property-groups", "/reservations", "/tasks", "/departments", "/devices"] {
-                assert_eq!(timeless(all(&one, path, 7).await), timeless(all(&many, path, 100).await), "{path} {records:?}");
+                assert_eq!(without_change_times(all(&one, path, 7).await), without_change_times(all(&many, path, 100).await), "{path} {records:?}");
             }
         }
     }
 
     async fn a_sync_of_many_records_takes_few_statements(app: App, "--webhook-allow=127.0.0.0/8", "--webhook-timeout=1h") {
-        // The target accepts no connection and refuses none, so no outcome is recorded during the
-        // measurement.
+        // The webhook target accepts connections and never responds, so the service records no
+        // outcome during the measurement.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let target = format!("https://{}/", silent.local_addr().unwrap());
         let store = &app.server.service.store;
@@ -318,7 +320,7 @@ on_both! {
     async fn a_page_at_a_high_offset_costs_little_more_than_the_first(app: App) {
         let org = app.org().await;
         let api = org.key_with(&[Permission::ViewProperties]).await;
-        // The shortest records possible, because they are checked fastest.
+        // The records are as short as possible, so that the sync takes little time.
         let ids: Vec<Uuid> = (0..9_000).map(|_| new_id()).collect();
         let records: Vec<_> = ids.iter().map(|id| record("tag", *id, &json!({ "name": "T" }))).collect();
         send(&org, json!({}), &records).await.data();
@@ -338,7 +340,8 @@ on_both! {
             let (found, WorkCount { statements, rows, steps }) = page(offset).await;
             assert_eq!(found, ids[offset..(offset + 100).min(9_000)]);
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
-            // The rows that remain to be skipped are within one block.
+            // The list skips whole blocks of rows by their counts, so it reads at most one block in
+            // addition.
             assert!(steps <= first.steps + 4_000 * 12, "{offset}: {steps} {}", first.steps);
         }
         let gone: Vec<_> = ids.iter().step_by(3).map(|id| deleted("tag", *id)).collect();
@@ -403,13 +406,13 @@ on_both! {
             }
         };
         check().await;
-        // The same for a list of ids, within the caller's properties and with every other filter.
-        let (asked, others) = (&stays[..60], [new_id(), stays[0].0]);
-        let query = asked.iter().map(|(id, _)| *id).chain(others).map(|id| format!("ids={id}")).collect::<Vec<_>>().join("&");
+        // A list of ids respects the caller's properties and all other filters as well.
+        let (requested, others) = (&stays[..60], [new_id(), stays[0].0]);
+        let query = requested.iter().map(|(id, _)| *id).chain(others).map(|id| format!("ids={id}")).collect::<Vec<_>>().join("&");
         for (api, reach) in &reaches {
             for (filter, holds) in &filters {
                 let reaches = |data: &Value| reach.is_none_or(|reach| data["propertyId"].is_null() || reach.iter().any(|id| data["propertyId"] == json!(id)));
-                let wanted: Vec<Uuid> = asked.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
+                let wanted: Vec<Uuid> = requested.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
                 let (items, total) = all(api, format!("/reservations?{query}&{filter}").trim_end_matches('&'), 9).await;
                 assert_eq!((ids(&items), total), (wanted.clone(), i64::try_from(wanted.len()).unwrap()), "{filter} {reach:?}");
             }
@@ -457,15 +460,15 @@ on_both! {
             }
         }
         assert_eq!(everyone.get("/properties?tagId=x&propertyGroupId=y&query=").await.issues(), ["propertyGroupId", "query", "tagId"]);
-        // A deleted group finds nothing any more.
+        // The filter by a deleted group finds nothing.
         org.delete_record("property_group", group).await;
         assert_eq!(all(&everyone, &format!("/properties?propertyGroupId={group}"), 10).await, (vec![], 0));
     }
 }
 
-/// Returns random records in sequence: written, changed, deleted and written again. Each refers
-/// only to records that exist at that point.
-/// A deleted record is not written again, because one sync takes that for a change of the record.
+/// Returns random records: written, changed, deleted and written again. Each refers only to records
+/// that exist at that point. No deleted record is written again, because a single sync would treat
+/// that as a change of the record.
 fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
     const KINDS: [&str; 7] = [
         "property_group",
@@ -536,7 +539,8 @@ fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
     records
 }
 
-/// PostgreSQL plans with statistics of a table, and has none for a table that was just empty.
+/// The query planner has no statistics for a table that was just empty, so an import must update
+/// them.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_updates_the_planner_statistics() {
     let Some(app) = App::on_postgres(&[]).await else {

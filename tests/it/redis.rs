@@ -1,5 +1,5 @@
-//! Tests of rate limits that nodes share in Redis, and of their behaviour without Redis (rules:
-//! limits#rate-limits).
+//! Tests of rate limits that several nodes share in Redis, and of their behaviour while Redis is
+//! unavailable (rules: limits#rate-limits).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use crate::support::{Answer, new_id, postgres};
 const DOWN: &str = "Redis does not answer";
 const BACK: &str = "Redis answers again";
 const FALLBACKS: &str = "vestibule_rate_limit_fallback_total";
-/// A time limit for anything that may take a while on a busy machine.
+/// Time limit of waits that may take long on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Starts two nodes on one database and one Redis.
+/// Starts two nodes that share one database and one Redis.
 async fn two_nodes(redis: &Redis, per_minute: u32) -> Option<[Node; 2]> {
     let database = tokio::task::spawn_blocking(postgres::fresh_database)
         .await
@@ -41,7 +41,7 @@ async fn get(node: &Node, token: &str) -> Answer {
     node.api(token).get("/portals").await
 }
 
-/// Returns the number of requests that a node judged without Redis.
+/// Returns the number of requests that a node counted without Redis.
 async fn fallbacks(node: &Node) -> u64 {
     let metrics = node.text("/metrics").await;
     let line = metrics
@@ -59,11 +59,11 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Makes three times as many requests as the limit, through both nodes at once. Exactly the limit
-/// must be accepted.
-async fn shares_exactly(nodes: &[Node; 2], limit: u32) {
-    // On a busy machine Redis may answer too late and is then skipped, as intended. Such a round
-    // proves nothing and is repeated.
+/// Makes three times as many requests as the limit allows, through both nodes at once. Checks that
+/// exactly as many are accepted as the limit allows.
+async fn assert_shared_exactly(nodes: &[Node; 2], limit: u32) {
+    // On a busy machine Redis may respond too late. The node then counts without Redis, so the
+    // round proves nothing and is repeated.
     for _ in 0..10 {
         let token = nodes[0].key().await;
         let before = fallbacks(&nodes[0]).await + fallbacks(&nodes[1]).await;
@@ -136,7 +136,7 @@ fn the_redis_script_agrees_with_the_local_rate_limit() {
                 clock.advance(Duration::from_micros(microseconds));
                 let expected = alone.take(credential, clock.elapsed(), clock.now());
                 let judged = shared.take_shared(credential, &clock, clock.now()).await;
-                // On a busy machine Redis may be too slow, which another test covers.
+                // On a busy machine Redis may respond too late. Another test covers that.
                 prop_assert_eq!(
                     judged.ok_or_else(|| TestCaseError::reject("Redis was too slow"))?,
                     expected.unwrap()
@@ -154,7 +154,7 @@ async fn two_nodes_share_a_rate_limit_exactly() {
     let Some(nodes) = two_nodes(&redis, 20).await else {
         return;
     };
-    shares_exactly(&nodes, 20).await;
+    assert_shared_exactly(&nodes, 20).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,8 +170,8 @@ async fn without_redis_each_node_counts_requests_locally() {
         get(&nodes[0], &token).await.data();
     }
     redis.kill();
-    // The first node counts the requests that it accepted before. The second one accepts as many
-    // again, and no more.
+    // The first node also counts the requests that it accepted while Redis was available. The
+    // second node starts to count at zero.
     for (node, expected) in nodes.iter().zip([[429; 6], [200, 200, 200, 200, 200, 429]]) {
         let mut statuses = Vec::new();
         for _ in 0..6 {
@@ -193,7 +193,7 @@ async fn without_redis_each_node_counts_requests_locally() {
         })
         .await;
     }
-    shares_exactly(&nodes, 5).await;
+    assert_shared_exactly(&nodes, 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -219,7 +219,7 @@ async fn an_unresponsive_redis_does_not_fail_or_block_requests() {
         get(&node, &token).await.data();
         waited += usize::from(asked.elapsed() >= Duration::from_millis(50));
     }
-    // Only one request waits for Redis at a time; those behind it do not wait.
+    // Only one request at a time waits for Redis; the others are counted locally at once.
     assert!(waited < 100, "{waited} of 200 waited");
     assert!(fallbacks(&node).await >= 200);
     redis.signal("-CONT");

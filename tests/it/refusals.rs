@@ -1,4 +1,4 @@
-//! Tests that refusals tell their reader what to do.
+//! Tests that each refusal tells the client what to do next.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -123,7 +123,7 @@ on_both! {
             ]);
             assert_eq!(api.get("/reservations").await.body["meta"].get("warnings"), None, "another request is not warned");
         }
-        // The same for an answer that is kept in memory.
+        // A response from memory contains the warning as well.
         for _ in 0..2 {
             let warned = api.get("/portals?writableonly=true").await;
             assert_eq!(warned.body["meta"]["warnings"][0]["parameter"], "writableonly");

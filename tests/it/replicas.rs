@@ -1,5 +1,5 @@
-//! Tests of reads from a replica: a caller sees its own writes, however far the replica lags, and
-//! whether or not it answers.
+//! Tests of reads from a replica: a caller sees their own writes, whether the replica lags, is
+//! silent or is unavailable.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use crate::support::node::Node;
 use crate::support::standby::Standby;
 use crate::support::{Api, new_id, postgres, reservation};
 
-/// A primary with its replica, a proxy before the replica, and a node.
+/// A primary and its replica, a proxy in front of the replica, and a node that uses both.
 struct ReplicaPair {
     standby: Standby,
-    way: MiddleBox,
+    proxy: MiddleBox,
     node: Node,
     organization: Uuid,
     api: Api,
@@ -38,10 +38,10 @@ impl ReplicaPair {
         let standby = tokio::task::spawn_blocking(move || Standby::of(&url))
             .await
             .unwrap();
-        let way = MiddleBox::before(&standby.database_url).await;
+        let proxy = MiddleBox::in_front_of(&standby.database_url).await;
         let node = Node::start(
             &primary,
-            &[&["--replica-url", &way.database_url], flags].concat(),
+            &[&["--replica-url", &proxy.database_url], flags].concat(),
         );
         let (platform, organization) = (node.platform(), new_id());
         platform
@@ -65,7 +65,7 @@ impl ReplicaPair {
         );
         Some(Self {
             standby,
-            way,
+            proxy,
             node,
             organization,
             api,
@@ -114,8 +114,8 @@ impl ReplicaPair {
             .any(|tag| tag["name"] == name)
     }
 
-    /// Waits until the replica has answered, even on a busy machine.
-    async fn is_answered_by_the_replica(&self, name: &str) {
+    /// Reads until a response comes from the replica. Panics after a while.
+    async fn until_replica_answers(&self, name: &str) {
         let (before, began) = (self.count("answered").await, Instant::now());
         while self.count("answered").await < before + 3 {
             assert!(self.is_found(name).await, "{name}");
@@ -127,7 +127,7 @@ impl ReplicaPair {
         }
     }
 
-    /// Returns the number of reads with this outcome.
+    /// Returns the number of reads with this outcome, from the metrics.
     async fn count(&self, outcome: &str) -> u64 {
         let (metrics, name) = (
             self.node.text("/metrics").await,
@@ -144,9 +144,9 @@ impl ReplicaPair {
             .unwrap()
     }
 
-    async fn catches_up(self) -> Self {
+    async fn until_caught_up(self) -> Self {
         tokio::task::spawn_blocking(move || {
-            self.standby.catches_up();
+            self.standby.until_caught_up();
             self
         })
         .await
@@ -159,7 +159,7 @@ async fn a_caller_always_sees_their_own_writes() {
     let Some(pair) = ReplicaPair::start().await else {
         return;
     };
-    // The replica follows as fast as it can, so reads race with it.
+    // The replica replays changes as fast as it can, so each read races with the replay.
     for number in 0..40 {
         let name = format!("Quick{number}");
         pair.tag(&name).await;
@@ -168,14 +168,14 @@ async fn a_caller_always_sees_their_own_writes() {
             "{name}"
         );
     }
-    let pair = pair.catches_up().await;
-    // Nothing has changed since then, so the replica may answer.
-    pair.is_answered_by_the_replica("Quick7").await;
+    let pair = pair.until_caught_up().await;
+    // The organization has not changed since, so the node may read from the replica.
+    pair.until_replica_answers("Quick7").await;
     let log = pair.api.get("/audit-log").await.data();
     assert!(log.is_array());
     let stay = pair.record("reservation", reservation(None)).await;
-    let pair = pair.catches_up().await;
-    pair.is_answered_by_the_replica("Quick7").await;
+    let pair = pair.until_caught_up().await;
+    pair.until_replica_answers("Quick7").await;
     let began = Instant::now();
     loop {
         let answered = pair.count("answered").await;
@@ -192,7 +192,7 @@ async fn a_caller_always_sees_their_own_writes() {
         );
     }
 
-    // A paused replica is not used.
+    // A replica whose replay is paused is not used.
     let pair = tokio::task::spawn_blocking(move || {
         pair.standby.pause();
         pair
@@ -209,7 +209,7 @@ async fn a_caller_always_sees_their_own_writes() {
             "{name}"
         );
     }
-    // Changes of the configuration count like synced records.
+    // A change of the configuration outdates the replica like a synced record.
     let manual = pair
         .api
         .post(
@@ -243,29 +243,29 @@ async fn a_caller_always_sees_their_own_writes() {
         api: pair.node.api(key["token"].as_str().unwrap()),
         ..pair
     };
-    pair.standby_resumes();
-    let pair = pair.catches_up().await;
-    pair.is_answered_by_the_replica("Paused9").await;
+    pair.resume_standby();
+    let pair = pair.until_caught_up().await;
+    pair.until_replica_answers("Paused9").await;
 }
 
 impl ReplicaPair {
-    fn standby_resumes(&self) {
+    fn resume_standby(&self) {
         std::thread::scope(|scope| scope.spawn(|| self.standby.resume()).join().unwrap());
     }
 }
 
-/// A replica falls silent, is unavailable, and returns. Answers are the same, and no caller waits
-/// for it long.
+/// The replica falls silent, becomes unavailable, and returns. The responses are correct all the
+/// while, and no caller waits long for the replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_replica_is_bypassed() {
     let Some(pair) = ReplicaPair::start().await else {
         return;
     };
     pair.tag("Steady").await;
-    let pair = pair.catches_up().await;
-    pair.is_answered_by_the_replica("Steady").await;
+    let pair = pair.until_caught_up().await;
+    pair.until_replica_answers("Steady").await;
     let before = pair.count("answered").await;
-    pair.way.close();
+    pair.proxy.close();
     let mut longest = Duration::ZERO;
     for _ in 0..30 {
         let asked = Instant::now();
@@ -275,21 +275,21 @@ async fn a_silent_replica_is_bypassed() {
     assert!(longest < Duration::from_secs(3), "{longest:?}");
     assert!(pair.count("unavailable").await >= 30);
     assert_eq!(pair.count("answered").await, before);
-    pair.way.open();
-    pair.is_answered_by_the_replica("Steady").await;
+    pair.proxy.open();
+    pair.until_replica_answers("Steady").await;
 }
 
-/// A replica that answers too slowly is avoided like a silent one. Until then no caller waits for
-/// its only connection.
+/// The node stops using a replica that responds too slowly. Until then, no caller waits for the
+/// only connection to the replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_slow_replica_is_bypassed() {
     let Some(pair) = ReplicaPair::start_with(&["--database-connections", "2"]).await else {
         return;
     };
     pair.tag("Steady").await;
-    let pair = pair.catches_up().await;
-    pair.is_answered_by_the_replica("Steady").await;
-    pair.way.delay(Duration::from_millis(350));
+    let pair = pair.until_caught_up().await;
+    pair.until_replica_answers("Steady").await;
+    pair.proxy.delay(Duration::from_millis(350));
     let ask = async |_| {
         let asked = Instant::now();
         assert!(pair.is_found("Steady").await);
@@ -310,11 +310,11 @@ async fn a_slow_replica_is_bypassed() {
         began.elapsed()
     );
     assert_eq!(pair.node.logged("a replica does not answer"), 1);
-    pair.way.delay(Duration::ZERO);
-    pair.is_answered_by_the_replica("Steady").await;
+    pair.proxy.delay(Duration::ZERO);
+    pair.until_replica_answers("Steady").await;
 }
 
-/// A replica that is unavailable at the start does not keep the node from serving.
+/// The node starts although its replica is unavailable.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_starts_without_its_replica() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)

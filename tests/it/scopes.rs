@@ -1,4 +1,4 @@
-//! Tests of entity scopes of portals, and of assign-portal.
+//! Tests of entity scopes of portals, and of the operation `assign-portal`.
 
 use serde_json::{Value, json};
 
@@ -111,7 +111,7 @@ on_both! {
         assert_eq!(api.post("/entity-scopes/remove", body(&ids)).await.issues(), ["propertyIds"]);
     }
 
-    async fn a_reached_property_is_counted_once(app: App) {
+    async fn a_property_with_two_assignments_is_counted_once(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, tag) = (org.group().await, org.tag().await);
@@ -137,8 +137,8 @@ on_both! {
         assert_eq!(count(&api, "manual", &manual).await, 2);
         assert_eq!(count(&api, "manual", &step).await, 0, "a step is no manual");
         assert_eq!(count(&api, "portal_settings", &portal).await, 1);
-        // The count includes properties served by an assigned portal, and follows changes of the
-        // records.
+        // The count of a step includes the properties that its assigned portal serves. It follows
+        // changes of the records.
         add("precheck_step", &step, json!({ "portalSettingsIds": [portal] })).await;
         assert_eq!(count(&api, "precheck_step", &step).await, 4);
         org.delete_record("property", tagged).await;

@@ -14,8 +14,8 @@ async fn search(api: &Api, parameters: &[(&str, &str)]) -> Answer {
     api.get(&format!("/search?{query}")).await
 }
 
-/// Returns the results of a query, each as `type name`.
-async fn found(api: &Api, query: &str) -> Vec<String> {
+/// Returns the results of a query, each as type and name.
+async fn results(api: &Api, query: &str) -> Vec<String> {
     let rows = search(api, &[("query", query), ("limit", "50")])
         .await
         .data();
@@ -34,15 +34,15 @@ async fn found(api: &Api, query: &str) -> Vec<String> {
 
 /// Returns the names of the results of a query.
 async fn names(api: &Api, query: &str) -> Vec<String> {
-    found(api, query)
+    results(api, query)
         .await
         .into_iter()
         .map(|row| row.split_once(' ').unwrap().1.to_owned())
         .collect()
 }
 
-/// Creates an object. Returns its id.
-async fn created(api: &Api, path: &str, body: Value) -> Uuid {
+/// Creates a resource. Returns its id.
+async fn create(api: &Api, path: &str, body: Value) -> Uuid {
     api.post(path, body).await.data()["id"]
         .as_str()
         .unwrap()
@@ -67,21 +67,21 @@ async fn flats(org: &Org<'_>, names: &[&str]) {
 }
 
 on_both! {
-    async fn every_type_of_object_is_found_by_its_name(app: App) {
+    async fn every_type_of_resource_is_found_by_its_name(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let azul = json!({ "name": "Casa Azul" });
         let tag = org.record("tag", azul.clone()).await;
         let group = org.record("property_group", azul.clone()).await;
         let property = org.record("property", flat("Casa Azul")).await;
-        let branding = created(&api, "/portal-brandings", azul.clone()).await;
-        let portal = created(&api, "/portals", azul.clone()).await;
-        let category = created(&api, "/portal-manual-categories", json!({ "title": "Casa Azul" })).await;
-        let manual = created(&api, "/portal-manuals", json!({ "nickname": "Casa Azul", "title": "Wi-Fi" })).await;
-        let step = created(&api, "/precheck-steps", json!({ "nickname": "Casa Azul", "stepType": "main" })).await;
+        let branding = create(&api, "/portal-brandings", azul.clone()).await;
+        let portal = create(&api, "/portals", azul.clone()).await;
+        let category = create(&api, "/portal-manual-categories", json!({ "title": "Casa Azul" })).await;
+        let manual = create(&api, "/portal-manuals", json!({ "nickname": "Casa Azul", "title": "Wi-Fi" })).await;
+        let step = create(&api, "/precheck-steps", json!({ "nickname": "Casa Azul", "stepType": "main" })).await;
         let others = app.org().await;
         others.record("tag", azul.clone()).await;
-        created(&others.key().await, "/portals", azul.clone()).await;
+        create(&others.key().await, "/portals", azul.clone()).await;
         for (kind, mut data) in [
             ("device", json!({ "propertyId": property, "deviceType": "lock", "vendor": "Acme", "isOnline": true })),
             ("payment_account", json!({ "isActive": true, "isDefault": true })),
@@ -108,22 +108,22 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         let step = json!({ "nickname": "Kaution", "stepType": "damage_deposit", "displayTitle": "Your deposit, please" });
-        let step = created(&api, "/precheck-steps", step).await;
-        created(&api, "/portal-brandings", json!({ "name": "Casa Mar", "nickname": "Winter look" })).await;
-        created(&api, "/portal-manuals", json!({ "nickname": "Router", "title": "Internet" })).await;
+        let step = create(&api, "/precheck-steps", step).await;
+        create(&api, "/portal-brandings", json!({ "name": "Casa Mar", "nickname": "Winter look" })).await;
+        create(&api, "/portal-manuals", json!({ "nickname": "Router", "title": "Internet" })).await;
         for (query, expected) in [
             ("kaution", &["precheck_step Kaution"][..]), ("your deposit", &["precheck_step Kaution"]), ("kaution deposit", &[]),
             ("mar", &["portal_branding Casa Mar"]), ("winter", &["portal_branding Casa Mar"]), ("router", &["manual Router"]),
             ("internet", &[]),
         ] {
-            assert_eq!(found(&api, query).await, expected, "{query}");
+            assert_eq!(results(&api, query).await, expected, "{query}");
         }
-        // Titles in other languages are not searched, and deleted titles neither.
+        // The search ignores titles in other languages and deleted titles.
         let title = json!({ "data": { "displayTitle": "Votre caution", "displayTitleLanguage": "fr" } });
         api.patch(&format!("/precheck-steps/{step}"), title).await.data();
-        assert_eq!(found(&api, "votre").await, [""; 0]);
+        assert_eq!(results(&api, "votre").await, [""; 0]);
         api.patch(&format!("/precheck-steps/{step}"), json!({ "data": { "displayTitle": null } })).await.data();
-        assert_eq!(found(&api, "your deposit").await, [""; 0]);
+        assert_eq!(results(&api, "your deposit").await, [""; 0]);
     }
 
     async fn renamed_objects_are_found_only_by_their_new_names(app: App) {
@@ -131,11 +131,11 @@ on_both! {
         let api = org.key().await;
         let tag = org.record("tag", json!({ "name": "Old tag" })).await;
         let gone = org.record("tag", json!({ "name": "Old and gone" })).await;
-        let step = created(&api, "/precheck-steps", json!({ "nickname": "Old step", "stepType": "main" })).await;
-        let manual = created(&api, "/portal-manuals", json!({ "nickname": "Old manual", "title": "Wi-Fi" })).await;
-        let category = created(&api, "/portal-manual-categories", json!({ "title": "Old category" })).await;
-        let portal = created(&api, "/portals", json!({ "name": "Old portal" })).await;
-        let branding = created(&api, "/portal-brandings", json!({ "name": "Old branding" })).await;
+        let step = create(&api, "/precheck-steps", json!({ "nickname": "Old step", "stepType": "main" })).await;
+        let manual = create(&api, "/portal-manuals", json!({ "nickname": "Old manual", "title": "Wi-Fi" })).await;
+        let category = create(&api, "/portal-manual-categories", json!({ "title": "Old category" })).await;
+        let portal = create(&api, "/portals", json!({ "name": "Old portal" })).await;
+        let branding = create(&api, "/portal-brandings", json!({ "name": "Old branding" })).await;
         assert_eq!(names(&api, "old").await.len(), 7);
         org.put_record("tag", tag, json!({ "name": "New tag" })).await;
         org.delete_record("tag", gone).await;
@@ -159,7 +159,8 @@ on_both! {
         ] {
             assert_eq!(names(&api, query).await, [expected], "{query}");
         }
-        // The query is empty after folding and finds nothing, not even objects without a name.
+        // The search folds the query to an empty text, which finds nothing, not even resources
+        // without a name.
         assert_eq!(names(&api, "\u{301}").await, [""; 0]);
     }
 
@@ -173,7 +174,7 @@ on_both! {
         // Equally good matches are ordered by length, then type, then name.
         org.record("tag", json!({ "name": "Rojo a" })).await;
         flats(&org, &["Rojo c", "Rojo b", "Rojo"]).await;
-        assert_eq!(found(&api, "roj").await, ["property Rojo", "property Rojo b", "property Rojo c", "tag Rojo a"]);
+        assert_eq!(results(&api, "roj").await, ["property Rojo", "property Rojo b", "property Rojo c", "tag Rojo a"]);
     }
 
     async fn search_parameters_are_checked(app: App) {
@@ -202,11 +203,11 @@ on_both! {
     async fn guides_are_found_only_with_view_guides(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        created(&api, "/portal-manuals", json!({ "nickname": "Azul manual", "title": "Wi-Fi" })).await;
-        created(&api, "/portal-manual-categories", json!({ "title": "Azul category" })).await;
-        created(&api, "/portals", json!({ "name": "Azul portal" })).await;
+        create(&api, "/portal-manuals", json!({ "nickname": "Azul manual", "title": "Wi-Fi" })).await;
+        create(&api, "/portal-manual-categories", json!({ "title": "Azul category" })).await;
+        create(&api, "/portals", json!({ "name": "Azul portal" })).await;
         assert_eq!(names(&api, "azul").await.len(), 3);
-        assert_eq!(found(&org.key_with(&[Permission::ViewProperties]).await, "azul").await, ["portal Azul portal"]);
+        assert_eq!(results(&org.key_with(&[Permission::ViewProperties]).await, "azul").await, ["portal Azul portal"]);
         search(&org.key_with(&[Permission::ViewGuides]).await, &[("query", "azul")]).await.error(403);
     }
 
@@ -229,28 +230,28 @@ on_both! {
             ("mine", Some(("propertyIds", mine))), ("theirs", Some(("propertyIds", theirs))), ("empty", Some(("tagIds", empty))),
             ("shared", Some(("propertyGroupIds", shared))), ("foreign", Some(("propertyGroupIds", foreign))), ("nowhere", None),
         ] {
-            let step = created(&api, "/precheck-steps", json!({ "nickname": format!("Azul step {name}"), "stepType": "main" })).await;
+            let step = create(&api, "/precheck-steps", json!({ "nickname": format!("Azul step {name}"), "stepType": "main" })).await;
             let manual = json!({ "nickname": format!("Azul manual {name}"), "title": "Wi-Fi" });
-            let manual = created(&api, "/portal-manuals", manual).await;
+            let manual = create(&api, "/portal-manuals", manual).await;
             if let Some((field, target)) = target {
                 assign(&api, "precheck_step", step, field, target).await;
                 assign(&api, "manual", manual, field, target).await;
             }
         }
-        let portal = created(&api, "/portals", json!({ "name": "Azul foreign portal" })).await;
+        let portal = create(&api, "/portals", json!({ "name": "Azul foreign portal" })).await;
         assign(&api, "portal_settings", portal, "propertyIds", theirs).await;
-        created(&api, "/portal-brandings", json!({ "name": "Azul branding" })).await;
-        created(&api, "/portal-manual-categories", json!({ "title": "Azul category" })).await;
+        create(&api, "/portal-brandings", json!({ "name": "Azul branding" })).await;
+        create(&api, "/portal-manual-categories", json!({ "title": "Azul category" })).await;
 
         let limited = org.limited(&[mine]).await;
-        assert_eq!(found(&api, "azul").await.len(), 23);
-        assert_eq!(found(&limited, "azul").await, [
+        assert_eq!(results(&api, "azul").await.len(), 23);
+        assert_eq!(results(&limited, "azul").await, [
             "tag Azul own tag", "manual_category Azul category", "portal_branding Azul branding", "property Azul, my flat",
             "precheck_step Azul step mine", "tag Azul tag across", "precheck_step Azul step shared", "manual Azul manual mine",
             "precheck_step Azul step nowhere", "property_group Azul shared group", "manual Azul manual shared",
             "manual Azul manual nowhere", "portal Azul foreign portal",
         ]);
-        // Objects that the caller cannot see do not take the places of visible ones.
+        // Resources that the caller cannot see do not count towards the limit of results.
         let best = search(&limited, &[("query", "azul"), ("limit", "1")]).await.data();
         assert_eq!(best, json!([{ "type": "tag", "id": own, "name": "Azul own tag" }]));
         assert_eq!(names(&limited, "my flat").await, ["Azul, my flat"]);
@@ -262,7 +263,7 @@ on_both! {
     async fn a_name_field_of_any_type_is_stored_and_not_searched(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // Fields that a kind does not define belong to the platform.
+        // The kind does not define this field, so its content is the platform's business.
         for name in [json!(5), json!({ "azul": true }), json!("Azul"), Value::Null] {
             let mut stay = crate::support::reservation(None);
             stay["name"] = name.clone();
@@ -270,8 +271,7 @@ on_both! {
             assert_eq!(api.get(&format!("/reservations/{id}")).await.data()["name"], name);
         }
         assert_eq!(names(&api, "azul").await, [""; 0]);
-        // The name is longer than an index entry of one of the databases may be, and cannot be
-        // compressed.
+        // The name is longer than an index entry may be in PostgreSQL, and cannot be compressed.
         let long: String = (0..1_000_u32).filter_map(|number| char::from_u32(0x2_0000 + number * 7_919 % 40_000)).collect();
         flats(&org, &[&long]).await;
         let end: String = long.chars().skip(990).collect();
@@ -283,12 +283,12 @@ on_both! {
         let api = org.key().await;
         flats(&org, &["Wifi flat", "Flat with wi-fi", "Free wifi", "Eixample 3"]).await;
         org.record("property_group", json!({ "name": "Eixample" })).await;
-        created(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Internet" })).await;
+        create(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Internet" })).await;
         for query in ["wifi manual", "Wi-Fi manual", "manual wi\u{2011}fi", "wifi", "WI-FI"] {
-            assert_eq!(found(&api, query).await[0], "manual Wi-Fi", "{query}");
+            assert_eq!(results(&api, query).await[0], "manual Wi-Fi", "{query}");
         }
         for query in ["Eixample group", "group eixample", "eixample groups"] {
-            assert_eq!(found(&api, query).await, ["property_group Eixample", "property Eixample 3"], "{query}");
+            assert_eq!(results(&api, query).await, ["property_group Eixample", "property Eixample 3"], "{query}");
         }
     }
 
@@ -305,13 +305,13 @@ on_both! {
             org.record("reservation", stay).await;
         }
         let (lovelace, byron) = ("reservation Ada Lovelace · Casa Mar · 2026-12-01", "reservation Ada Byron · Casa Sol · 2026-12-01");
-        assert_eq!(found(&api, "ada").await, [byron, lovelace]);
+        assert_eq!(results(&api, "ada").await, [byron, lovelace]);
         for query in ["Ada Lovelace", "lovelace ada", "guest Lovelace", "LOVELACE reservation"] {
-            assert_eq!(found(&api, query).await, [lovelace], "{query}");
+            assert_eq!(results(&api, query).await, [lovelace], "{query}");
         }
-        assert_eq!(found(&api, "grace").await, ["reservation Grace Hopper · 2026-12-01"]);
-        assert_eq!(found(&org.limited(&[mine]).await, "ada").await, [lovelace]);
-        assert_eq!(found(&org.key_with(&[Permission::ViewProperties]).await, "ada").await, [""; 0]);
+        assert_eq!(results(&api, "grace").await, ["reservation Grace Hopper · 2026-12-01"]);
+        assert_eq!(results(&org.limited(&[mine]).await, "ada").await, [lovelace]);
+        assert_eq!(results(&org.key_with(&[Permission::ViewProperties]).await, "ada").await, [""; 0]);
     }
 
     async fn the_search_is_available_as_a_tool(app: App) {

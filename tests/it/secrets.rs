@@ -1,5 +1,5 @@
-//! Tests of secrets given by flag, by variable and by file, and of two platform keys at once, so
-//! that a key can be replaced.
+//! Tests of secrets that are set by flag, variable or file, and of two platform keys that are valid
+//! at once so that a key can be replaced.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::support::server_process::ServerProcess;
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both};
 
-/// The variables of flags that hold a secret.
+/// The environment variables of all flags that hold a secret.
 const SECRETS: [&str; 9] = [
     "VESTIBULE_DATABASE_DIRECT_URL",
     "VESTIBULE_DATABASE_URL",
@@ -20,10 +20,10 @@ const SECRETS: [&str; 9] = [
     "VESTIBULE_TRANSLATOR_KEY",
 ];
 
-/// A directory in which the binary runs, with only the given variables in its environment.
-struct Place(tempfile::TempDir);
+/// A directory in which the binary runs. Its environment has only the variables that a test sets.
+struct WorkingDirectory(tempfile::TempDir);
 
-impl Place {
+impl WorkingDirectory {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -48,12 +48,12 @@ impl Place {
         command
     }
 
-    /// Runs a command to its end.
+    /// Runs `vestibule` in the directory until it ends.
     fn run(&self, arguments: &[&str], environment: &[(&str, &Path)]) -> Output {
         self.command(arguments, environment).output().unwrap()
     }
 
-    /// Returns the error of a server that does not start.
+    /// Returns the error of a server that refuses to start.
     #[track_caller]
     fn refusal(&self, environment: &[(&str, &Path)]) -> String {
         let output = self.run(&["serve", "--listen", "127.0.0.1:0"], environment);
@@ -61,20 +61,20 @@ impl Place {
         String::from_utf8(output.stderr).unwrap()
     }
 
-    fn serve(&self, flags: &[&str], environment: &[(&str, &Path)]) -> Serving {
+    fn serve(&self, flags: &[&str], environment: &[(&str, &Path)]) -> SecretServer {
         let mut command = self.command(
             &[&["serve", "--listen", "127.0.0.1:0"], flags].concat(),
             environment,
         );
-        Serving(ServerProcess::start(&mut command))
+        SecretServer(ServerProcess::start(&mut command))
     }
 }
 
-struct Serving(ServerProcess);
+struct SecretServer(ServerProcess);
 
-impl Serving {
-    /// Returns for each of these keys whether it is accepted.
-    async fn lets_in(&self, keys: &[&str]) -> Vec<bool> {
+impl SecretServer {
+    /// Returns for each of these platform keys whether the server accepts it.
+    async fn accepts(&self, keys: &[&str]) -> Vec<bool> {
         let mut let_in = Vec::new();
         for key in keys {
             let request =
@@ -102,7 +102,7 @@ on_both! {
 
 #[tokio::test]
 async fn platform_keys_are_read_from_the_lines_of_a_file() {
-    let place = Place::new();
+    let place = WorkingDirectory::new();
     for (text, expected) in [
         ("pk_one", [true, false]),
         ("pk_one\n", [true, false]),
@@ -119,12 +119,12 @@ async fn platform_keys_are_read_from_the_lines_of_a_file() {
             ],
         );
         assert_eq!(
-            server.lets_in(&["pk_one", "pk_two"]).await,
+            server.accepts(&["pk_one", "pk_two"]).await,
             expected,
             "{text:?}"
         );
         assert_eq!(
-            server.lets_in(&["pk_one\tpk_two", "pk_"]).await,
+            server.accepts(&["pk_one\tpk_two", "pk_"]).await,
             [false, false],
             "{text:?}"
         );
@@ -135,25 +135,25 @@ async fn platform_keys_are_read_from_the_lines_of_a_file() {
         &[("VESTIBULE_PLATFORM_KEY_FILE", &keys)],
     );
     assert_eq!(
-        server.lets_in(&["pk_flag", "pk_one"]).await,
+        server.accepts(&["pk_flag", "pk_one"]).await,
         [true, false],
         "a flag comes first"
     );
-    // The database is served by one process at a time.
+    // Only one process can serve a SQLite database, so the first server stops.
     drop(server);
     let server = place.serve(
         &[],
         &[("VESTIBULE_PLATFORM_KEY", Path::new("pk_one\npk_two"))],
     );
-    assert_eq!(server.lets_in(&["pk_one", "pk_two"]).await, [true, true]);
+    assert_eq!(server.accepts(&["pk_one", "pk_two"]).await, [true, true]);
     drop(server);
     let server = place.serve(&[], &[("VESTIBULE_PLATFORM_KEY", Path::new(""))]);
-    assert_eq!(server.lets_in(&[""]).await, [false], "an empty key is none");
+    assert_eq!(server.accepts(&[""]).await, [false], "an empty key is none");
 }
 
 #[test]
 fn blank_and_surplus_platform_keys_are_refused() {
-    let place = Place::new();
+    let place = WorkingDirectory::new();
     let of_file =
         |text: &str| place.refusal(&[("VESTIBULE_PLATFORM_KEY_FILE", &place.file("keys", text))]);
     assert!(of_file("a\nb\nc\n").contains("3 platform keys"));
@@ -178,7 +178,7 @@ fn blank_and_surplus_platform_keys_are_refused() {
 
 #[test]
 fn an_invalid_secret_file_is_refused() {
-    let place = Place::new();
+    let place = WorkingDirectory::new();
     let missing = place.0.path().join("missing");
     let directory = place.0.path().to_owned();
     let (empty, blank, long) = (
@@ -217,7 +217,7 @@ fn an_invalid_secret_file_is_refused() {
 
 #[test]
 fn every_command_reads_the_database_url_from_a_file() {
-    let place = Place::new();
+    let place = WorkingDirectory::new();
     let url = place.file(
         "url",
         format!("sqlite:{}\n", place.0.path().join("filed.db").display()),
@@ -258,7 +258,8 @@ fn every_command_reads_the_database_url_from_a_file() {
     assert!(place.0.path().join("vestibule.db").exists(), "the default");
 }
 
-/// Every flag with a secret hides its value, so a future flag cannot be missing in the list above.
+/// Every flag with a secret hides its value in the help. This finds a new flag that the list
+/// `SECRETS` lacks.
 #[test]
 fn every_secret_flag_can_be_given_by_a_file() {
     let command = <vestibule::config::Cli as clap::CommandFactory>::command();

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::support::middle_box::MiddleBox;
 use crate::support::node::Node;
-use crate::support::queueing::{self, ATTEMPTS, queued};
+use crate::support::queueing::{self, ATTEMPTS, until_queued};
 use crate::support::{Api, App, new_id, on_both, postgres};
 
 static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
@@ -65,8 +65,8 @@ fn insert(tx: &mut Transaction<'_>, name: &str) -> Result<(), Error> {
     tx.execute(&INSERT, &[name.into()]).map(drop)
 }
 
-/// Inserts a row by a deferred statement. Returns the id of the transaction.
-fn insert_along(tx: &mut Transaction<'_>, name: &str) -> Result<i64, Error> {
+/// Inserts a row with a deferred statement. Returns the id of the transaction.
+fn insert_deferred(tx: &mut Transaction<'_>, name: &str) -> Result<i64, Error> {
     let transaction = tx.row(&TRANSACTION, &[])?.unwrap().get(0);
     tx.execute_deferred(&INSERT, vec![name.into()])?;
     transaction
@@ -98,32 +98,32 @@ async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     let Some(store) = store().await else { return };
     let (go, held) = hold(&store).await;
     let mut good = Vec::new();
-    good.push(write(&store, 1, |tx| insert_along(tx, "a")));
-    queued(&store, 1).await;
+    good.push(write(&store, 1, |tx| insert_deferred(tx, "a")));
+    until_queued(&store, 1).await;
     let refused = write(&store, 1, |tx| {
-        insert_along(tx, "refused")
+        insert_deferred(tx, "refused")
             .and_then(|_| Err::<(), _>(Error::Configuration("it changed its mind".into())))
     });
-    queued(&store, 2).await;
+    until_queued(&store, 2).await;
     let twice = write(&store, 1, |tx| insert(tx, "a"));
-    queued(&store, 3).await;
-    let twice_along = write(&store, 1, |tx| insert_along(tx, "a"));
-    queued(&store, 4).await;
+    until_queued(&store, 3).await;
+    let twice_along = write(&store, 1, |tx| insert_deferred(tx, "a"));
+    until_queued(&store, 4).await;
     let rehearsed = write(&store, 1, |tx| {
         tx.dry_run();
         insert(tx, "rehearsed")
     });
-    queued(&store, 5).await;
+    until_queued(&store, 5).await;
     let misfit = write(&store, 1, |tx| {
         tx.execute_deferred(&INSERT, vec![store::Value::Integer(1)])
     });
-    queued(&store, 6).await;
+    until_queued(&store, 6).await;
     let panicked = write(&store, 1, |tx| {
         insert(tx, "panicked").map(|()| panic!("it gave up"))
     });
-    queued(&store, 7).await;
-    good.push(write(&store, 1, |tx| insert_along(tx, "b")));
-    queued(&store, 8).await;
+    until_queued(&store, 7).await;
+    good.push(write(&store, 1, |tx| insert_deferred(tx, "b")));
+    until_queued(&store, 8).await;
     drop(go);
     held.await.unwrap().unwrap();
     assert!(matches!(
@@ -146,7 +146,7 @@ async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     assert_eq!(count(&store).await, 2);
 }
 
-/// During continuous writes of many organizations, at most as many tasks wait for a connection as
+/// While many organizations write continuously, at most as many tasks wait for a connection as
 /// there are writers and connections.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
@@ -190,8 +190,8 @@ async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
     );
 }
 
-/// Rows of different tables are inserted by one statement, and any of them may be the one that is
-/// refused.
+/// A write inserts rows of different tables with one statement. Each of the rows is once the
+/// refused one.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_a_write_in_different_tables_are_atomic() {
     let Some(store) = store().await else { return };
@@ -209,7 +209,7 @@ async fn rows_of_a_write_in_different_tables_are_atomic() {
         .enumerate()
     {
         writes.push(both(thing, other));
-        queued(&store, number + 1).await;
+        until_queued(&store, number + 1).await;
     }
     drop(go);
     held.await.unwrap().unwrap();
@@ -228,8 +228,8 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
         .write_for(share(1), WORK_LIMIT, |tx| insert(tx, "taken"))
         .await
         .unwrap();
-    // In turn, the first, the middle and the last operation ends with a deferred statement that
-    // fails. The failure is known only afterwards.
+    // The first, the middle or the last operation of a commit ends with a deferred statement that
+    // fails. The store learns of the failure only after the operation has ended.
     for failing in 0..3 {
         let (go, held) = hold(&store).await;
         let mut writes = Vec::new();
@@ -237,8 +237,8 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
             writes.push(write(&store, 1, move |tx| {
                 let name = format!("{failing} {number}");
                 insert(tx, &name)?;
-                // If the middle operation fails, no operation reads anything before its deferred
-                // statement.
+                // If the middle operation is the failing one, no operation reads before its
+                // deferred statement.
                 if failing != 1 {
                     tx.rows(&COUNT, &[])?;
                 }
@@ -249,7 +249,7 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
                 };
                 tx.execute_deferred(&INSERT, vec![along.into()])
             }));
-            queued(&store, number + 1).await;
+            until_queued(&store, number + 1).await;
         }
         drop(go);
         held.await.unwrap().unwrap();
@@ -282,21 +282,21 @@ async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
         let before = write(&store, 1, move |tx| {
             insert(tx, &format!("before {attempt}"))
         });
-        queued(&store, 1).await;
+        until_queued(&store, 1).await;
         let rehearsed = write(&store, 1, |tx| {
             tx.dry_run();
             tx.row(&COUNT, &[]).map(drop)
         });
-        queued(&store, 2).await;
+        until_queued(&store, 2).await;
         let refused = write(&store, 1, |tx| {
             tx.row(&COUNT, &[])
                 .and_then(|_| Err::<(), _>(Error::Configuration("taken".into())))
         });
-        queued(&store, 3).await;
+        until_queued(&store, 3).await;
         let ends = write(&store, 1, |tx| tx.rows(&END, &[]).map(drop));
-        queued(&store, 4).await;
+        until_queued(&store, 4).await;
         let after = write(&store, 1, move |tx| insert(tx, &format!("after {attempt}")));
-        queued(&store, 5).await;
+        until_queued(&store, 5).await;
         drop(go);
         held.await.unwrap().unwrap();
         let before = before.await.unwrap();
@@ -317,8 +317,8 @@ async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
     }
 }
 
-/// If a statement cannot be prepared, none of the deferred statements sent with it runs. No
-/// operation whose statements were lost is acknowledged.
+/// PostgreSQL skips all deferred statements of a message if one of them cannot be prepared. The
+/// store acknowledges no operation whose statements were skipped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prepare_error_loses_no_acknowledged_statements() {
     let Some(store) = store().await else { return };
@@ -332,7 +332,7 @@ async fn a_prepare_error_loses_no_acknowledged_statements() {
                 insert(tx, &name)?;
                 tx.execute_deferred(&INSERT, vec![format!("{name} along").into()])
             }));
-            queued(&store, number + 1).await;
+            until_queued(&store, number + 1).await;
         }
         let misfit = write(&store, 1, move |tx| {
             if along {
@@ -341,7 +341,7 @@ async fn a_prepare_error_loses_no_acknowledged_statements() {
                 tx.execute(&MISFIT, &["a".into()]).map(drop)
             }
         });
-        queued(&store, 4).await;
+        until_queued(&store, 4).await;
         drop(go);
         held.await.unwrap().unwrap();
         misfit.await.unwrap().unwrap_err();
@@ -369,7 +369,7 @@ async fn a_share_does_not_wait_for_the_queue_of_another() {
             })
         })
         .collect();
-    queued(&store, 200).await;
+    until_queued(&store, 200).await;
     for number in 0..3 {
         write(&store, 2, move |tx| insert(tx, &format!("other {number}")))
             .await
@@ -386,7 +386,7 @@ async fn a_share_does_not_wait_for_the_queue_of_another() {
 }
 
 /// An operation that exceeds its time limit fails together with the others of its commit. None of
-/// them is acknowledged, and none of their rows is kept.
+/// them is acknowledged, and none of their rows exists.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
     let Some(store) = store().await else { return };
@@ -405,12 +405,12 @@ async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
                     .await
             }
         });
-        queued(&store, 1).await;
+        until_queued(&store, 1).await;
         let second = write(&store, 1, move |tx| {
             std::thread::sleep(limit);
             insert(tx, &format!("second {attempt}"))
         });
-        queued(&store, 2).await;
+        until_queued(&store, 2).await;
         drop(go);
         held.await.unwrap().unwrap();
         let (first, second) = (first.await.unwrap(), second.await.unwrap());
@@ -426,14 +426,14 @@ async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
     }
 }
 
-/// A caller that has gone away takes no time from the operations queued behind it.
+/// An operation whose caller has disconnected does not delay the operations behind it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_abandoned_write_does_not_delay_later_writes() {
     let Some(store) = store().await else { return };
     let (go, held) = hold(&store).await;
     let asked = Instant::now();
     let gone = write(&store, 1, |tx| insert(tx, "gone"));
-    queued(&store, 1).await;
+    until_queued(&store, 1).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let waiting: Vec<_> = (0..3)
         .map(|number| {
@@ -442,7 +442,7 @@ async fn an_abandoned_write_does_not_delay_later_writes() {
             })
         })
         .collect();
-    queued(&store, 4).await;
+    until_queued(&store, 4).await;
     assert!(matches!(gone.await.unwrap(), Err(Error::Unavailable(_))));
     tokio::time::sleep_until(asked + WORK_LIMIT + Duration::from_millis(100)).await;
     drop(go);
@@ -453,7 +453,7 @@ async fn an_abandoned_write_does_not_delay_later_writes() {
     assert_eq!(count(&store).await, 3);
 }
 
-/// A reader that goes away while it waits for a connection leaves the queue.
+/// A reader that is cancelled while it waits for a connection leaves the queue.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_aborted_read_leaves_the_queue_for_a_connection() {
     let Some(store) = store_of(Options {
@@ -469,10 +469,10 @@ async fn an_aborted_read_leaves_the_queue_for_a_connection() {
         let store = store.clone();
         async move { store.read(|tx| tx.row(&COUNT, &[]).map(drop)).await }
     });
-    queued(&store, 1).await;
+    until_queued(&store, 1).await;
     read.abort();
     assert!(read.await.unwrap_err().is_cancelled());
-    assert_eq!(store.load().queued, 0);
+    assert_eq!(store.load().until_queued, 0);
     drop(go);
     held.await.unwrap().unwrap();
 }
@@ -497,19 +497,19 @@ async fn group_commits_are_bounded_and_long_writes_commit_alone() {
     let mut transactions = Vec::new();
     for number in 0..70 {
         transactions.push(write(&store, 1, move |tx| {
-            insert_along(tx, &format!("{number}"))
+            insert_deferred(tx, &format!("{number}"))
         }));
-        queued(&store, number + 1).await;
+        until_queued(&store, number + 1).await;
     }
     let long = tokio::spawn({
         let store = store.clone();
         async move {
             store
-                .write_for(share(1), 2 * WORK_LIMIT, |tx| insert_along(tx, "long"))
+                .write_for(share(1), 2 * WORK_LIMIT, |tx| insert_deferred(tx, "long"))
                 .await
         }
     });
-    queued(&store, 71).await;
+    until_queued(&store, 71).await;
     drop(go);
     held.await.unwrap().unwrap();
     let mut found = HashMap::<i64, usize>::new();
@@ -523,8 +523,8 @@ async fn group_commits_are_bounded_and_long_writes_commit_alone() {
     assert!(!found.contains_key(&long.await.unwrap().unwrap()));
 }
 
-/// A lookup requested during a query joins the next query. It therefore sees everything committed
-/// before the request.
+/// A lookup that is requested while a query runs joins the next query, so it sees every commit
+/// before its request.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lookup_sees_every_commit_before_its_request() {
     let Some(store) = store().await else { return };
@@ -574,9 +574,9 @@ async fn a_lookup_sees_every_commit_before_its_request() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// Counts the round trips to the server, which a write waits for where the database is another
-/// machine: the caller, the recorded answer, the lock, each read of the operation, and the commit.
-/// Deferred statements travel with the next of these.
+/// Counts the round trips between a node and PostgreSQL for one write: caller, recorded response,
+/// lock, each read of the operation, and commit. Deferred statements travel with the next of these.
+/// On a remote database each round trip costs time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_takes_few_round_trips_to_the_server() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)
@@ -585,8 +585,8 @@ async fn a_write_takes_few_round_trips_to_the_server() {
     else {
         return;
     };
-    let way = MiddleBox::before(&url).await;
-    let node = Node::start(&way.database_url, &["--database-connections", "2"]);
+    let proxy = MiddleBox::in_front_of(&url).await;
+    let node = Node::start(&proxy.database_url, &["--database-connections", "2"]);
     let api = node.api(&node.key().await);
     let step = json!({ "stepType": "agreement", "contractTemplateText": "No smoking." });
     let things = [
@@ -610,35 +610,36 @@ async fn a_write_takes_few_round_trips_to_the_server() {
     ];
     let mut fewest = Vec::new();
     for (path, name, mut body) in things {
-        let (mut made, mut changed) = (Vec::new(), Vec::new());
-        // The first requests prepare their statements, and background work runs in between some.
+        let (mut created, mut changed) = (Vec::new(), Vec::new());
+        // The first requests also prepare statements, and some include background work, so the test
+        // takes the minimum of eight.
         for number in 0..8 {
             body[name] = format!("Number {number}").into();
-            let before = way.questions();
+            let before = proxy.round_trips();
             let thing = api
                 .post_with_key(path, &new_id().to_string(), body.clone())
                 .await
                 .data();
-            made.push(way.questions() - before);
+            created.push(proxy.round_trips() - before);
             let path = format!("{path}/{}", thing["id"].as_str().unwrap());
-            let before = way.questions();
+            let before = proxy.round_trips();
             api.patch(
                 &path,
                 json!({ "data": { name: format!("Changed {number}") } }),
             )
             .await
             .data();
-            changed.push(way.questions() - before);
+            changed.push(proxy.round_trips() - before);
         }
         fewest.push((
             path,
-            made.into_iter().min().unwrap(),
+            created.into_iter().min().unwrap(),
             changed.into_iter().min().unwrap(),
         ));
     }
-    // The placeholders of a linked text are checked, which takes a read of the text.
+    // A write that links a text reads the text to check its placeholders.
     let manuals = [("/portal-manuals", 4, 6), ("/portal-manuals", 7, 6)];
-    let wanted = [
+    let expected = [
         [
             ("/portals", 5, 7),
             ("/portal-brandings", 4, 6),
@@ -648,24 +649,24 @@ async fn a_write_takes_few_round_trips_to_the_server() {
         &manuals,
     ]
     .concat();
-    assert_eq!(fewest, wanted);
+    assert_eq!(fewest, expected);
 }
 
-/// Creates a translation for a source table. Returns its id.
+/// Creates a text for a source table. Returns its id.
 async fn text(api: &Api, source: &str) -> String {
-    let made = api
+    let created = api
         .post(
             "/translations",
             json!({ "sourceTable": source, "text": "Wi-Fi" }),
         )
         .await
         .data();
-    made["id"].as_str().unwrap().to_owned()
+    created["id"].as_str().unwrap().to_owned()
 }
 
 on_both! {
-    /// Many clients read a list while one changes it. A read that begins after a change was
-    /// answered returns that change or a later one.
+    /// Many clients read a list while one client changes it. A read that begins after the response
+    /// to a change returns that change or a later one.
     async fn reads_after_an_answered_write_return_its_result(app: App) {
         let org = app.org().await;
         let api = org.key().await;

@@ -1,4 +1,4 @@
-//! Tests of the settings of the binary and of its first log lines.
+//! Tests of the settings of the binary, and of the first lines of its log.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ struct Started {
 }
 
 impl Started {
-    /// Starts the binary in a directory, with these variables.
+    /// Starts the binary in a directory with these environment variables.
     fn within(directory: &Path, variables: &[(&str, &str)]) -> Self {
         let log = directory.join("log");
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
@@ -41,7 +41,7 @@ impl Started {
     }
 }
 
-/// Starts the binary with a variable that it refuses, and returns its message.
+/// Starts the binary with environment variables that it refuses. Returns the error message.
 fn refusal(directory: &Path, variables: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
         .arg("serve")
@@ -54,7 +54,7 @@ fn refusal(directory: &Path, variables: &[(&str, &str)]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Uploads a file as a guest of a fresh organization. Returns the status.
+/// Uploads a file as a guest of a new organization. Returns the status.
 async fn upload(started: &Started) -> u16 {
     let platform = started.platform();
     let organization = format!("/organizations/{}", new_id());
@@ -121,7 +121,7 @@ async fn upload(started: &Started) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn uploads_lie_beside_the_database_however_its_url_is_written() {
+async fn uploads_are_stored_beside_the_database_in_every_notation_of_its_url() {
     for url in ["sqlite://guest.db", "sqlite:guest.db", "SQLITE:guest.db"] {
         let directory = TempDir::new().unwrap();
         let variables = [
@@ -148,7 +148,7 @@ async fn uploads_lie_beside_the_database_however_its_url_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_stands_around_a_setting_is_dropped() {
+async fn blanks_around_the_value_of_a_setting_are_ignored() {
     let directory = TempDir::new().unwrap();
     let key = format!("\u{feff}{PLATFORM_KEY}\n");
     let variables = [
@@ -176,7 +176,7 @@ async fn what_stands_around_a_setting_is_dropped() {
     let metadata = format!("{}/.well-known/oauth-authorization-server", started.base);
     let document = Answer::of(Client::new().get(metadata)).await;
     assert_eq!(document.body["issuer"], "https://stay.example.com/Portal");
-    // The cookie of the form is bound to https.
+    // The public URL is an HTTPS URL, so the form's cookie is a secure one.
     let page = Client::new().get(format!("{}/sign-in?ticket=x", started.base));
     let cookies = Answer::of(page).await;
     for cookie in cookies.headers.get_all("set-cookie") {
@@ -189,7 +189,7 @@ async fn what_stands_around_a_setting_is_dropped() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_meant_is_a_bad_value_in_words() {
+fn an_unlikely_value_of_a_setting_is_refused_with_an_explanation() {
     let directory = TempDir::new().unwrap();
     for (name, value, reason) in [
         ("VESTIBULE_PLATFORM_KEY", "\"pk_secret\"", "quotes"),
@@ -220,9 +220,9 @@ fn a_setting_that_cannot_be_meant_is_a_bad_value_in_words() {
     }
 }
 
-/// Every setting reads its text in the same way, also one that is added later.
+/// Every setting trims its value, including settings that are added later.
 #[test]
-fn every_setting_drops_what_stands_around_it() {
+fn every_setting_ignores_blanks_around_its_value() {
     use clap::{CommandFactory as _, FromArgMatches as _};
     let samples = [
         ("listen", "127.0.0.1:9"),
@@ -250,7 +250,8 @@ fn every_setting_drops_what_stands_around_it() {
     let mut tried = 0;
     for argument in serve.get_arguments().filter(|one| one.get_env().is_some()) {
         let name = argument.get_long().unwrap();
-        // These are read later, from their variable or a file, by the same function.
+        // The program reads these settings later, from a variable or a file, with the same
+        // function.
         let is_secret = argument.is_hide_env_values_set();
         if is_secret || !argument.get_action().takes_values() {
             continue;
@@ -314,7 +315,7 @@ fn a_database_file_that_cannot_be_opened_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_postgres_database_that_cannot_hold_every_text_is_refused() {
+async fn a_postgres_database_without_utf_8_is_refused() {
     let Some(url) = tokio::task::spawn_blocking(|| postgres::fresh_database_of("LATIN1"))
         .await
         .unwrap()
@@ -330,7 +331,7 @@ async fn a_postgres_database_that_cannot_hold_every_text_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_postgres_role_of_three_connections_is_told_in_the_log_and_served() {
+async fn a_postgres_role_with_three_connections_is_served_with_a_warning() {
     let url = tokio::task::spawn_blocking(|| {
         let url = postgres::fresh_database()?;
         let (server, name) = url.rsplit_once('/').unwrap();
@@ -376,7 +377,7 @@ async fn a_second_interrupt_ends_the_process_at_once() {
     let directory = TempDir::new().unwrap();
     let variables = [("VESTIBULE_DATABASE_URL", "sqlite:a.db")];
     let mut started = Started::within(directory.path(), &variables);
-    // A request under way keeps the process for a while.
+    // A running request delays the end of the process.
     let address = started.base.trim_start_matches("http://").to_owned();
     let mut slow = tokio::net::TcpStream::connect(&address).await.unwrap();
     slow.write_all(b"POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\na")

@@ -1,5 +1,6 @@
-//! Tests of a stay's own times, seasons of every year, bookings that are not confirmed, outdated
-//! texts, and changes under a condition (rules: stays; manuals; translations; errors).
+//! Tests of stays: check-in and check-out times of their own, seasons of every year, unconfirmed
+//! bookings, outdated translations, and conditional updates (rules: stays; manuals; translations;
+//! errors).
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ async fn view(house: &House<'_>) -> Value {
     house.org.app.stay(&house.token, "").await.data()
 }
 
-/// Returns a file or a page below the guest's page as text.
+/// Returns the text of a file or page below the guest's page.
 async fn text(house: &House<'_>, rest: &str) -> String {
     let app = house.org.app;
     let url = format!("{}/stay/{}{rest}", app.base, house.token);
@@ -41,7 +42,7 @@ async fn change(house: &House<'_>, more: Value) {
     house.org.put_record("reservation", house.stay, stay).await;
 }
 
-/// Creates a manual in the flat.
+/// Creates an active manual of the flat.
 async fn manual(house: &House<'_>, more: Value) -> Value {
     let fields = with(
         json!({ "nickname": "M", "title": "M", "description": "Text", "propertyId": house.flat, "isActive": true }),
@@ -76,7 +77,8 @@ on_both! {
         assert!(file.contains("T130000") && file.contains("T173000") && file.contains("STATUS:CONFIRMED"), "{file}");
         let google = page.split("https://calendar.google.com/calendar/render?action=TEMPLATE").nth(1).unwrap();
         assert!(!google.split('"').next().unwrap().contains(&house.token), "{page}");
-        // 11 December, 12:59 and 13:00 in Madrid; the tests' clock starts on 21 November at 9:30 UTC.
+        // The time is 11 December, 12:59 and then 13:00 in Madrid. The tests' clock starts on 21
+        // November at 9:30 UTC.
         app.clock.advance(DAY * 20 + HOUR * 2 + Duration::from_secs(29 * 60));
         assert_eq!(titles(&view(&house).await), [""; 0]);
         app.clock.advance(Duration::from_secs(60));
@@ -87,9 +89,9 @@ on_both! {
         assert_eq!(wrong.issues(), ["records.0.data.checkInTime"]);
     }
 
-    async fn a_stay_that_was_confirmed_late_is_created_until_its_own_check_out_time(app: App) {
+    async fn a_late_confirmation_fires_created_until_the_stays_own_check_out_time(app: App) {
         let house = House::build(&app).await;
-        // 21 November, 10:30 in Madrid.
+        // The time is 21 November, 10:30 in Madrid.
         let leaving = |time: Value| json!({ "checkIn": "2026-11-19", "checkOut": "2026-11-21", "checkOutTime": time });
         for (time, events) in [(json!("10:00"), 0), (json!("12:00"), 1), (Value::Null, 1)] {
             let stay = with(reservation(Some(house.flat)), leaving(time.clone()));
@@ -125,7 +127,7 @@ on_both! {
         assert_eq!(house.api.post("/portal-manuals", turned).await.issues(), ["visibilityRules.0.seasonalWindows.0.startDate"]);
     }
 
-    async fn a_tentative_stay_is_told_so_and_some_values_are_withheld(app: App) {
+    async fn a_tentative_stay_shows_its_status_and_withholds_some_values(app: App) {
         let house = House::build(&app).await;
         let flat = json!({
             "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "wifiName": "casa", "wifiPassword": "secret", "propertyGroupId": house.group,
@@ -183,7 +185,7 @@ on_both! {
         assert_eq!((&reason["key"], &reason["facts"]["days"]), (&json!("lead_time_min"), &json!(0)));
     }
 
-    async fn a_translation_that_its_english_text_has_left_behind_is_marked(app: App) {
+    async fn a_translation_of_an_older_english_text_is_marked(app: App) {
         let house = House::build(&app).await;
         let made = manual(&house, json!({ "title": "Door" })).await;
         let text = id(&made["descriptionId"]);
@@ -233,7 +235,7 @@ on_both! {
         assert_eq!(remove(&house.api, "fr").await.status, 404);
     }
 
-    async fn a_change_names_the_state_that_it_applies_to(app: App) {
+    async fn a_conditional_update_is_refused_if_the_resource_has_changed(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let manual = manual(&house, json!({})).await;
@@ -280,7 +282,7 @@ on_both! {
         assert!(start.contains("at(\"api/v1/openapi.json\")") && !start.contains("\"/"), "{start}");
     }
 
-    async fn all_addresses_follow_one_rule(app: App) {
+    async fn all_contact_addresses_follow_one_rule(app: App) {
         let house = House::build(&app).await;
         for bad in ["https:///x", "https://a..b/", "https://"] {
             let portal = house.api.patch(&format!("/portals/{}", house.portal), json!({ "data": { "specialOfferUrl": bad } })).await;

@@ -1,4 +1,5 @@
-//! Tests of the product's statements on the schemas of both databases.
+//! Tests of the store on the real schema: every statement can be prepared, and connections, locks
+//! and server errors are handled.
 
 use crate::support::App;
 use crate::support::on_both;
@@ -16,7 +17,8 @@ on_both! {
     }
 }
 
-/// Connections that the server closed are replaced, and the next requests are answered on new ones.
+/// The store replaces connections that the server closed, and the next requests succeed on new
+/// connections.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_connections_are_replaced() {
     let Some(app) = App::on_postgres(&[]).await else {
@@ -30,8 +32,8 @@ async fn lost_connections_are_replaced() {
         let others =
             "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
         let ended: Vec<i32> = client.query(others, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-        // A connection told to end may still answer, and would take a request with it. The loop
-        // waits until all have ended.
+        // A connection that the server is about to close may still accept a request and lose it.
+        // The loop waits until the server has closed all of them.
         while !client.query("select 1 from pg_stat_activity where pid = any($1)", &[&ended]).unwrap().is_empty() {}
         ended.len()
     })
@@ -46,8 +48,8 @@ async fn lost_connections_are_replaced() {
         .data();
 }
 
-/// Work that waits too long for a lock gets 503 within five seconds. Once the lock is released, the
-/// work succeeds.
+/// A write that waits too long for a lock gets a 503 within five seconds. After the lock is
+/// released, the write succeeds.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_organization_gets_503_until_it_is_released() {
     let Some(app) = App::on_postgres(&[]).await else {
@@ -84,7 +86,7 @@ async fn a_locked_organization_gets_503_until_it_is_released() {
         (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into())
     );
     assert!(answer.header("retry-after").is_some());
-    // Five seconds, and half a second for a busy machine.
+    // The limit is five seconds, and half a second for a busy machine.
     assert!(
         started.elapsed() < std::time::Duration::from_millis(5_500),
         "{:?}",
@@ -101,8 +103,8 @@ async fn a_locked_organization_gets_503_until_it_is_released() {
     );
 }
 
-/// A server that reports an internal error, as Citus does for a lost worker, may do the same work
-/// later. If a statement fails, nothing is done; if the commit fails, the outcome is unknown.
+/// Citus reports an internal error when it loses a worker, and the same work may succeed later.
+/// After a failed statement the write is not applied; after a failed commit its outcome is unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_internal_error_of_the_server_can_be_retried() {
     let Some(app) = App::on_postgres(&[]).await else {
@@ -137,7 +139,7 @@ async fn an_internal_error_of_the_server_can_be_retried() {
     assert_eq!(post().await.status, 201);
 }
 
-/// Every file that declares statements is in the list that the test above prepares.
+/// Every file that declares statements is in the list that the first test prepares.
 #[test]
 fn every_declared_statement_is_listed() {
     fn count(directory: &std::path::Path) -> usize {

@@ -1,4 +1,4 @@
-//! Tests of documents and summaries stored by other versions: a missing field has a default, and
+//! Tests of documents and summaries that other versions stored: a missing field has a default, and
 //! summaries are rewritten.
 
 use futures_util::future::join_all;
@@ -11,8 +11,8 @@ use crate::erasure::furnish;
 use crate::support::house::House;
 use crate::support::{Answer, Api, App, new_id, on_both, serve_flags};
 
-/// The kinds of stored documents, each by its table and kind, with one as release 0.1.0 wrote it,
-/// or the first release with such documents.
+/// The kinds of stored documents: table and kind of each, and a document as release 0.1.0 wrote it
+/// or the first release that had this kind.
 const DOCUMENTS: [(&str, &str); 26] = [
     (
         "organization",
@@ -111,11 +111,12 @@ const DOCUMENTS: [(&str, &str); 26] = [
     ),
 ];
 
-/// Tables whose documents belong to no organization, or that no request reads which has no effect.
+/// Tables whose documents belong to no organization, or which no request reads without changing
+/// them.
 const NOT_READ: [&str; 4] = ["calendar_event", "guest_cart", "guest_charge", "oauth_app"];
 
-/// Fields without a default: those that define a document, and those that the platform must send
-/// for a record.
+/// Fields without a default. They define the document, or the platform must send them with every
+/// record.
 const REQUIRED: [&str; 35] = [
     "precheck_step.questions[].id",
     "precheck_step.questions[].kind",
@@ -154,7 +155,7 @@ const REQUIRED: [&str; 35] = [
     "calendar_feed.warnings[].problem",
 ];
 
-/// An organization with a row in every table that holds documents, and the clients that read them.
+/// An organization with a row in every table that has documents, and clients that can read them.
 struct StoredScene<'a> {
     house: House<'a>,
     connected: Api,
@@ -165,7 +166,7 @@ struct StoredScene<'a> {
     preview: String,
 }
 
-/// Stores a calendar feed that is due in years, so that nothing fetches it.
+/// Stores a calendar feed that is due in many years, so that the service does not fetch it.
 async fn store_feed(house: &House<'_>) {
     let text = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at, created_at, doc)
         values (?1, ?2, ?3, 'https://calendar.invalid/a.ics', ?4, ?5, ?6)";
@@ -277,12 +278,12 @@ impl<'a> StoredScene<'a> {
             .await;
         assert!(changed > 0, "there is no {document}");
         if !["organization", "api_key", "member", "access_token"].contains(&table) {
-            // Changes the revision, so that answers in memory are not used.
+            // Changes the revision, so that the service does not use responses in memory.
             self.house.org.put("", json!({})).await;
         }
     }
 
-    /// Makes all requests that read the documents of a table.
+    /// Makes all requests that read the documents of a table. Returns the responses.
     async fn read(&self, document: &str) -> Vec<(String, Answer)> {
         let House {
             org,
@@ -295,7 +296,7 @@ impl<'a> StoredScene<'a> {
         } = &self.house;
         let (step, subscription, review) = (self.step, self.subscription, self.review);
         let (public, connected, platform, guest) = ("public", "connected", "platform", "guest");
-        let handed_in = (
+        let submission = (
             platform,
             org.path(&format!("/reservations/{stay}/precheckin")),
         );
@@ -333,15 +334,15 @@ impl<'a> StoredScene<'a> {
                 vec![
                     (public, "/precheck-steps".into()),
                     (public, format!("/precheck-steps/{step}")),
-                    handed_in,
+                    submission,
                     explained,
                     view,
                 ]
             }
-            "precheck_answer" | "guest_file" => vec![handed_in, reviewed, view],
-            "step_progress" => vec![handed_in, view],
+            "precheck_answer" | "guest_file" => vec![submission, reviewed, view],
+            "step_progress" => vec![submission, view],
             "precheckin" => vec![
-                handed_in,
+                submission,
                 reviewed,
                 (public, "/precheckin-submissions".into()),
                 view,
@@ -383,19 +384,20 @@ impl<'a> StoredScene<'a> {
     }
 }
 
-/// Returns copies of a document that each lack one field or item, with its path.
+/// Returns copies of a document, each without one of its fields or items, with the path of the
+/// missing part.
 fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
-    fn inside(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    fn inside(path: &str, value: &Value, copies: &mut Vec<(String, Value)>) {
         match value {
             Value::Object(fields) => {
                 for (name, field) in fields {
                     let mut rest = fields.clone();
                     rest.remove(name);
                     let path = format!("{path}.{name}");
-                    found.push((path.clone(), Value::Object(rest)));
+                    copies.push((path.clone(), Value::Object(rest)));
                     let mut deeper = Vec::new();
                     inside(&path, field, &mut deeper);
-                    found.extend(deeper.into_iter().map(|(path, field)| {
+                    copies.extend(deeper.into_iter().map(|(path, field)| {
                         let mut fields = fields.clone();
                         fields.insert(name.clone(), field);
                         (path, Value::Object(fields))
@@ -406,7 +408,7 @@ fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
                 for (place, item) in items.iter().enumerate() {
                     let mut deeper = Vec::new();
                     inside(&format!("{path}[]"), item, &mut deeper);
-                    found.extend(deeper.into_iter().map(|(path, item)| {
+                    copies.extend(deeper.into_iter().map(|(path, item)| {
                         let mut items = items.clone();
                         items[place] = item;
                         (path, Value::Array(items))
@@ -416,14 +418,14 @@ fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
             _ => {}
         }
     }
-    let mut found = Vec::new();
-    inside(document, doc, &mut found);
-    found.retain(|(path, _)| {
+    let mut copies = Vec::new();
+    inside(document, doc, &mut copies);
+    copies.retain(|(path, _)| {
         !REQUIRED.iter().any(|required| {
             path == required || required.ends_with("[]") && path.starts_with(required)
         })
     });
-    found
+    copies
 }
 
 on_both! {
@@ -436,7 +438,7 @@ on_both! {
         for (document, text) in DOCUMENTS {
             let mut doc: Value = serde_json::from_str(text).unwrap();
             if document == "record.reservation" {
-                // The reservation must be of the same property as the guest of this test.
+                // The reservation must be in the property of the guest of this test.
                 doc["propertyId"] = json!(scene.house.flat);
             }
             if document == "portal_preview" {
@@ -479,7 +481,7 @@ on_both! {
         for number in 0..250 {
             api.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
         }
-        house.idle_step("main", json!({ "displayTitle": "Welcome" })).await;
+        house.unassigned_step("main", json!({ "displayTitle": "Welcome" })).await;
         let lists = async || (api.get("/portals").await.data(), api.get("/precheck-steps").await.data());
         let expected = lists().await;
         let versions = async || -> Vec<(String, i64)> {

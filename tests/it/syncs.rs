@@ -1,5 +1,5 @@
-//! Tests of a platform's syncs: invalid records that are left out, records that are rewritten,
-//! versions, canonical forms, and reads of changes (rules: sync; records).
+//! Tests of syncs by the platform: invalid records that are skipped, rewritten records, versions,
+//! canonical forms, and reads of changes (rules: sync; records).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -27,7 +27,7 @@ fn deleted(kind: &str, id: Uuid) -> Value {
     json!({ "kind": kind, "id": id, "isDeleted": true })
 }
 
-/// Sends a sync with further fields.
+/// Sends a sync with these further fields. Returns `data` of the response.
 async fn sync(org: &Org<'_>, mut body: Value, records: Value) -> Value {
     body["records"] = records;
     let path = org.path("/sync");
@@ -38,7 +38,8 @@ async fn skip(org: &Org<'_>, records: Value) -> Value {
     sync(org, json!({ "onInvalid": "skip" }), records).await
 }
 
-/// Returns the places of the rejected records, with the paths of their issues below the record.
+/// Returns the positions of the rejected records, each with the paths of its issues below the
+/// record.
 fn rejected(data: &Value) -> BTreeMap<u64, Vec<String>> {
     let path = |issue: &Value| {
         let steps = issue["path"].as_array().unwrap();
@@ -75,7 +76,7 @@ async fn count(api: &Api, path: &str) -> usize {
 }
 
 on_both! {
-    async fn a_sync_that_skips_leaves_out_invalid_records_and_those_that_refer_to_them(app: App) {
+    async fn a_sync_with_skip_rejects_invalid_records_and_records_that_refer_to_them(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (known, group, bad, stay) = (new_id(), new_id(), new_id(), new_id());
@@ -113,7 +114,7 @@ on_both! {
         assert_eq!(org.sync(json!([])).await.data().get("rejected"), None);
     }
 
-    async fn a_sync_names_at_most_100_rejected_records_and_counts_all(app: App) {
+    async fn a_sync_lists_at_most_100_rejected_records_and_counts_all(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let bad = |number: usize| record("tag", new_id(), &json!({ "name": number }));
@@ -133,18 +134,19 @@ on_both! {
         let url = |id: Uuid, host: &str| record("custom_url", id, &json!({ "host": host, "isGuestPortal": true }));
         let all: Vec<Value> = ids.iter().enumerate().map(|(number, id)| url(*id, &format!("h{number}.example"))).collect();
         let refused = app.platform().post(&org.path("/sync"), json!({ "records": all, "dryRun": true })).await;
-        assert_eq!(refused.issues(), ["records.1001.data.host"], "a dry run judges everything");
+        assert_eq!(refused.issues(), ["records.1001.data.host"], "a dry run checks everything");
         let data = skip(&org, json!(all)).await;
         assert_eq!((&data["applied"], &data["rejectedCount"]), (&json!(1_000), &json!(2)));
         let paths: BTreeMap<u64, Vec<String>> = [1_000, 1_001].map(|index| (index, vec!["data.host".to_owned()])).into();
         assert_eq!(rejected(&data), paths);
         assert_eq!(count(&api, "/custom-urls").await, 1_000);
-        // A change of a host and a deletion make room; where nothing is left out, in any order.
+        // A changed host or a deletion makes room for another host, in any order, if the sync skips
+        // nothing.
         assert_eq!(org.sync(json!([url(ids[1_000], "new.example")])).await.issues(), [HOST]);
         org.sync(json!([url(ids[1_000], "new.example"), deleted("custom_url", ids[0])])).await.data();
         let data = skip(&org, json!([url(ids[1], "newer.example"), url(ids[1_001], "newest.example"), deleted("custom_url", ids[2]), url(ids[1_001], "newest.example")])).await;
         assert_eq!(rejected(&data).into_keys().collect::<Vec<_>>(), [1]);
-        // A second record with a host that the organization has.
+        // Another record may have a host that the organization has already.
         org.sync(json!([url(ids[2], "new.example")])).await.data();
         assert_eq!(count(&api, "/custom-urls").await, 1_001);
     }
@@ -183,7 +185,7 @@ on_both! {
         assert_eq!(org.stay_token(house.stay).await, house.token);
         let view = app.stay(&house.token, "").await.data();
         assert_eq!(view["precheckin"]["steps"][0]["isComplete"], true, "{view}");
-        // The record is deleted after all if it is left out.
+        // The later record is invalid and skipped, so the deletion before it applies.
         let data = skip(org, json!([
             deleted("reservation", house.stay),
             record("reservation", house.stay, &with(moved, json!({ "checkOut": "2026-12-01" }))),
@@ -192,7 +194,7 @@ on_both! {
         assert_eq!(house.api.get(&format!("/reservations/{}", house.stay)).await.status, 404);
     }
 
-    async fn fields_of_the_service_inside_data_are_left_out_with_a_warning(app: App) {
+    async fn fields_of_the_service_inside_data_are_ignored_with_a_warning(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let tag = new_id();
@@ -232,7 +234,7 @@ on_both! {
         }
     }
 
-    async fn an_older_version_that_arrives_late_is_left_out(app: App) {
+    async fn an_older_version_that_arrives_late_is_ignored(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let tag = new_id();
@@ -253,7 +255,7 @@ on_both! {
         assert_eq!(send("time", json!("2026-11-21T10:00:00Z")).await, is("time", 0), "versions of another sort are not compared");
         assert_eq!(send("earlier", json!("2026-11-21T10:59:59+01:00")).await, is("time", 1));
         assert_eq!(send("later", json!("2026-11-21T10:00:00.001Z")).await, is("later", 0));
-        // Within one sync, and for deletions.
+        // Versions are also compared within one sync and for deletions.
         let gone = |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
         let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();
         assert_eq!((data["stale"].as_u64(), count(&api, "/tags").await), (Some(1), 1));
@@ -320,7 +322,7 @@ on_both! {
                 seen.insert(item["id"].as_str().unwrap().to_owned(), item["name"].clone());
                 stamps.push(item["updatedAt"].as_str().unwrap().to_owned());
             }
-            // A record that was seen changes again, and is seen again.
+            // A record that the reader has seen changes again, so the reader sees it again.
             if page == 4 {
                 let first = seen.keys().next().unwrap().parse().unwrap();
                 org.put_record("tag", first, json!({ "name": "third" })).await;
@@ -380,7 +382,7 @@ on_both! {
         let api = org.key().await;
         let tags: Vec<Value> = (0..300).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
         org.sync(json!(tags)).await.data();
-        // The last tag has a time after the present, as with a clock that was ahead.
+        // The timestamp of the last tag is in the future, as if the clock had been ahead.
         let ids: Vec<Uuid> = (0..30).map(|_| new_id()).collect();
         for id in &ids {
             org.put_record("tag", *id, json!({ "name": "later" })).await;
@@ -418,8 +420,8 @@ on_both! {
             assert_eq!(listed(&query).await, vec![(ids, json!(total)); 2], "{query}");
         }
         assert_eq!(api.get("/members?updatedSince=yesterday").await.issues(), ["updatedSince"]);
-        // The records of one sync have different times, the last of them after the present. A
-        // member who is written afterwards is not before them.
+        // The records of one sync have different timestamps, the last of them in the future. A
+        // member who is written afterwards gets a later timestamp.
         let tags: Vec<Value> = (0..30).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
         org.sync(json!(tags)).await.data();
         let last = api.get("/tags?updatedSince=2026-11-21T09:30:00Z&limit=100").await.data();
@@ -532,7 +534,7 @@ on_both! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_import_that_skips_writes_what_it_leaves_out_as_ndjson() {
+async fn an_import_with_skip_writes_the_rejected_records_as_ndjson() {
     let app = App::on_sqlite(&[]).await;
     let org = app.org().await;
     let (tag, bad) = (new_id(), new_id());

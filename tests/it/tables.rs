@@ -20,7 +20,7 @@ async fn import(api: &Api, kind: &str, csv: &str, more: Value) -> crate::support
     api.post("/records/import", body).await
 }
 
-/// Returns new, changed and unchanged.
+/// Returns the numbers of new, changed and unchanged records.
 fn counts(imported: &Value) -> [u64; 3] {
     ["added", "changed", "unchanged"].map(|name| imported[name].as_u64().unwrap())
 }
@@ -57,8 +57,8 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         named(&api).await;
-        let looked = import(&api, "property", FLATS, json!({ "dryRun": true })).await.data();
-        assert_eq!(counts(&looked), [2, 0, 0]);
+        let dry_run = import(&api, "property", FLATS, json!({ "dryRun": true })).await.data();
+        assert_eq!(counts(&dry_run), [2, 0, 0]);
         assert_eq!(api.get("/properties").await.data(), json!([]), "a dry run writes nothing");
         let imported = import(&api, "property", FLATS, json!({})).await.data();
         assert_eq!((counts(&imported), &imported["ignoredColumns"]), ([2, 0, 0], &json!(["Colour"])));
@@ -69,7 +69,7 @@ on_both! {
         app.clock.advance(Duration::from_secs(1));
         assert_eq!(counts(&import(&api, "property", FLATS, json!({})).await.data()), [0, 0, 2]);
         assert_eq!(api.get("/properties").await.data(), flats);
-        // An empty cell and an absent column leave a field as it is.
+        // An empty cell and a missing column keep the field's value.
         let fewer = "external_id;name;wifiName\na1;Flat One;\na2;Flat 2;\n";
         assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 1]);
         let flats = api.get("/properties").await.data();
@@ -87,18 +87,18 @@ on_both! {
             r1,,2026-12-11,2026-12-15,Ada,,\n\
             r6,,2026-12-15,2026-12-11,Ada,,\n\
             r7,,2026-12-11,2026-12-12,Ada,,\n";
-        let looked = import(&api, "reservation", csv, json!({ "dryRun": true })).await.data();
-        let found = errors(&looked);
+        let dry_run = import(&api, "reservation", csv, json!({ "dryRun": true })).await.data();
+        let found = errors(&dry_run);
         let places: Vec<(u64, &str)> = found.iter().map(|(line, column, _)| (*line, column.as_str())).collect();
         assert_eq!(places, [(2, "property"), (3, "check in"), (3, "status"), (3, "adults"), (4, "external_id"), (5, "check_out"), (6, "external_id"), (7, "check_out")]);
         assert!(found[6].2.contains("line 2") && found[6].2.contains("line 6"), "{found:?}");
-        assert_eq!(counts(&looked), [1, 0, 0]);
+        assert_eq!(counts(&dry_run), [1, 0, 0]);
         let refused = import(&api, "reservation", csv, json!({})).await.error(400);
         assert_eq!(refused["details"]["issues"][0]["path"], json!(["csv", 2, "property"]));
         assert_eq!(api.get("/reservations").await.data(), json!([]));
         for (header, column) in [("external_id,name,Name", "Name"), ("name", "external_id")] {
-            let looked = import(&api, "tag", &format!("{header}\n1,2,3\n"), json!({ "dryRun": true })).await.data();
-            assert_eq!(errors(&looked)[0].1, column, "{header}");
+            let dry_run = import(&api, "tag", &format!("{header}\n1,2,3\n"), json!({ "dryRun": true })).await.data();
+            assert_eq!(errors(&dry_run)[0].1, column, "{header}");
         }
         let wrong = import(&api, "tag", "external_id,name\n1,Sea\n", json!({ "dateFormat": "%d/%m" })).await;
         assert_eq!(wrong.issues(), ["dateFormat"]);
@@ -114,7 +114,7 @@ on_both! {
         let stay = api.get("/reservations").await.data()[0].clone();
         assert_eq!((&stay["guest"]["firstName"], &stay["checkIn"], &stay["propertyId"], &stay["status"]), (&json!("Ada"), &json!("2026-12-11"), &json!(home), &json!("confirmed")));
         assert_eq!(stay["bookedAt"], "2026-11-02T10:00:00.000Z");
-        // The platform's flats are left alone.
+        // A row may refer to a flat of the platform by its id. The import does not change the flat.
         let theirs = import(&api, "reservation", &csv.replace("Flat", &home.to_string()).replace("r1", "r2"), json!({ "columns": { "Alojamiento": "propertyId" }, "dateFormat": "%d/%m/%Y" })).await.data();
         assert_eq!(theirs["ignoredColumns"], json!(["Hu\u{e9}sped"]));
     }
@@ -138,18 +138,19 @@ on_both! {
         expected.sort_by_key(ToString::to_string);
         assert_eq!(values().await, expected);
         assert_eq!(counts(&import(&api, "property", csv, json!({})).await.data()), [0, 0, 2]);
-        // An empty cell leaves the value of a custom field as it is.
+        // An empty cell keeps the value of a custom field.
         let fewer = "external_id,custom.floor,custom.door code\nf1,,4712\n";
         assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 0]);
         assert!(values().await.contains(&json!({ code.to_string(): "4712", floor.to_string(): "2" })));
-        // Ids distinguish two custom fields of one name.
+        // Two custom fields have the same name, so the import asks for a column with the field's
+        // id.
         api.post("/records", json!({ "records": [field(crate::support::new_id(), "floor")] })).await.data();
-        let looked = import(&api, "property", "external_id,Floor\nf1,4\n", json!({ "dryRun": true })).await.data();
-        assert!(errors(&looked)[0].2.contains(&format!("customFields.{floor}")), "{looked}");
+        let dry_run = import(&api, "property", "external_id,Floor\nf1,4\n", json!({ "dryRun": true })).await.data();
+        assert!(errors(&dry_run)[0].2.contains(&format!("customFields.{floor}")), "{dry_run}");
     }
 
-    /// The guide names columns of other systems. Each of its commands is tried on a file with these
-    /// columns, twice.
+    /// The guide lists columns of other systems. The test runs each of its commands twice, on a
+    /// file with these columns.
     async fn the_columns_of_the_guide_to_exports_are_imported(app: App) {
         let org = app.org().await;
         let api = org.key().await;
@@ -173,7 +174,7 @@ on_both! {
                 other => panic!("{other} has no example"),
             };
             let mut cells: Vec<(&str, String)> = columns.iter().map(|(header, field)| (*header, cell(field))).collect();
-            // These headers name their fields.
+            // Each of these headers is recognized as the name of a field.
             for (header, field) in [("Check-in", "checkIn"), ("Check out", "checkOut"), ("Property", "propertyId"), ("Channel", "channel")] {
                 if !columns.values().any(|known| *known == field) {
                     cells.push((header, cell(field)));

@@ -1,8 +1,8 @@
 //! Tests of permitted and refused webhook targets (rules: webhooks#targets).
 //!
 //! The expected results for addresses come from the IANA registries (IPv4 and IPv6 Special-Purpose
-//! Address Registry, IPv6 Address Space, Multicast), those for names from the rules of webhooks.
-//! None is taken from the code.
+//! Address Registry, IPv6 Address Space, Multicast). The results for names come from the rules of
+//! webhooks. No expected result is taken from the code.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,12 +10,11 @@ use serde_json::json;
 
 use crate::support::{App, Org};
 
-/// A credential may have 100 active subscriptions; each credential of a test creates somewhat
-/// fewer.
+/// A credential may have 100 active subscriptions. Each credential of a test creates fewer.
 const TARGETS_PER_KEY: usize = 90;
 
-/// A special-purpose range by its first and last address, with the addresses just outside it if
-/// those are ordinary ones.
+/// A special-purpose range: its first and last address, and the addresses just outside it if they
+/// are public.
 struct Range {
     what: &'static str,
     first: &'static str,
@@ -57,7 +56,7 @@ const RANGES: [Range; 36] = [
         "127.255.255.255",
         &["126.255.255.255", "128.0.0.0"],
     ),
-    // Ranges of public addresses that clouds use internally.
+    // Ranges of public addresses that clouds use for internal services.
     range(
         "IBM Cloud",
         "161.26.0.0",
@@ -237,7 +236,7 @@ const RANGES: [Range; 36] = [
     ),
 ];
 
-/// IPv4 addresses that are wrapped in IPv6 addresses, and whether they are public.
+/// IPv4 addresses within IPv6 addresses, and whether they are public.
 const WRAPPED: [(&str, bool); 10] = [
     ("10.0.0.8", false),
     ("100.64.0.1", false),
@@ -393,11 +392,12 @@ const HOSTILE: [(&str, &[&str]); 22] = [
     (
         "wrapped in other ways than by a /96",
         &[
-            // RFC 6052, the prefixes of 48, 56 and 64 bits.
+            // RFC 6052, prefixes of 48, 56 and 64 bits.
             "https://[64:ff9b:1:a00:0:100::]/", "https://[64:ff9b:1:7f00:0:100::]/", "https://[64:ff9b:1:c0a8:1:100::]/",
             "https://[64:ff9b:1:7f:0:1::]/", "https://[64:ff9b:1:0:7f:0:100:0]/", "https://[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[64:ff9b:2::10.0.0.1]/", "https://[64:ff9b:0:1::10.0.0.1]/",
-            // Teredo from 127.0.0.1 and to it; the latter is written inverted.
+            // Teredo addresses with 127.0.0.1 as server, or as client. The client's address is
+            // stored inverted.
             "https://[2001:0:7f00:1::]/", "https://[2001:0:808:808:0:0:80ff:fffe]/", "https://[2002:7f00:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[2002:a9fe:a9fe:1::1]/", "https://[::fffe:127.0.0.1]/", "https://[::1:127.0.0.1]/",
         ],
@@ -527,7 +527,7 @@ const HARMLESS: [&str; 58] = [
 ];
 
 /// Special addresses that are globally reachable according to both registries.
-const REACHABLE: [&str; 5] = [
+const GLOBALLY_REACHABLE: [&str; 5] = [
     "192.31.196.1",
     "192.52.193.1",
     "192.175.48.6",
@@ -562,7 +562,7 @@ fn within(range: &Range) -> [IpAddr; 3] {
     [first, middle, last]
 }
 
-/// Returns the IPv6 forms of an IPv4 address that lead to it, or once did.
+/// Returns the IPv6 addresses that contain an IPv4 address and may lead to it.
 fn wrappers(ip: Ipv4Addr) -> [Ipv6Addr; 4] {
     let [a, b, c, d] = ip.octets();
     let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
@@ -587,7 +587,8 @@ fn hostile() -> Vec<(&'static str, String)> {
         let inner: Ipv4Addr = inner.parse().unwrap();
         let [a, b, c, d] = inner.octets();
         all.extend(wrappers(inner).map(|ip| ("wrapped", url_of(ip.into()))));
-        // Deprecated since 2006, but some machines still treat it as the address inside.
+        // This form has been deprecated since 2006, but some machines still connect to the IPv4
+        // address in it.
         all.push(("IPv4-compatible", url_of(inner.to_ipv6_compatible().into())));
         all.push(("local NAT64", format!("https://[64:ff9b:1::{inner}]/")));
         for text in [
@@ -613,7 +614,7 @@ fn harmless() -> Vec<String> {
     let outside = RANGES
         .iter()
         .flat_map(|range| range.outside)
-        .chain(&REACHABLE);
+        .chain(&GLOBALLY_REACHABLE);
     all.extend(outside.map(|text| url_of(parsed(text))));
     for (inner, _) in WRAPPED.iter().filter(|(_, is_public)| *is_public) {
         all.extend(wrappers(inner.parse().unwrap()).map(|ip| url_of(ip.into())));
@@ -628,7 +629,7 @@ fn long(characters: usize) -> String {
     format!("{start}{}", "x".repeat(characters - start.len()))
 }
 
-/// Subscribes targets that must be refused. Returns descriptions of wrong answers.
+/// Subscribes targets that must be refused. Returns a description of each one that was accepted.
 async fn refusal_of(org: &Org<'_>, urls: &[(&str, String)]) -> Vec<String> {
     let api = org.key().await;
     let mut wrong = Vec::new();
@@ -672,7 +673,8 @@ crate::support::on_both! {
     async fn hostile_targets_are_refused_in_every_notation(app: App) {
         let org = app.org().await;
         let hostile = hostile();
-        // A target that is wrongly accepted counts towards the credential's hundred.
+        // A target that is wrongly accepted counts towards the credential's limit of 100
+        // subscriptions.
         let mut wrong = Vec::new();
         for urls in hostile.chunks(TARGETS_PER_KEY) {
             wrong.extend(refusal_of(&org, urls).await);

@@ -1,5 +1,5 @@
-//! Tests of texts: who may read, write and link one, and which rules each operation that writes it
-//! applies (rules: translations#writing).
+//! Tests of texts: who may read, write and link a text, and which rules apply to each write (rules:
+//! translations#writing).
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
 use crate::support::{Answer, Api, App, on_both};
 
-/// Writes an entry by hand.
+/// Writes an entry of a text by hand.
 async fn write(api: &Api, text: &Value, language: &str, version: &str) -> Answer {
     let path = format!(
         "/translations/{}/entries/{language}",
@@ -19,13 +19,13 @@ async fn write(api: &Api, text: &Value, language: &str, version: &str) -> Answer
         .await
 }
 
-/// Reads the entries.
+/// Reads the entries of a text.
 async fn versions(api: &Api, text: &Value) -> Answer {
     api.get(&format!("/translations/{}/entries", text.as_str().unwrap()))
         .await
 }
 
-/// Creates a text that no object shows.
+/// Creates a text that no resource uses.
 async fn text(api: &Api, source_table: &str, version: &str) -> Value {
     api.post(
         "/translations",
@@ -36,9 +36,9 @@ async fn text(api: &Api, source_table: &str, version: &str) -> Value {
         .clone()
 }
 
-/// Creates two texts for each of three source tables: one as long as the field permits, and one
-/// with a longer entry.
-async fn fitting_and_not(api: &Api, longest: usize) -> [[Value; 2]; 3] {
+/// Creates two texts for each of three source tables: the first is as long as the field permits,
+/// the second has a longer entry.
+async fn fitting_and_too_long(api: &Api, longest: usize) -> [[Value; 2]; 3] {
     let mut made = [const { [Value::Null, Value::Null] }; 3];
     for ([fits, long], source) in
         made.iter_mut()
@@ -70,7 +70,7 @@ async fn category(api: &Api, title: &str) -> Value {
         .data()
 }
 
-async fn category_now(api: &Api, category: &Value) -> Value {
+async fn read_category(api: &Api, category: &Value) -> Value {
     let listed = api.get("/portal-manual-categories").await.data();
     listed
         .as_array()
@@ -81,7 +81,7 @@ async fn category_now(api: &Api, category: &Value) -> Value {
         .clone()
 }
 
-async fn portal_now(api: &Api, portal: &Value) -> Value {
+async fn read_portal(api: &Api, portal: &Value) -> Value {
     api.get(&format!("/portals/{}", portal["id"].as_str().unwrap()))
         .await
         .data()
@@ -109,8 +109,8 @@ on_both! {
         create(&api, "damage_deposit", json!({ "damageDepositSubtitleMlTextId": subtitle })).await;
         create(&api, "additional_questions", json!({ "questions": [{ "kind": "yes_no", "textMlTextId": question }] })).await;
         let unused = text(&api, "manual", "Unused").await;
-        // Each row: the text, the longest permitted entry, and whether spaces around it are
-        // removed.
+        // Each row has a field, its text, the maximum length of an entry, and whether the service
+        // trims spaces.
         for (field, text, longest, is_trimmed) in [
             ("displayTitle", &step["displayTitleMlTextId"], 200, false), ("subtitle", &subtitle, 6000, false), ("question", &question, 6000, false),
             ("manual's title", &manual["titleId"], 200, false), ("description", &manual["descriptionId"], 5000, false),
@@ -137,26 +137,26 @@ on_both! {
 
     async fn a_linked_text_must_fit_the_length_of_the_field(app: App) {
         let api = app.org().await.key().await;
-        let [titles, manual_titles, _] = fitting_and_not(&api, 200).await;
+        let [titles, manual_titles, _] = fitting_and_too_long(&api, 200).await;
         let step = create(&api, "main", json!({})).await;
         let own = manual(&api, json!({})).await;
         let manual_path = format!("/portal-manuals/{}", own["id"].as_str().unwrap());
         assert_eq!(change(&api, &step, json!({ "displayTitleMlTextId": titles[1] })).await.issues(), ["data.displayTitleMlTextId"]);
         assert_eq!(try_create(&api, "main", json!({ "displayTitleMlTextId": titles[1] })).await.issues(), ["displayTitleMlTextId"]);
         assert_eq!(api.patch(&manual_path, json!({ "data": { "titleId": manual_titles[1] } })).await.issues(), ["data.titleId"]);
-        // A field that permits longer texts can link it and keeps the link. As a heading the text
-        // is still too long.
+        // A field that permits longer texts can link the text and keeps the link. The text is too
+        // long for a title.
         let subtitle = json!({ "displayTitleMlTextId": titles[0], "guestDescriptionMlTextId": titles[1] });
         change(&api, &step, subtitle.clone()).await.data();
         change(&api, &step, subtitle).await.data();
         api.patch(&manual_path, json!({ "data": { "titleId": manual_titles[0], "descriptionId": manual_titles[1] } })).await.data();
-        // The text is now used as a heading too, so it cannot grow beyond the limit of headings.
+        // The step now uses the text as its title as well, so the limit of titles applies.
         assert_eq!(write(&api, &titles[0], "de", &"x".repeat(201)).await.issues(), ["text"]);
 
-        let [_, bodies, _] = fitting_and_not(&api, 5000).await;
+        let [_, bodies, _] = fitting_and_too_long(&api, 5000).await;
         assert_eq!(api.patch(&manual_path, json!({ "data": { "descriptionId": bodies[1] } })).await.issues(), ["data.descriptionId"]);
         api.patch(&manual_path, json!({ "data": { "descriptionId": bodies[0] } })).await.data();
-        let [_, _, callouts] = fitting_and_not(&api, 2000).await;
+        let [_, _, callouts] = fitting_and_too_long(&api, 2000).await;
         let callout = |id: &Value| json!({ "name": "Casa", "calloutMessageId": id });
         assert_eq!(api.post("/portal-brandings", callout(&callouts[1])).await.issues(), ["calloutMessageId"]);
         api.post("/portal-brandings", callout(&callouts[0])).await.data();
@@ -183,22 +183,22 @@ on_both! {
         for taken in ["Arrival", " aRRIVAL ", "arrival"] {
             assert_eq!(write(&api, &street["titleId"], "en", taken).await.error(409)["code"], "CONFLICT", "{taken}");
         }
-        assert_eq!(category_now(&api, &street).await, street, "nothing is saved");
-        // The rule for English applies to English of every region.
+        assert_eq!(read_category(&api, &street).await, street, "nothing is saved");
+        // The rule for English titles applies to English of every region.
         assert_eq!(write(&api, &street["titleId"], "en-GB", "Arrival").await.error(409)["code"], "CONFLICT");
         assert_eq!(write(&api, &street["titleId"], "en", " STRASSE ").await.data()["text"], "STRASSE", "no other has it");
-        let renamed = category_now(&api, &street).await;
+        let renamed = read_category(&api, &street).await;
         assert_eq!(renamed["title"], "STRASSE");
         assert!(renamed["updatedAt"].as_str() > street["updatedAt"].as_str(), "it is a change of the category");
         api.post("/portal-manual-categories", json!({ "title": "straße" })).await.error(409);
         for category in [&arrival, &street] {
             write(&api, &category["titleId"], "fr", "Arrivée").await.data();
         }
-        assert_eq!(category_now(&api, &street).await, renamed, "another language is none");
+        assert_eq!(read_category(&api, &street).await, renamed, "another language is none");
     }
 }
 
-// Tests of which objects a changed text changes, and of the permissions for that.
+// Tests of which resources a changed text changes, and of the permissions for that.
 on_both! {
     async fn changing_the_english_text_of_a_portal_changes_the_portal(app: App) {
         let org = app.org().await;
@@ -211,10 +211,10 @@ on_both! {
         assert_eq!(texts(&api, title).await, json!([["en", "Late check-out", false]]), "nothing is saved");
         write(&weak, title, "en", " Late check-out ").await.data();
         write(&weak, title, "es", "Salida tardía").await.data();
-        assert_eq!(portal_now(&api, &portal).await, portal, "what is there already is no change, and Spanish is none of the portal");
+        assert_eq!(read_portal(&api, &portal).await, portal, "what is there already is no change, and Spanish is none of the portal");
 
         write(&api, title, "en", "Free wine").await.data();
-        let changed = portal_now(&api, &portal).await;
+        let changed = read_portal(&api, &portal).await;
         assert!(changed["updatedAt"].as_str() > portal["updatedAt"].as_str());
         assert_eq!(changed, with(portal.clone(), json!({ "updatedAt": changed["updatedAt"] })));
         let path = format!("/portals/{}", portal["id"].as_str().unwrap());
@@ -222,9 +222,9 @@ on_both! {
         api.patch(&path, stale).await.error(409);
         api.patch(&path, json!({ "data": { "supportNotes": "Hi" }, "expectedUpdatedAt": changed["updatedAt"] })).await.data();
         write(&weak, &portal["id"], "en", "x").await.error(404);
-        let before = portal_now(&api, &portal).await;
+        let before = read_portal(&api, &portal).await;
         write(&api, title, "en-GB", "Free port").await.data();
-        assert!(portal_now(&api, &portal).await["updatedAt"].as_str() > before["updatedAt"].as_str());
+        assert!(read_portal(&api, &portal).await["updatedAt"].as_str() > before["updatedAt"].as_str());
     }
 
     async fn changing_a_heading_changes_every_step_that_shows_it(app: App) {
@@ -255,7 +255,7 @@ on_both! {
         let row = api.get("/precheck-steps").await.data();
         let listed = row.as_array().unwrap().iter().find(|row| row["id"] == other["id"]).unwrap()["updatedAt"].clone();
         assert_eq!(listed, json!(before[1]), "the list says so, too");
-        // A change made through one of the steps has the same effect.
+        // A change of the text through one of the steps has the same effect.
         change(&api, &one, json!({ "displayTitle": "Farewell" })).await.data();
         let after = moments().await;
         assert!(after[0] > before[0] && after[1] > before[1] && after[2] == before[2], "{before:?} {after:?}");
@@ -287,19 +287,20 @@ on_both! {
     }
 }
 
-// Tests of callers limited to some properties.
+// Tests of callers whose access is limited to some properties.
 on_both! {
     async fn a_limited_caller_writes_texts_of_their_objects_only(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (across, empty) = (org.tag().await, org.tag().await);
         let (mine, theirs) = (org.property(None, &[across]).await, org.property(None, &[across]).await);
-        // These two have no portal of their own, so the portal of their tag serves them.
+        // No portal is assigned to these two properties directly, so they get the portal of their
+        // tag.
         let (beside, _) = (org.property(None, &[across]).await, org.property(None, &[across]).await);
         let limited = org.limited(&[mine, beside]).await;
         let places = [json!({ "propertyIds": [mine] }), json!({ "propertyIds": [theirs] }), json!({ "tagIds": [across] }), json!({ "tagIds": [empty] }), json!({})];
         let [own, foreign, shared, nobodys, loose] = [0, 1, 2, 3, 4];
-        // Each row: the kind of object, its assignment, and the expected status of a read and of a
+        // Each row has a resource, its assignment, and the expected status of a read and of a
         // write.
         let mut table = Vec::new();
         for (place, reads, writes) in [(own, 200, 200), (foreign, 404, 404), (shared, 200, 200), (nobodys, 404, 404), (loose, 200, 200)] {
@@ -312,8 +313,8 @@ on_both! {
             let manual = manual(&api, json!({ "manualCategoryId": filed["id"] })).await;
             assign(&api, "manual", &manual, places[place].clone()).await;
             table.push(("manual", place, manual["titleId"].clone(), reads, writes));
-            // Every caller sees a heading. A caller that may rename the category may write its
-            // title.
+            // Every caller can read the title of a category. A caller who may rename the category
+            // may write its title.
             let renames = if [foreign, shared].contains(&place) { 404 } else { 200 };
             table.push(("category", place, filed["titleId"].clone(), 200, renames));
         }
@@ -353,7 +354,8 @@ on_both! {
         change(&limited, &own, json!({ "displayTitle": "Mine", "nickname": "Mine" })).await.error(403);
         assert_eq!(texts(&api, &shared).await, json!([["en", "Shared", false]]));
         assert_eq!(read(&api, &own).await["nickname"], "main", "nothing is saved");
-        // Writing the same text again is no change, and the caller may use a text of its own.
+        // Writing the same text again is no change, and the caller may replace it by a text of
+        // their own.
         change(&limited, &own, json!({ "displayTitle": "Shared", "nickname": "Mine" })).await.data();
         write(&limited, &shared, "en", "Shared").await.data();
         change(&limited, &own, json!({ "displayTitle": null })).await.data();
@@ -362,7 +364,7 @@ on_both! {
         write(&limited, &shared, "en", "Mine").await.error(404);
     }
 
-    async fn a_text_shown_only_by_others_cannot_be_linked(app: App) {
+    async fn a_text_used_only_by_others_cannot_be_linked(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -388,7 +390,7 @@ on_both! {
             limited.patch(&path, json!({ "data": fields })).await.error(404);
         }
         change(&limited, &step, json!({ "questions": questions(&free, &free) })).await.data();
-        // A link that the caller's step already has stays, even if others use the text too.
+        // A step keeps a link that it already has, even if others use the text as well.
         let kept = create(&api, "main", json!({ "displayTitleMlTextId": title })).await;
         assign(&api, "precheck_step", &kept, json!({ "propertyIds": [mine] })).await;
         change(&limited, &kept, json!({ "displayTitleMlTextId": title, "nickname": "Kept" })).await.data();
@@ -411,7 +413,7 @@ on_both! {
         api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": "T", "precheckinPromptMessage": "P" })).await.data();
         api.post("/portals", json!({ "name": "Bare" })).await.data();
         api.post("/portal-brandings", json!({ "name": "Casa", "calloutMessage": "Hello" })).await.data();
-        assert_eq!(noted(&app).await.len(), 6 + 2 + 1 + 2 + 1);
+        assert_eq!(recorded_uses(&app).await.len(), 6 + 2 + 1 + 2 + 1);
     }
 }
 
@@ -419,7 +421,7 @@ static NOTED: store::Statement = store::Statement::new(
     "select translation_id, thing_id, field from translation_use order by 1, 2, 3",
 );
 
-async fn noted(app: &App) -> Vec<(uuid::Uuid, uuid::Uuid, String)> {
+async fn recorded_uses(app: &App) -> Vec<(uuid::Uuid, uuid::Uuid, String)> {
     let rows = app
         .server
         .service

@@ -1,4 +1,4 @@
-//! Texts that are created in several languages, by themselves or inside a question.
+//! Tests of texts that are created in several languages by one request, alone or within a question.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::house::{House, id};
 use crate::support::{App, new_id, on_both};
 
-/// Reads the versions of a text: language and text.
+/// Returns the entries of a text: language and text.
 async fn versions(house: &House<'_>, text: &Value) -> Vec<(String, String)> {
     let path = format!("/translations/{}/entries", text.as_str().unwrap());
     let entries = house.api.get(&path).await.data();
@@ -65,7 +65,7 @@ on_both! {
         let seen = house.step_view(id(&step["id"]), "es").await;
         assert_eq!(seen["questions"][0]["text"], "¿Cómo viaja?");
 
-        // A change keeps questions with an id, and accepts new texts in place too.
+        // The update keeps the question with an id, and creates the texts of the new one.
         let kept = json!({ "id": question["id"], "kind": "single_select", "texts": { "en": "How will you come?" }, "options": question["options"] });
         house.update(id(&step["id"]), json!({ "questions": [kept] })).await.data();
         let changed = read().await;

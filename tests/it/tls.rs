@@ -1,5 +1,5 @@
-//! Tests of the service with its own certificate: both protocols, the same limits, invalid files,
-//! and files that change.
+//! Tests of a service that has its own TLS certificate: HTTP/1.1 and HTTP/2, limits, invalid files,
+//! and changed files.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,13 +23,13 @@ use vestibule::server::Limits;
 use crate::support::node::Node;
 use crate::support::{Answer, App, choose_tls_provider};
 
-/// A time limit for anything that should happen soon, even on a busy machine.
+/// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
-/// Several times as long as a client of a test must be idle.
-const MOMENT: Duration = Duration::from_secs(1);
+/// Time limit that the tests set for idle clients. The tests wait several times as long.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-/// A certificate and its key in files.
+/// A certificate file and its key file.
 struct Files {
     directory: TempDir,
 }
@@ -44,7 +44,7 @@ impl Files {
         (files, certificate)
     }
 
-    /// Writes another certificate with another key.
+    /// Writes another certificate with another key. Returns the certificate.
     fn renew(&self) -> CertificateDer<'static> {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -70,10 +70,10 @@ impl Files {
 }
 
 async fn app(files: &Files, limits: Limits) -> App {
-    App::on_sqlite_within(&files.flags().each_ref().map(String::as_str), limits).await
+    App::on_sqlite_with_limits(&files.flags().each_ref().map(String::as_str), limits).await
 }
 
-/// Returns a client that trusts these certificates, whatever names they contain.
+/// Returns a TLS client that trusts these certificates, whatever names they contain.
 fn connector(trusted: &[&CertificateDer<'static>]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     for certificate in trusted {
@@ -96,7 +96,7 @@ async fn connect(base: &str, connector: &TlsConnector) -> TlsStream<TcpStream> {
         .unwrap()
 }
 
-/// Reads until the server ends the connection.
+/// Reads until the server closes the connection. Returns the text.
 async fn rest(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut heard = Vec::new();
     timeout(SOON, stream.read_to_end(&mut heard))
@@ -161,8 +161,9 @@ async fn http_1_and_http_2_are_served_over_tls() {
     );
 }
 
-/// A client that never finishes its handshake is disconnected, wherever it stops. Until then others
-/// are answered, even if such clients take all places.
+/// The server disconnects a client that does not finish its handshake, at whatever point it stops.
+/// Until then other clients are served, even if such clients use every connection that the server
+/// accepts.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unfinished_handshake_does_not_delay_others() {
     let (files, certificate) = Files::new();
@@ -198,10 +199,10 @@ async fn an_unfinished_handshake_does_not_delay_others() {
     );
     drop(silent);
 
-    let short = App::on_sqlite_within(
+    let short = App::on_sqlite_with_limits(
         &files.flags().each_ref().map(String::as_str),
         Limits {
-            idle: MOMENT,
+            idle: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )
@@ -217,8 +218,8 @@ async fn an_unfinished_handshake_does_not_delay_others() {
         );
     });
     join_all(ends).await;
-    assert!(began.elapsed() >= MOMENT && began.elapsed() < SOON);
-    // After the handshake the usual rules of connections apply.
+    assert!(began.elapsed() >= IDLE_TIMEOUT && began.elapsed() < SOON);
+    // After the handshake the usual limits of connections apply.
     let mut idle = connect(&short.base, &connector(&[&certificate])).await;
     drop(
         timeout(SOON, idle.read_to_end(&mut Vec::new()))
@@ -227,7 +228,7 @@ async fn an_unfinished_handshake_does_not_delay_others() {
     );
 }
 
-/// Returns the first message of a client's handshake.
+/// Returns the first message of a TLS handshake.
 async fn client_hello() -> Vec<u8> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -286,8 +287,8 @@ async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
     );
 }
 
-/// A request that has begun is answered although the server is stopping. A client in the middle of
-/// a handshake does not delay the stop.
+/// A request that has begun gets its response although the server is stopping. A client in the
+/// middle of a handshake does not delay the stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_over_tls_completes_running_requests() {
     let (files, certificate) = Files::new();
@@ -329,7 +330,7 @@ async fn shutdown_over_tls_completes_running_requests() {
     );
 }
 
-/// Returns the error of `serve` when it does not start.
+/// Returns the error of a server that refuses to start with these flags.
 fn refusal(flags: &[String]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("t.db").display());
@@ -385,8 +386,8 @@ fn invalid_tls_files_are_reported_at_start() {
     assert!(refusal(&flags).contains("certificate.pem: No such file"));
 }
 
-/// On SIGHUP new connections get the certificate in the files. An invalid file is logged and
-/// changes nothing. Open connections are not affected.
+/// On SIGHUP the server reads the files again for new connections. It logs an invalid file and
+/// keeps the old certificate. Open connections are not affected.
 #[tokio::test(flavor = "multi_thread")]
 async fn sighup_reloads_the_certificate() {
     let (files, first) = Files::new();
@@ -438,7 +439,7 @@ async fn sighup_reloads_the_certificate() {
     assert_eq!(node.lines("and not now").len(), 1);
     assert_eq!(shown().await, second);
 
-    // The server does not wait for a pipe without a writer.
+    // The certificate file is a named pipe without a writer. The server does not wait for it.
     std::fs::remove_file(files.certificate()).unwrap();
     let piped = std::process::Command::new("mkfifo")
         .arg(files.certificate())

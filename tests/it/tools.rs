@@ -1,4 +1,4 @@
-//! Tests of the tool interface (rules: tools).
+//! Tests of the tool interface, with which assistants call operations (rules: tools).
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// The limit of the list of all tools, in bytes.
+/// Maximum length of the list of all tools, in bytes.
 const LIST_LIMIT: usize = 72_000;
 
-/// Builds a request to an address of the tool interface, without its body.
+/// Builds a request to a path of the tool interface, without a body.
 fn post(app: &App, api: &Api, path: &str) -> RequestBuilder {
     let request = app
         .http
@@ -34,7 +34,7 @@ async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
     rpc_at(app, api, "/mcp", method, params).await
 }
 
-/// Returns the names of the tools listed at an address.
+/// Returns the names of the tools that a path lists.
 async fn listed(app: &App, api: &Api, path: &str) -> BTreeSet<String> {
     let answer = rpc_at(app, api, path, "tools/list", json!({})).await;
     let tools = answer["result"]["tools"]
@@ -46,13 +46,14 @@ async fn listed(app: &App, api: &Api, path: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the operations that are tools.
+/// Returns the operations that are offered as tools.
 fn declared() -> impl Iterator<Item = &'static Operation> {
     vestibule::app::app()
         .operations
         .iter()
         .filter(|operation| operation.surface == Surface::Public && operation.is_tool)
-        // Tools of a provider that no test server has are not offered.
+        // The servers under test have no optional providers, so they do not offer the tools of such
+        // providers.
         .filter(|operation| operation.is_offered.is_none())
 }
 
@@ -84,7 +85,7 @@ fn refusal(result: &Value) -> Value {
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
-/// Sends a message of the protocol from a page of this origin.
+/// Sends a message of the protocol with this `Origin`, like a script of a page.
 async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> Answer {
     let request = app
         .http
@@ -101,7 +102,7 @@ async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> Answer {
 }
 
 on_both! {
-    /// The revision 2026-07-28 has no `initialize`; older revisions have it.
+    /// Protocol revision 2026-07-28 has no `initialize`; older revisions have it.
     async fn a_stateless_revision_has_no_initialize(app: App) {
         let token = app.org().await.key().await.token.unwrap();
         let initialize = |version: &str| {
@@ -123,11 +124,11 @@ on_both! {
         for origin in ["https://evil.example", "null", "http://app.example", "https://app.example:8443", "https://app.example/", ""] {
             assert_eq!(from_page(&app, &api, Some(origin)).await.error(403)["code"], "FORBIDDEN", "{origin}");
         }
-        // The origin is checked before the caller.
+        // The service checks the origin before the credential.
         from_page(&app, &app.api("sk_nobody"), Some("https://evil.example")).await.error(403);
     }
 
-    async fn json_is_answered_to_whoever_takes_it(app: App) {
+    async fn clients_that_accept_json_get_json(app: App) {
         let api = app.org().await.key().await;
         let token = api.token.clone().unwrap();
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }).to_string();
@@ -158,7 +159,7 @@ on_both! {
         assert_eq!(listed["isError"], false, "{listed}");
         let made = call(&app, &api, "createPortal", json!({ "name": "Casa", "isDefault": null })).await;
         assert_eq!(made["isError"], false, "{made}");
-        // A required field is still required, and a nullable field still receives null.
+        // A required argument is still required, and a nullable argument still receives null.
         let nameless = refusal(&call(&app, &api, "createPortal", json!({ "name": null })).await);
         assert_eq!(nameless["code"], "VALIDATION_ERROR");
         let id = &made["structuredContent"]["data"]["id"];
@@ -167,7 +168,7 @@ on_both! {
         let cleared = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "supportPhone": null } })).await;
         assert_eq!(cleared["isError"], false, "{cleared}");
         assert!(cleared["structuredContent"]["data"]["supportPhone"].is_null(), "{cleared}");
-        // So does every field within `data`.
+        // Null within `data` also means that the field is not sent, if the field is not nullable.
         let kept = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "name": null, "isDefault": null, "supportPhone": null } })).await;
         assert_eq!(kept["isError"], false, "{kept}");
         assert_eq!(kept["structuredContent"]["data"]["name"], "Casa");
@@ -185,7 +186,7 @@ on_both! {
         let refused = from_page(&app, &api, None).await;
         assert_eq!(refused.error(429)["code"], "RATE_LIMITED");
         assert_eq!((refused.header("retry-after"), refused.header("x-ratelimit-remaining")), (Some("60"), Some("0")));
-        // A tool call is refused in the form of the protocol.
+        // A tool call over the limit is refused in the form of the protocol.
         let limited = refusal(&call(&app, &api, "listTags", json!({})).await);
         assert_eq!((&limited["code"], &limited["details"]["retryAfterSeconds"]), (&json!("RATE_LIMITED"), &json!(60)));
         assert_eq!(from_page(&app, &org.key().await, None).await.status, 200);
@@ -248,8 +249,8 @@ on_both! {
             let reported = refused.body["error"]["details"]["issues"][0]["message"].as_str().unwrap();
             assert!(reported.contains("assignments, brandings, manuals, portals, records, reservations, search, steps, translations"), "{reported}");
         }
-        // A caller without a token gets the same answer at every address, with one exception: the
-        // read-only address names its own metadata.
+        // A caller without a token gets the same response at every path, except that the read-only
+        // path names its own metadata.
         let mut challenges = BTreeSet::new();
         for path in ["/mcp", "/mcp/read-only", "/mcp?toolsets=portals", "/mcp?toolsets=doors"] {
             let refused = Answer::of(app.http.post(format!("{}{path}", app.base)).json(&json!({}))).await;
@@ -284,8 +285,8 @@ on_both! {
             assert_eq!((answer.status, answer.header("content-type")), (400, Some("application/json")), "{body}");
             assert_eq!((&answer.body["error"]["code"], &answer.body["id"]), (&json!(code), &id), "{body}");
         }
-        // A body without a content type is taken as JSON. If the client accepts no possible answer,
-        // the refusal is an HTTP status with a JSON body.
+        // A body without a content type is read as JSON. If the client accepts neither JSON nor an
+        // event stream, the response is a 406 with a JSON body.
         assert_eq!(Answer::of(post(&app, &api, "/mcp").body(ping.to_string())).await.status, 200);
         let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap()).header("accept", "text/html");
         let refused = Answer::of(request.json(&ping)).await;
@@ -412,8 +413,7 @@ on_both! {
     }
 }
 
-/// A language model reads the whole list of tools before it does anything, so the list must be
-/// short.
+/// A language model reads the whole list of tools first, so the list must be short.
 #[test]
 fn the_list_of_tools_has_a_bounded_size() {
     let result =
@@ -448,7 +448,7 @@ fn every_tool_belongs_to_a_toolset_and_has_its_own_description() {
             "{}",
             operation.id
         );
-        // Operations named in the text must exist.
+        // Every operation that a description names must exist.
         for name in operation
             .about
             .split('`')
@@ -494,7 +494,7 @@ fn tool_hints_match_the_effects_of_operations() {
     }
 }
 
-/// Some assistants refuse a tool whose schema has an array of types anywhere.
+/// Some assistants refuse a tool whose schema contains an array of types.
 #[test]
 fn tool_schemas_have_no_array_of_types() {
     fn has_array_of_types(schema: &Value) -> bool {

@@ -1,4 +1,4 @@
-//! Tests of traces, as an OpenTelemetry collector receives them.
+//! Tests of traces as an OpenTelemetry collector receives them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use crate::support::{Answer, PLATFORM_KEY, new_id, postgres, reservation};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 
-/// A collector that keeps everything it receives.
+/// A collector on loopback that keeps every span that it receives.
 struct Collector {
     endpoint: String,
     heard: Arc<Mutex<Vec<Value>>>,
@@ -59,20 +59,20 @@ impl Collector {
             .collect()
     }
 
-    /// Returns the spans of a trace, once one of them satisfies the condition.
-    async fn trace(&self, id: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
-        let began = Instant::now();
+    /// Waits until a span of the trace satisfies the condition. Returns the spans of the trace.
+    async fn trace(&self, id: &str, condition: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let start = Instant::now();
         loop {
             let spans: Vec<_> = self
                 .spans()
                 .into_iter()
                 .filter(|span| span["traceId"] == id)
                 .collect();
-            if spans.iter().any(&is_wanted) {
+            if spans.iter().any(&condition) {
                 return spans;
             }
             assert!(
-                began.elapsed() < Duration::from_secs(20),
+                start.elapsed() < Duration::from_secs(20),
                 "{:?}",
                 self.spans()
             );
@@ -162,7 +162,7 @@ async fn is_traced(database_url: &str) {
         attribute(request, "http.response.status_code"),
         &json!({ "intValue": "200" })
     );
-    // The parent of every span is in the trace.
+    // The trace contains the parent of every span.
     let ids: BTreeSet<_> = spans
         .iter()
         .map(|span| span["spanId"].as_str().unwrap())
@@ -206,7 +206,7 @@ async fn is_traced(database_url: &str) {
             .iter()
             .all(|span| moment(span, "startTimeUnixNano") <= moment(span, "endTimeUnixNano"))
     );
-    // The webhook names its own span to the receiver.
+    // The `traceparent` of the webhook names the webhook's span.
     let [webhook] = named(&spans, "webhook")[..] else {
         panic!("{spans:?}")
     };
@@ -219,23 +219,23 @@ async fn is_traced(database_url: &str) {
         &json!({ "stringValue": "reservation.created" })
     );
 
-    // A trace that the caller does not sample is not sampled here. Its webhooks carry the same
-    // flag.
-    let unkept = "c0ffee".repeat(6)[..32].to_owned();
+    // The caller does not sample this trace, so the service does not sample it either. The webhooks
+    // carry the same flag.
+    let unsampled = "c0ffee".repeat(6)[..32].to_owned();
     let records = json!({ "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
     let sync = platform
         .request(Method::POST, &format!("/organizations/{organization}/sync"))
         .json(&records);
-    Answer::of(sync.header("traceparent", format!("00-{unkept}-{CALLER}-00")))
+    Answer::of(sync.header("traceparent", format!("00-{unsampled}-{CALLER}-00")))
         .await
         .data();
     assert_eq!(
         receiver.next().await.header("traceparent"),
-        format!("00-{unkept}-{CALLER}-00")
+        format!("00-{unsampled}-{CALLER}-00")
     );
 
-    // A request without a trace begins its own, whose id is the request's id. A trace that the
-    // caller does not sample is not sampled here.
+    // A request without `traceparent` begins a trace whose id is the request's id. The second
+    // request belongs to the trace that is not sampled.
     let read = api.get("/portals").await;
     let own = read.body["meta"]["requestId"]
         .as_str()
@@ -243,7 +243,7 @@ async fn is_traced(database_url: &str) {
         .replace('-', "");
     let request = api
         .request(Method::GET, "/portals?limit=3")
-        .header("traceparent", format!("00-{unkept}-{CALLER}-00"));
+        .header("traceparent", format!("00-{unsampled}-{CALLER}-00"));
     Answer::of(request).await.data();
     let refused = node.api("none").get("/portals").await;
     assert_eq!(refused.status, 401);
@@ -261,7 +261,7 @@ async fn is_traced(database_url: &str) {
         )
         .await;
     let all = collector.spans();
-    assert!(all.iter().all(|span| span["traceId"] != unkept.as_str()));
+    assert!(all.iter().all(|span| span["traceId"] != unsampled.as_str()));
     let text = Value::Array(all).to_string();
     for secret in [
         token,
@@ -302,7 +302,8 @@ async fn a_change_is_traced_to_its_webhook_on_postgres() {
     is_traced(&url).await;
 }
 
-/// A collector that accepts connections and never answers causes lost spans, and no other harm.
+/// The collector accepts connections and never responds. Spans are lost, but requests are not
+/// delayed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_collector_does_not_delay_requests() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -313,12 +314,12 @@ async fn a_silent_collector_does_not_delay_requests() {
         &["--otlp-endpoint", &endpoint],
     );
     let api = node.api(&node.key().await);
-    let began = Instant::now();
+    let start = Instant::now();
     let lost = loop {
-        let asked = Instant::now();
+        let start = Instant::now();
         assert_eq!(api.get("/portals").await.status, 200);
         // A request that waited for the collector would take five seconds.
-        assert!(asked.elapsed() < Duration::from_secs(4));
+        assert!(start.elapsed() < Duration::from_secs(4));
         let metrics = node.text("/metrics").await;
         let lost: u64 = metrics
             .split_once("\nvestibule_spans_lost_total ")
@@ -332,12 +333,12 @@ async fn a_silent_collector_does_not_delay_requests() {
         if lost > 0 {
             break lost;
         }
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(start.elapsed() < Duration::from_secs(20));
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert!(lost > 4, "{lost}");
     assert_eq!(node.logged("the trace collector does not accept spans"), 1);
-    // The stop does not wait for the collector either, although spans are on their way.
+    // The server stops without waiting for the collector, although spans are still being sent.
     assert_eq!(api.get("/portals").await.status, 200);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let stopped = Instant::now();
@@ -356,7 +357,7 @@ async fn a_silent_collector_does_not_delay_requests() {
     );
 }
 
-/// Work that a request does after the process was told to stop is traced too.
+/// A request that runs while the process stops is traced as well.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_that_end_during_shutdown_are_traced() {
     let collector = Collector::start().await;
@@ -375,7 +376,7 @@ async fn requests_that_end_during_shutdown_are_traced() {
     stream.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     node.signal("-TERM");
-    // By then everything that waits for nothing has ended.
+    // By then every other request has ended.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(node.logged("stopping"), 1);
     stream.write_all(body.as_bytes()).await.unwrap();
@@ -390,14 +391,14 @@ async fn requests_that_end_during_shutdown_are_traced() {
         !named(&spans, "write to the database").is_empty(),
         "{spans:?}"
     );
-    let began = Instant::now();
+    let start = Instant::now();
     while node.is_running() {
-        assert!(began.elapsed() < Duration::from_secs(10));
+        assert!(start.elapsed() < Duration::from_secs(10));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// If tracing is off, webhooks carry no trace.
+/// If tracing is off, webhooks carry no `traceparent`.
 #[tokio::test(flavor = "multi_thread")]
 async fn webhooks_carry_no_trace_if_tracing_is_off() {
     let receiver = Receiver::start().await;

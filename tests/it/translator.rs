@@ -1,8 +1,8 @@
 //! Tests of machine translation in the background (rules: translations#machine-translation;
 //! portals#copy).
 //!
-//! Most servers here have no translator of their own. A test creates one on the server's database
-//! and decides when it runs.
+//! Most servers in these tests have no translator. A test creates a translator on the server's
+//! database and decides when it runs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::support::{Api, App, on_both};
 
 /// Longer than any pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(600);
-/// Longer than any lease.
+/// Longer than the lease of a job.
 const LEASE: Duration = Duration::from_secs(16);
 
 /// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
@@ -70,7 +70,7 @@ impl TranslationProvider {
         *self.refusal.lock().unwrap() = None;
     }
 
-    /// Holds back all answers until `release`.
+    /// Holds back all responses until [`TranslationProvider::release`].
     fn hold(&self) {
         self.is_held.send_replace(true);
     }
@@ -87,7 +87,7 @@ impl TranslationProvider {
         asked
     }
 
-    async fn has_been_asked(&self, count: usize) {
+    async fn until_requested(&self, count: usize) {
         for _ in 0..2_000 {
             if self.server.requests().len() >= count {
                 return;
@@ -113,7 +113,7 @@ fn translation(request: &RecordedRequest) -> (u16, String) {
     (200, answer.to_string())
 }
 
-/// Starts a step of a translator. The task returns the number of attempts.
+/// Starts one run of a translator. The task returns the number of attempts.
 fn begin(translator: &Translator) -> JoinHandle<usize> {
     let translator = translator.clone();
     tokio::spawn(async move { translator.step().await })
@@ -128,7 +128,7 @@ async fn create(api: &Api, text: &str) -> String {
         .to_owned()
 }
 
-/// Writes an entry by hand.
+/// Writes an entry of a text by hand.
 async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
     api.ok(
         Method::PUT,
@@ -138,7 +138,7 @@ async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
     .await
 }
 
-/// Returns the entries of a text: language, text, and whether a machine wrote it.
+/// Returns the entries of a text: language, text, and whether each is a machine translation.
 async fn versions(api: &Api, id: &str) -> Value {
     let entries = api.get(&format!("/translations/{id}/entries")).await.data();
     let version = |entry: &Value| {
@@ -151,15 +151,15 @@ async fn versions(api: &Api, id: &str) -> Value {
     entries.as_array().unwrap().iter().map(version).collect()
 }
 
-/// Waits until the entries of a text are as wanted.
-async fn until(api: &Api, id: &str, wanted: Value) {
+/// Waits until the entries of a text equal `expected`.
+async fn until(api: &Api, id: &str, expected: Value) {
     for _ in 0..800 {
-        if versions(api, id).await == wanted {
+        if versions(api, id).await == expected {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    assert_eq!(versions(api, id).await, wanted);
+    assert_eq!(versions(api, id).await, expected);
 }
 
 fn hello() -> Value {
@@ -180,13 +180,13 @@ on_both! {
         assert_eq!(translator.step().await, 2);
         assert_eq!(versions(&api, &text).await, hello());
         let sent = |language: &str| json!({ "q": "Hello", "source": "en", "target": language, "format": "text" });
-        assert_eq!(provider.asked(), [sent("es"), sent("fr")]);
+        assert_eq!(provider.requests(), [sent("es"), sent("fr")]);
         assert_eq!(translator.step().await, 0);
 
         create(&api, "Hello").await;
         assert_eq!(with_key.step().await, 2);
         let sent = |language: &str| json!({ "q": "Hello", "source": "en", "target": language, "format": "text", "api_key": "secret" });
-        assert_eq!(provider.asked(), [sent("es"), sent("fr")]);
+        assert_eq!(provider.requests(), [sent("es"), sent("fr")]);
 
         let spanish = json!({ "sourceTable": "manual", "text": "Hola", "language": "es" });
         let spanish = api.post("/translations", spanish).await.data()["id"].as_str().unwrap().to_owned();
@@ -239,21 +239,21 @@ on_both! {
         assert_eq!(versions(&api, &text).await, hello());
     }
 
-    async fn texts_written_by_hand_meanwhile_are_kept(app: App) {
+    async fn texts_written_by_hand_during_a_translation_are_kept(app: App) {
         let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let waiting = create(&api, "Hello").await;
         write(&api, &waiting, "es", "Hola").await;
         assert_eq!(translator.step().await, 1);
-        assert_eq!(provider.asked()[0]["target"], "fr");
+        assert_eq!(provider.requests()[0]["target"], "fr");
         let kept = json!([["en", "Hello", false], ["es", "Hola", false], ["fr", "[fr] Hello", true]]);
         assert_eq!(versions(&api, &waiting).await, kept);
 
         provider.hold();
         let under_way = create(&api, "Hello").await;
         let step = begin(&translator);
-        provider.has_been_asked(2).await;
+        provider.until_requested(2).await;
         write(&api, &under_way, "es", "Hola").await;
         provider.release();
         assert_eq!(step.await.unwrap(), 2);
@@ -268,14 +268,14 @@ on_both! {
         let text = create(&api, "Hello").await;
         provider.hold();
         let step = begin(&translator);
-        provider.has_been_asked(2).await;
+        provider.until_requested(2).await;
         write(&api, &text, "en", "Goodbye").await;
         provider.release();
         assert_eq!(step.await.unwrap(), 4, "two too late, and two of the new text");
-        let texts: Vec<_> = provider.asked().iter().map(|body| body["q"].clone()).collect();
+        let texts: Vec<_> = provider.requests().iter().map(|body| body["q"].clone()).collect();
         assert_eq!(texts, ["Goodbye", "Hello", "Goodbye", "Hello"]);
-        let wanted = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true]]);
-        assert_eq!(versions(&api, &text).await, wanted);
+        let expected = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true]]);
+        assert_eq!(versions(&api, &text).await, expected);
     }
 
     async fn a_new_english_text_renews_machine_translations(app: App) {
@@ -331,7 +331,7 @@ on_both! {
         let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
-        // Its translations are five characters longer than the text.
+        // Each translation is five characters longer than its text.
         let (fits, long) = ("x".repeat(195), "y".repeat(196));
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": fits })).await.data();
         let (path, text) = (format!("/portals/{}", portal["id"].as_str().unwrap()), portal["specialOfferTitleId"].as_str().unwrap());
@@ -370,8 +370,8 @@ on_both! {
         assert_eq!(translator.step().await, 1, "nobody wants Spanish any more");
         languages(&["es", "fr"]).await;
         assert_eq!(translator.step().await, 1, "and now they do, of the text as it is");
-        let wanted = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true]]);
-        assert_eq!(versions(&api, &text).await, wanted);
+        let expected = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true]]);
+        assert_eq!(versions(&api, &text).await, expected);
     }
 
     async fn placeholders_survive_translation(app: App) {
@@ -382,7 +382,7 @@ on_both! {
         let found = versions(&api, &text).await;
         let spanish = found.as_array().unwrap().iter().find(|version| version[0] == "es").unwrap();
         assert_eq!(spanish[1], "[es] Hi {{guest.firstName}}, in {{ property.name }}");
-        assert!(provider.asked().iter().all(|body| !body["q"].as_str().unwrap().contains("guest")));
+        assert!(provider.requests().iter().all(|body| !body["q"].as_str().unwrap().contains("guest")));
     }
 
     async fn concurrent_translators_share_the_work(app: App) {
@@ -393,17 +393,17 @@ on_both! {
             create(&api, &format!("Hello {number}")).await;
         }
         let (ones, others) = tokio::join!(one.step(), another.step());
-        assert_eq!((ones + others, provider.asked().len()), (24, 24));
+        assert_eq!((ones + others, provider.requests().len()), (24, 24));
     }
 
-    async fn jobs_of_a_lost_translator_are_retried_after_their_lease(app: App) {
+    async fn jobs_of_a_killed_translator_are_retried_after_their_lease(app: App) {
         let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
         provider.hold();
         let dying = begin(&translator);
-        provider.has_been_asked(2).await;
+        provider.until_requested(2).await;
         dying.abort();
         assert!(dying.await.unwrap_err().is_cancelled());
         provider.release();
@@ -425,11 +425,12 @@ on_both! {
         let there = node.api(api.token.as_deref().unwrap());
         let text = create(&there, "Hello").await;
         until(&there, &text, hello()).await;
-        assert!(provider.asked().iter().all(|body| body["api_key"] == "secret"));
+        assert!(provider.requests().iter().all(|body| body["api_key"] == "secret"));
     }
 }
 
-/// A SQLite database has one process, so jobs that an earlier process had claimed are free.
+/// A SQLite database has one process, so a new process can take over jobs that an earlier process
+/// had claimed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_the_next_process_takes_over_jobs_at_once() {
     let provider = TranslationProvider::start().await;
@@ -438,7 +439,7 @@ async fn on_sqlite_the_next_process_takes_over_jobs_at_once() {
     let text = create(&api, "Hello").await;
     provider.hold();
     let dying = begin(&provider.translator(&app, None));
-    provider.has_been_asked(2).await;
+    provider.until_requested(2).await;
     dying.abort();
     assert!(dying.await.unwrap_err().is_cancelled());
     provider.release();

@@ -1,4 +1,4 @@
-//! Tests of the form of visibility rules: each issue has the path of the wrong field (rules:
+//! Tests of the validation of visibility rules: each issue has the path of the wrong field (rules:
 //! manuals#visibility).
 
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ on_both! {
         }
     }
 
-    async fn a_rule_keeps_only_the_fields_of_its_category(app: App) {
+    async fn a_rule_stores_only_the_fields_of_its_category(app: App) {
         let api = app.org().await.key().await;
         let rules = json!([
             { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3, "daysBefore": "soon", "sourceRuleType": 5, "seasonalWindows": {} },

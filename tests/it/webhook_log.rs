@@ -1,5 +1,5 @@
-//! Tests of the log of deliveries, of redelivery, pings, rotated secrets, and subscriptions that
-//! end with their credential (rules: webhooks#log; webhooks#ends).
+//! Tests of the delivery log, redelivery, pings, rotated secrets, and subscriptions that end with
+//! their credential (rules: webhooks#log; webhooks#ends).
 
 use std::time::Duration;
 use strum::VariantArray;
@@ -18,10 +18,10 @@ use crate::support::receiver::{Receiver, retried, signature, subscribe, until, u
 use crate::support::{Api, App, Org, new_id, on_both, on_both_with, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a delivery that has ended stays in the log.
+/// Time for which a delivery that has ended stays in the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// An address on which nothing listens.
-const NOBODY: &str = "https://127.0.0.1:9/";
+/// An HTTPS address on which nothing listens.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/";
 
 static REASONS: Statement = Statement::new(
     "select disabled_reason from webhook_subscription where organization_id = ?1 order by created_at, id",
@@ -38,17 +38,18 @@ fn redelivery(subscription: &Value, delivery: &str) -> String {
     path(subscription, &format!("/deliveries/{delivery}/redeliver"))
 }
 
-/// Returns the log once it is as wanted. Moves the clock meanwhile, so that retries become due.
-async fn in_time(
+/// Waits until the log satisfies `condition`, and returns it. Advances the clock, so that retries
+/// become due.
+async fn until_log(
     app: &App,
     api: &Api,
     subscription: &Value,
-    wanted: impl Fn(&Value) -> bool,
+    condition: impl Fn(&Value) -> bool,
 ) -> Value {
     let deliveries = path(subscription, "/deliveries");
     for _ in 0..800 {
         let log = api.get(&deliveries).await.data();
-        if wanted(&log) {
+        if condition(&log) {
             return log;
         }
         app.clock.advance(Duration::from_millis(100));
@@ -139,7 +140,8 @@ on_both_with! {
         let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
         assert_eq!((log.as_array().unwrap().len(), attempts(&log[0])), (1, 3));
 
-        // A delivery without visible data can be sent again once there is data.
+        // The delivery had no visible data and was not sent. It can be sent when the reservation is
+        // visible again.
         org.delete_record("reservation", stay).await;
         api.post(&again, json!({})).await.data();
         until_read(&api, &deliveries, |log| log[0]["status"] == "discarded").await;
@@ -164,10 +166,10 @@ on_both_with! {
         receiver.answer(&[500]);
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
-        let log = in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
+        let log = until_log(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
         assert_eq!(attempts(&log[0]), 5);
         api.post(&redelivery(&subscription, log[0]["id"].as_str().unwrap()), json!({})).await.data();
-        let log = in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
+        let log = until_log(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
         assert_eq!(attempts(&log[0]), 10, "those before are in the log still");
         for _ in 0..10 {
             assert_eq!(receiver.next().await.header("webhook-id"), log[0]["id"].as_str().unwrap());
@@ -191,7 +193,7 @@ on_both_with! {
         api.post(&path(&subscription, "/ping"), json!({})).await.data();
         org.reservation(Some(flat)).await;
         org.reservation(Some(flat)).await;
-        let log = in_time(&app, &api, &subscription, |log| statuses(log) == ["failed"; 4]).await;
+        let log = until_log(&app, &api, &subscription, |log| statuses(log) == ["failed"; 4]).await;
         let ids: Vec<_> = log.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
         for _ in 0..16 {
             receiver.next().await;
@@ -205,8 +207,9 @@ on_both_with! {
         for id in &ids[..2] {
             assert!(arrived.iter().any(|delivery| delivery.header("webhook-id") == *id), "{id}");
         }
-        // The log shows the newest first: both deliveries, the ping, and the earlier delivery.
-        in_time(&app, &api, &subscription, |log| statuses(log) == ["delivered", "delivered", "failed", "failed"]).await;
+        // The log has the newest delivery first: both redelivered ones, the ping, and the earlier
+        // one.
+        until_log(&app, &api, &subscription, |log| statuses(log) == ["delivered", "delivered", "failed", "failed"]).await;
         assert_eq!(api.post(&again, json!({ "since": "-009000-01-01T00:00:00Z" })).await.data(), json!({ "redelivered": 1 }));
         assert_eq!(receiver.next().await.header("webhook-id"), ids[3]);
         assert!(receiver.is_quiet().await, "and no ping");
@@ -230,12 +233,12 @@ on_both_with! {
         assert_eq!(ping.header("webhook-signature"), signed);
         until_read(&api, &deliveries, |log| statuses(log) == ["delivered"]).await;
 
-        // A ping is sent once, and even status 410 changes nothing.
-        for (status, wanted) in [(500, &["failed", "delivered"][..]), (410, &["failed", "failed", "delivered"][..])] {
+        // The service sends a ping once. Even status 410 does not change the subscription.
+        for (status, condition) in [(500, &["failed", "delivered"][..]), (410, &["failed", "failed", "delivered"][..])] {
             receiver.answer(&[status]);
             api.post(&to_ping, json!({})).await.data();
             receiver.next().await;
-            let log = until_read(&api, &deliveries, |log| statuses(log) == wanted).await;
+            let log = until_read(&api, &deliveries, |log| statuses(log) == condition).await;
             assert_eq!((attempts(&log[0]), &log[0]["attempts"][0]["statusCode"]), (1, &json!(status)));
         }
         app.clock.advance(60 * SECOND);
@@ -246,11 +249,11 @@ on_both_with! {
         };
         assert!(untouched(&api.get("/webhook-subscriptions").await.data(), 0));
 
-        // A ping that succeeds does not reset the failure count.
+        // A successful ping does not reset the failure count.
         receiver.answer(&[500]);
         let flat = org.property(None, &[]).await;
         org.record("task", json!({ "propertyId": flat, "title": "Linen", "status": "open" })).await;
-        in_time(&app, &api, &subscription, |log| statuses(log).len() == 4 && log[0]["status"] == "failed").await;
+        until_log(&app, &api, &subscription, |log| statuses(log).len() == 4 && log[0]["status"] == "failed").await;
         until(&api, |listed| untouched(listed, 1)).await;
         receiver.answer(&[200]);
         api.post(&to_ping, json!({})).await.data();
@@ -277,7 +280,7 @@ on_both_with! {
                 break log;
             }
         };
-        // The log can still be read, with the record of each delivery.
+        // The log of a disabled subscription can still be read, with the record of each delivery.
         let failed = statuses(&log).into_iter().filter(|status| *status == "failed").count();
         assert!(failed >= 50 && log.as_array().unwrap().iter().all(|row| row["recordType"] == "reservation" && row["recordId"].is_string()), "{log}");
         let again = path(&former, "/redeliver-failed");
@@ -328,14 +331,16 @@ on_both_with! {
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
         let rotate = path(&subscription, "/rotate-secret");
         let flat = org.property(None, &[]).await;
-        // Checks that exactly these secrets sign a delivery made now, in this order.
-        let signs = async |secrets: &[&Value]| {
+        // Makes a delivery and checks that it has one signature for each of these secrets, in this
+        // order.
+        let assert_signed_by = async |secrets: &[&Value]| {
             org.reservation(Some(flat)).await;
             let delivery = receiver.next().await;
             let (id, timestamp) = (delivery.header("webhook-id"), delivery.header("webhook-timestamp"));
-            let wanted: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
-            assert_eq!(delivery.header("webhook-signature"), wanted.join(" "));
-            // Only a recorded delivery is not sent again when the clock moves past its lease.
+            let condition: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
+            assert_eq!(delivery.header("webhook-signature"), condition.join(" "));
+            // A delivery whose outcome is not recorded would be sent again when the clock passes
+            // its lease.
             until_read(&api, &path(&subscription, "/deliveries"), |log| statuses(log).iter().all(|status| *status == "delivered")).await;
         };
         let first = subscription["signingSecret"].clone();
@@ -345,19 +350,19 @@ on_both_with! {
         rotated.as_object_mut().unwrap().remove("signingSecret");
         assert_eq!((answer.status, &json!([rotated])), (200, &api.get("/webhook-subscriptions").await.data()));
         assert!(second.as_str().unwrap().starts_with("whsec_") && second != first);
-        signs(&[&second, &first]).await;
+        assert_signed_by(&[&second, &first]).await;
         app.clock.advance(3_599 * SECOND);
-        signs(&[&second, &first]).await;
+        assert_signed_by(&[&second, &first]).await;
         app.clock.advance(SECOND);
-        signs(&[&second]).await;
-        // The default grace time is one day.
+        assert_signed_by(&[&second]).await;
+        // The default grace period is one day.
         let third = api.post(&rotate, json!({})).await.data()["signingSecret"].clone();
         app.clock.advance(86_399 * SECOND);
-        signs(&[&third, &second]).await;
+        assert_signed_by(&[&third, &second]).await;
         app.clock.advance(SECOND);
-        signs(&[&third]).await;
+        assert_signed_by(&[&third]).await;
         let fourth = api.post(&rotate, json!({ "graceSeconds": 0 })).await.data()["signingSecret"].clone();
-        signs(&[&fourth]).await;
+        assert_signed_by(&[&fourth]).await;
         for grace in [json!(-1), json!(604_801), json!(1.5), json!("1h")] {
             assert_eq!(api.post(&rotate, json!({ "graceSeconds": grace })).await.issues(), ["graceSeconds"]);
         }
@@ -398,7 +403,7 @@ on_both_with! {
         app.clock.advance(Duration::from_millis(1));
         app.server.sweep_once().await;
         assert_eq!(statuses(&api.get(&deliveries).await.data()), ["pending"], "what is still to be sent stays");
-        in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
+        until_log(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
         app.server.sweep_once().await;
         assert_eq!(api.get(&deliveries).await.data(), json!([]));
     }
@@ -417,7 +422,8 @@ on_both_with! {
         for line in ["vestibule_webhook_deliveries_pending 1", "vestibule_webhook_oldest_due_seconds 0"] {
             assert!(text.contains(&format!("\n{line}\n")), "{line}\n{text}");
         }
-        // The clock stands still, so the delivery is not sent before the backlog is read.
+        // The delivery is not due yet and the test clock does not advance, so it is still pending
+        // when the metrics are read.
         let later = app.clock.now().checked_add(90 * SECOND).unwrap();
         let waiting = app.server.service.store.read(move |tx| backlog(tx, later)).await.unwrap();
         assert_eq!(waiting.pending, 1);
@@ -425,8 +431,8 @@ on_both_with! {
     }
 }
 
-/// Returns for each subscription of an organization why it is disabled, in order of creation; none
-/// if it is active.
+/// Returns the reason why each subscription of an organization is disabled, in order of creation;
+/// `None` if it is active.
 async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     let id = org.id;
     let rows = org
@@ -440,7 +446,7 @@ async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     rows.iter().map(|row| row.get(0).unwrap()).collect()
 }
 
-/// Returns an expected reason.
+/// Returns an expected value of [`reasons`].
 fn reason(name: impl Into<Option<&'static str>>) -> Option<String> {
     name.into().map(str::to_owned)
 }
@@ -451,22 +457,22 @@ on_both! {
         let soon = "2026-11-21T09:31:00Z";
         let body = json!({ "name": "Brief", "permissions": Permission::VARIANTS, "expiresAt": soon });
         let brief = app.platform().post(&org.path("/api-keys"), body).await.data();
-        subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", NOBODY).await;
-        subscribe(&org.key().await, "task.created", NOBODY).await;
+        subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", CLOSED_ADDRESS).await;
+        subscribe(&org.key().await, "task.created", CLOSED_ADDRESS).await;
         // A connection has the permissions of its unexpired tokens.
         let member = new_id();
         org.member(member, None, Permission::VARIANTS, true).await;
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
         let full = app.platform().post(&org.path("/access-tokens"), body).await.data();
         let full = app.api(full["token"].as_str().unwrap());
-        subscribe(&full, "task.created", NOBODY).await;
-        subscribe(&full, "device.offline", NOBODY).await;
+        subscribe(&full, "task.created", CLOSED_ADDRESS).await;
+        subscribe(&full, "device.offline", CLOSED_ADDRESS).await;
         let tasks_only = org.token_of(member, &[Permission::ViewTasks]).await;
         let other = new_id();
         org.member(other, None, Permission::VARIANTS, true).await;
         let body = json!({ "memberId": other, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
         let only = app.platform().post(&org.path("/access-tokens"), body).await.data();
-        subscribe(&app.api(only["token"].as_str().unwrap()), "task.created", NOBODY).await;
+        subscribe(&app.api(only["token"].as_str().unwrap()), "task.created", CLOSED_ADDRESS).await;
 
         app.clock.advance(59 * SECOND);
         app.server.sweep_once().await;
@@ -477,7 +483,7 @@ on_both! {
         assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
         let listed = tasks_only.get("/webhook-subscriptions").await.data();
         assert_eq!((&listed[0]["disabledAt"], &listed[1]["disabledAt"]), (&Value::Null, &json!("2026-11-21T09:31:00.000Z")));
-        // A disabled subscription stays disabled, even with a new token.
+        // A disabled subscription stays disabled, even if the member gets a new token.
         org.token_of(member, Permission::VARIANTS).await;
         app.clock.advance(60 * SECOND);
         app.server.sweep_once().await;
@@ -490,7 +496,7 @@ on_both! {
         org.member(enrolled, None, Permission::VARIANTS, true).await;
         org.member(lax, None, Permission::VARIANTS, false).await;
         for api in [org.token_of(enrolled, Permission::VARIANTS).await, org.token_of(lax, Permission::VARIANTS).await, org.key().await] {
-            subscribe(&api, "task.created", NOBODY).await;
+            subscribe(&api, "task.created", CLOSED_ADDRESS).await;
         }
         org.put("", json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
         app.server.sweep_once().await;
@@ -512,7 +518,7 @@ on_both! {
             let schema = jsonschema::draft202012::new(&reported["schema"]).unwrap();
             let failures: Vec<_> = schema.iter_errors(&reported["example"]).map(|error| error.to_string()).collect();
             assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
-            // The document has the same schema.
+            // The OpenAPI document contains the same schema.
             let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]["schema"];
             let meant = |schema: &Value| match schema["$ref"].as_str() {
                 Some(place) => document.pointer(&place[1..]).unwrap().clone(),
@@ -547,14 +553,14 @@ on_both! {
         assert_eq!(api.get("/workflow-zapier-steps?offset=9223372036854775807").await.data(), json!([]));
         assert_eq!(api.get("/workflow-zapier-steps?limit=101").await.issues(), ["limit"]);
         org.key_without(Permission::ViewWorkflows).await.get("/workflow-zapier-steps").await.error(403);
-        // A listed step can be subscribed to.
-        let body = json!({ "event": "workflow.step", "targetUrl": NOBODY, "filters": { "workflowStep": all[1]["id"] } });
+        // A listed workflow step can be subscribed to.
+        let body = json!({ "event": "workflow.step", "targetUrl": CLOSED_ADDRESS, "filters": { "workflowStep": all[1]["id"] } });
         assert_eq!(api.post("/webhook-subscriptions", body).await.data()["filters"]["workflowStep"], all[1]["id"]);
     }
 }
 
-/// Claiming skips locked rows. Nodes therefore do not wait for each other, nor for the deletion of
-/// a subscription.
+/// Claiming skips locked rows, so nodes wait neither for each other nor for the deletion of a
+/// subscription.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_locked_delivery_does_not_delay_others() {
     let receiver = Receiver::start().await;

@@ -1,5 +1,5 @@
-//! Tests of rows of webhooks that are removed, a few at a time: deleted subscriptions with their
-//! logs, old deliveries, and surplus pings and disabled subscriptions.
+//! Tests of the sweep that deletes rows of webhooks in small batches: deleted subscriptions with
+//! their logs, old deliveries, surplus pings, and surplus disabled subscriptions.
 
 use std::time::Duration;
 
@@ -13,55 +13,55 @@ use crate::support::node::Node;
 use crate::support::receiver::{Receiver, subscribe, until, until_read};
 use crate::support::{App, Org, new_id, on_both, on_both_with, reservation};
 
-/// More than one step removes.
+/// More rows than one batch of the sweep deletes.
 const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
-/// How long a delivery that has ended stays in the log.
+/// Time for which a delivery that has ended stays in the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// How much longer a pending delivery stays.
+/// Additional time for which a pending delivery stays.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Adds a delivery to a log.
-    LOG = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
+    /// Inserts a delivery into a log.
+    LOG_DELIVERY = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// The number of deliveries of an organization.
+    /// Counts the deliveries of an organization.
     DELIVERIES = "select count(*) from webhook_delivery where organization_id = ?1";
-    /// The number of its subscriptions, including deleted ones.
+    /// Counts the subscriptions of an organization, including deleted ones.
     SUBSCRIPTIONS = "select count(*) from webhook_subscription where organization_id = ?1";
     /// Copies a subscription as a disabled one.
     DISABLED_COPY = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures,
             disabled_at, disabled_reason, created_at, doc)
         select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2";
-    /// Makes SQLite refuse to delete a subscription before its log. Otherwise one statement could
-    /// take as long as the log is.
+    /// Makes SQLite refuse to delete a subscription that still has a log. Such a statement could
+    /// take very long.
     LOG_GOES_FIRST_ON_SQLITE = "create trigger log_goes_first before delete on webhook_subscription
         when exists (select 1 from webhook_delivery where subscription_id = old.id)
         begin select raise(abort, 'its log goes first'); end";
-    /// The function of the same trigger on PostgreSQL.
+    /// The function of the trigger [`LOG_GOES_FIRST_ON_POSTGRES`].
     REFUSE_ON_POSTGRES = "create function log_goes_first() returns trigger language plpgsql as $$ begin
             if exists (select 1 from webhook_delivery where subscription_id = old.id) then raise 'its log goes first'; end if;
             return old;
         end $$";
-    /// The same trigger on PostgreSQL.
+    /// Makes PostgreSQL refuse to delete a subscription that still has a log.
     LOG_GOES_FIRST_ON_POSTGRES = "create trigger log_goes_first before delete on webhook_subscription
         for each row execute function log_goes_first()";
 }
 
-/// The time limit for writing many rows one by one.
+/// Time limit for writing many rows one by one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn id_of(subscription: &Value) -> Uuid {
     subscription["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// Adds ended deliveries to a subscription's log.
+/// Inserts ended deliveries into a subscription's log.
 async fn fill(org: &Org<'_>, subscription: &Value, count: usize, status: &'static str) {
     fill_due(org, subscription, count, status, None).await;
 }
 
-/// Adds deliveries to a subscription's log, due after this time.
+/// Inserts deliveries into a subscription's log that are due after this time.
 async fn fill_due(
     org: &Org<'_>,
     subscription: &Value,
@@ -79,7 +79,7 @@ async fn fill_due(
             let due = due.map(|due| now.checked_add(due).unwrap());
             let doc = store::Value::json(&doc)?;
             tx.execute(
-                &LOG,
+                &LOG_DELIVERY,
                 &values![
                     organization,
                     shared.app_state.ids.uuid(now),
@@ -96,8 +96,8 @@ async fn fill_due(
     write.await.unwrap();
 }
 
-/// Makes the database refuse to delete a subscription together with its log.
-async fn log_goes_first(app: &App) {
+/// Makes the database refuse to delete a subscription that still has a log.
+async fn require_log_deletion_first(app: &App) {
     let store = &app.server.service.store;
     let is_sqlite = store.is_only_process();
     let write = store.write(move |tx| {
@@ -113,7 +113,7 @@ async fn log_goes_first(app: &App) {
     write.await.unwrap();
 }
 
-/// Returns the numbers of subscriptions and deliveries of an organization in the database.
+/// Returns the numbers of subscriptions and deliveries that an organization has in the database.
 async fn rows(org: &Org<'_>) -> (i64, i64) {
     let id = org.id;
     let count = move |tx: &mut store::Transaction<'_>| {
@@ -123,10 +123,11 @@ async fn rows(org: &Org<'_>) -> (i64, i64) {
     org.app.server.service.store.read(count).await.unwrap()
 }
 
-/// Waits until an organization has these numbers of rows, without running the sweep of the minute.
-async fn until_rows(org: &Org<'_>, wanted: (i64, i64)) {
+/// Waits until an organization has these numbers of rows. Does not run the sweep that runs every
+/// minute.
+async fn until_rows(org: &Org<'_>, expected: (i64, i64)) {
     for _ in 0..800 {
-        if rows(org).await == wanted {
+        if rows(org).await == expected {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -145,11 +146,11 @@ on_both_with! {
         fill_due(&org, &subscription, 20, "pending", Some(HOUR)).await;
         let path = format!("/webhook-subscriptions/{}", id_of(&subscription));
         let delivery = api.get(&format!("{path}/deliveries?limit=1")).await.data()[0]["id"].as_str().unwrap().to_owned();
-        log_goes_first(&app).await;
+        require_log_deletion_first(&app).await;
         let by_id = format!("/webhook-subscriptions?id={}", id_of(&subscription));
         assert_eq!(api.send(Method::DELETE, &by_id, None).await.data(), json!({ "deleted": 1 }));
 
-        // It is gone for every caller, although rows of it remain.
+        // No caller sees the deleted subscription, although some of its rows remain.
         assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1);
         api.get(&format!("{path}/deliveries")).await.error(404);
         for rest in ["/ping", "/rotate-secret", &format!("/deliveries/{delivery}/redeliver")] {
@@ -171,7 +172,7 @@ on_both_with! {
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
         fill(&org, &subscription, MANY, "failed").await;
-        log_goes_first(&app).await;
+        require_log_deletion_first(&app).await;
         receiver.answer(&[410]);
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
@@ -188,12 +189,12 @@ on_both_with! {
             fill(&org, &subscription, 12, "delivered").await;
         }
         api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": receiver.url })).await.error(409);
-        log_goes_first(&app).await;
+        require_log_deletion_first(&app).await;
         let by_url = format!("/webhook-subscriptions?target_url={}", receiver.url);
         assert_eq!(api.send(Method::DELETE, &by_url, None).await.data(), json!({ "deleted": 100 }));
         api.send(Method::DELETE, &by_url, None).await.error(404);
         assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
-        // Deleted subscriptions do not count towards the limit either.
+        // Deleted subscriptions do not count towards the limit of 100.
         subscribe(&api, "task.created", &receiver.url).await;
         until_rows(&org, (1, 0)).await;
     }
@@ -208,8 +209,8 @@ on_both_with! {
         app.server.sweep_once().await;
         assert_eq!(rows(&org).await, (1, i64::try_from(MANY).unwrap()));
         app.clock.advance(DAY);
-        // The sweep brought the deliveries forward, so the queue may lock some of them now. A
-        // locked delivery is left to the next sweep.
+        // The deliveries are due, so the dispatcher may lock some of them. The sweep skips locked
+        // rows and deletes them in a later run.
         for _ in 0..20 {
             app.server.sweep_once().await;
             if rows(&org).await == (1, 0) {
@@ -229,7 +230,8 @@ on_both_with! {
         for _ in 0..104 {
             api.post(&format!("{path}/ping"), json!({})).await.data();
         }
-        // A surplus ping that is locked stays until surplus pings are removed again.
+        // The sweep skips a surplus ping that is locked and deletes it when a further ping is
+        // added.
         let is_over = |log: &Value| log.as_array().unwrap().iter().all(|row| row["status"] == "delivered");
         until_read(&api, &format!("{path}/deliveries?limit=100"), is_over).await;
         let last = api.post(&format!("{path}/ping"), json!({})).await.data();
@@ -258,8 +260,8 @@ on_both_with! {
         let second = token(&there).await;
         first.get("/webhook-subscriptions").await.error(401);
 
-        // From the second organization, the subscriptions of the first are neither visible nor
-        // counted nor changed.
+        // Callers in the second organization neither see nor count nor change the subscriptions of
+        // the first.
         assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
         let path = format!("/webhook-subscriptions/{}", id_of(&mine));
         second.get(&format!("{path}/deliveries")).await.error(404);
@@ -275,7 +277,8 @@ on_both_with! {
         assert_eq!(rows(&here).await, (100, 3));
         assert_ne!(theirs["id"], mine["id"]);
 
-        // Events that end a subscription in the first organization do not end one in the second.
+        // Events that end the subscriptions in the first organization do not end those in the
+        // second.
         let kept = subscribe(&second, "task.created", &receiver.url).await;
         let off = json!({ "name": "M", "email": "m@example.com", "permissions": ["view_tasks"], "propertyIds": null, "isActive": false, "isTwoFactorEnrolled": true });
         here.put(&format!("/members/{member}"), off).await;
@@ -329,7 +332,8 @@ on_both! {
     }
 }
 
-/// Marks a subscription as deleted without waking the sweep, like a process that is killed at once.
+/// Marks a subscription as deleted without waking the sweep, like a process that is killed right
+/// after the request.
 async fn mark(org: &Org<'_>, subscription: &Value) {
     static MARK: store::Statement = store::Statement::new(
         "update webhook_subscription set deleted_at = created_at, disabled_at = created_at where organization_id = ?1 and id = ?2",
@@ -344,8 +348,8 @@ async fn mark(org: &Org<'_>, subscription: &Value) {
         .unwrap();
 }
 
-/// A failed delivery leaves a log line with its organization, subscription, delivery and host, and
-/// nothing secret.
+/// A failed delivery leaves a log line with its organization, subscription, delivery and host. The
+/// line contains no secret.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_delivery_is_logged_without_secrets() {
     let directory = tempfile::tempdir().unwrap();
@@ -406,7 +410,7 @@ async fn a_failed_delivery_is_logged_without_secrets() {
     }
 }
 
-/// Returns a stay that lies in the future at any time of the machine's clock.
+/// Returns a reservation in the distant future, because this server uses the machine's clock.
 fn reservation_in_years(flat: Uuid) -> Value {
     let mut data = reservation(Some(flat));
     (data["checkIn"], data["checkOut"]) = ("2099-12-11".into(), "2099-12-15".into());

@@ -1,4 +1,4 @@
-//! Tests of webhooks, from a change on the platform to a signed delivery (rules: webhooks;
+//! Tests of webhooks, from a change by the platform to a signed delivery (rules: webhooks;
 //! sync#events).
 
 use std::time::Duration;

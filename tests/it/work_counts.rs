@@ -1,4 +1,5 @@
-//! Tests that the work of the database does not grow where it should stay the same.
+//! Tests of the counters of statements and rows in a transaction, with which other tests check that
+//! work does not grow.
 
 use store::WorkCount;
 
@@ -7,7 +8,7 @@ use crate::support::{App, on_both};
 on_both! {
     async fn the_statements_and_rows_of_a_transaction_are_counted(app: App) {
         let store = &app.server.service.store;
-        // Background work may run in between.
+        // Background work may run between the two counts, so the test tries several times.
         for attempt in 0.. {
             store.max_work();
             store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap();

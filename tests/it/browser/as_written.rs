@@ -1,5 +1,5 @@
-//! Tests that need a browser: the drawing of numbers, and the handling of files by the page's
-//! script.
+//! Browser tests of two things that only a browser does: it orders digits in right-to-left text,
+//! and its script scales photos down.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use crate::support::house::House;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Returns the order in which the characters of a text are drawn, from left to right.
+/// Script that returns the characters of a text in the order in which the browser draws them, from
+/// left to right.
 const DRAWN: &str = "
     const range = document.createRange(), drawn = [];
     const texts = document.createTreeWalker(document.querySelector('.prose'), NodeFilter.SHOW_TEXT);
@@ -28,7 +29,8 @@ const DRAWN: &str = "
     return drawn.sort((one, other) => one[0] - other[0] || one[1] - other[1]).map((it) => it[2]).join('');
 ";
 
-/// Puts a photo of more than 10 MiB into the first file field. Noise does not compress.
+/// Script that puts a photo of more than 10 MiB into the first file field. The photo is noise,
+/// which does not compress.
 const BIG_PHOTO: &str = "
     const canvas = document.createElement('canvas');
     canvas.width = canvas.height = 2200;

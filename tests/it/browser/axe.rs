@@ -18,7 +18,7 @@ static AXE: LazyLock<Option<String>> = LazyLock::new(|| {
     )
 });
 
-/// Runs every rule of levels A and AA and the best practices.
+/// Script that runs axe's rules for WCAG levels A and AA and its best practices.
 const RUN: &str = "
     const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
     return axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }).then(({ violations }) =>
@@ -36,7 +36,8 @@ pub fn is_there() -> bool {
     is_there
 }
 
-/// Loads axe on every page that is opened from now on, next to the page's own scripts.
+/// Makes the window load axe into every page that it opens from now on, next to the page's own
+/// scripts.
 pub async fn install(window: &Window) {
     let source = AXE
         .as_ref()
@@ -49,7 +50,7 @@ pub async fn install(window: &Window) {
         .await;
 }
 
-/// Returns the violations on the current page: rule, requirement, element and reason.
+/// Returns axe's violations on the current page, each as rule, requirement, element and reason.
 pub async fn violations(window: &Window) -> Vec<String> {
     let found = window.run(RUN).await;
     let text =
@@ -62,8 +63,8 @@ pub async fn violations(window: &Window) -> Vec<String> {
     found.as_array().unwrap().iter().map(message).collect()
 }
 
-/// Opens a page with its scripts disabled, and returns its violations. Axe itself runs after the
-/// page is loaded.
+/// Opens a page with its scripts disabled and returns axe's violations. The driver runs axe after
+/// the page has loaded.
 pub async fn violations_without_scripts(window: &Window, address: &str) -> Vec<String> {
     let source = AXE
         .as_ref()

@@ -1,4 +1,5 @@
-//! A flat with everything that the guest page can show, and stays in every state.
+//! Test data for the guest page: a flat with every step type, manuals and contact details, and
+//! stays in every state.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -13,7 +14,8 @@ use crate::support::{Answer, App, reservation};
 /// A PNG of one pixel.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Dates of stays relative to the start of the tests' clock, the morning of 21 November.
+/// Check-in and check-out dates of stays before, during and after today. The tests' clock starts in
+/// the morning of 21 November 2026.
 pub const BEFORE: (&str, &str) = ("2026-12-11", "2026-12-15");
 pub const ARRIVAL_DAY: (&str, &str) = ("2026-11-21", "2026-11-25");
 pub const DURING: (&str, &str) = ("2026-11-19", "2026-11-25");
@@ -34,7 +36,9 @@ impl<'a> Casa<'a> {
         for step_type in STEP_TYPES {
             steps.push((
                 step_type,
-                house.step(step_type, asked(&house, step_type).await).await,
+                house
+                    .step(step_type, step_fields(&house, step_type).await)
+                    .await,
             ));
         }
         let manuals = manuals(&house).await;
@@ -45,12 +49,12 @@ impl<'a> Casa<'a> {
         }
     }
 
-    /// Creates another stay in the flat and returns its token.
+    /// Creates another stay in the flat. Returns the stay's token.
     pub async fn stay(&self, dates: (&str, &str), more: Value) -> String {
         self.stay_of(dates, more).await.1
     }
 
-    /// Creates another stay in the flat and returns its id and token.
+    /// Creates another stay in the flat. Returns its id and its token.
     async fn stay_of(&self, (check_in, check_out): (&str, &str), more: Value) -> (Uuid, String) {
         let org = &self.house.org;
         let fields =
@@ -67,7 +71,7 @@ impl<'a> Casa<'a> {
     /// Returns the token of a stay for which the host has requested changes to three steps.
     pub async fn sent_back(&self) -> String {
         let (stay, token) = self.stay_of(BEFORE, json!({})).await;
-        self.hand_in(&token).await;
+        self.submit_all(&token).await;
         let steps: Vec<Uuid> = self.steps.iter().map(|(_, step)| *step).take(3).collect();
         let request = json!({ "message": "We could not read the number.\nPlease check it.", "stepIds": steps });
         self.house
@@ -118,7 +122,7 @@ impl<'a> Casa<'a> {
         .data();
     }
 
-    /// Returns the id of the step of a type.
+    /// Returns the id of the step that has this type.
     pub fn step(&self, step_type: &str) -> Uuid {
         self.steps
             .iter()
@@ -127,7 +131,7 @@ impl<'a> Casa<'a> {
             .1
     }
 
-    /// Returns the token of a preview that includes inactive manuals and steps.
+    /// Returns the token of a preview that also shows inactive manuals and steps.
     pub async fn preview(&self) -> String {
         let fields = json!({ "nickname": "draft", "title": "A draft", "description": "Not yet.", "propertyId": self.house.flat });
         self.house.api.post("/portal-manuals", fields).await.data();
@@ -180,8 +184,9 @@ impl<'a> Casa<'a> {
         }
     }
 
-    /// Saves answers to all steps of a stay and submits them, with the results of other systems.
-    pub async fn hand_in(&self, token: &str) {
+    /// Saves answers to all steps of a stay, reports the results of the steps that other systems
+    /// complete, and submits the stay.
+    pub async fn submit_all(&self, token: &str) {
         self.answer_all(token).await;
         let stay = self.view(token).await["reservation"]["id"].clone();
         let check = self.step("background_check");
@@ -214,7 +219,7 @@ async fn flat(app: &App) -> House<'_> {
     org.record("upsell", cot).await;
     let bell = json!({ "scopeId": flat, "title": "Ring the bell", "position": 0, "text": "The one at the top." });
     org.record("instruction", bell).await;
-    // Background colours on which the better text colour (black or white) is not obvious.
+    // On these background colours it is not obvious whether black or white text is more readable.
     let branding = json!({
         "name": "Casa Mar", "primaryColor": "#F59E0B", "secondaryColor": "#FDE68A", "textColor": "#F8FAFC",
         "calloutMessage": "Welcome! We answer from 9:00 to 21:00.",
@@ -241,8 +246,9 @@ async fn flat(app: &App) -> House<'_> {
     }
 }
 
-/// Returns the fields of a step of a type, so that every kind of form field occurs.
-async fn asked(house: &House<'_>, step_type: &str) -> Value {
+/// Returns the configuration of a step. Together, the steps of all types contain every kind of form
+/// field.
+async fn step_fields(house: &House<'_>, step_type: &str) -> Value {
     match step_type {
         "your_details" => json!({ "requiredGuestFields": [
             "firstName", "lastName", "email", "phone", "birthDate", "gender", "nationality", "documentType", "documentNumber", "address", "city",
@@ -311,7 +317,7 @@ async fn manuals(house: &House<'_>) -> Vec<Uuid> {
     manuals
 }
 
-/// Returns answers that complete a step, given the step's view.
+/// Returns answers that complete a step. `step` is the guest's view of the step.
 fn answers(step: &Value) -> Value {
     let person = || {
         let fields = step["requiredFields"]

@@ -1,5 +1,5 @@
-//! Walks through a stay that changes, forms on two phones, and values as guests type them (rules:
-//! submissions#open-steps; pre-check-in#several-people).
+//! Browser tests of stays that change after submission, of the same form on two phones, and of
+//! values as guests type them (rules: submissions#open-steps; pre-check-in#several-people).
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use crate::support::{App, reservation};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The button that saves a step.
+/// Selector of the button that saves a step.
 pub(super) const SAVE: &str = "main form button[type=submit]:not([name])";
 
-/// Changes the reservation.
+/// Changes the reservation of the house.
 pub(super) async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
 }
 
-/// Opens a page below the guest's page.
+/// Opens `/stay/{token}{rest}` in the window.
 pub(super) async fn open(window: &Window, house: &House<'_>, rest: &str) {
     let page = format!("{}/stay/{}{rest}", house.org.app.base, house.token);
     window.go(&page).await;
 }
 
-/// Clicks the first element that matches a selector, and waits for the next page. A bar at the
-/// lower edge of a phone's screen may cover the element, so no pointer is used.
+/// Clicks the first element that matches a selector, by script, and waits for the next page. A
+/// pointer click could hit the bar at the lower edge of the phone's screen instead.
 pub(super) async fn press(window: &Window, selector: &str) {
     let script = format!("document.querySelector({}).click()", json!(selector));
     let click = async {
@@ -50,18 +50,18 @@ pub(super) async fn fill(window: &Window, fields: &[(&str, &str)]) {
     window.run(&script).await;
 }
 
-/// Checks that the page says some texts and does not say others.
+/// Checks that the page's text contains every text of `present` and none of `absent`.
 #[track_caller]
-pub(super) fn says(text: &str, message: &[&str], unsaid: &[&str]) {
-    for message in message {
-        assert!(text.contains(message), "{message}: {text}");
+pub(super) fn says(text: &str, present: &[&str], absent: &[&str]) {
+    for present in present {
+        assert!(text.contains(present), "{present}: {text}");
     }
-    for unsaid in unsaid {
-        assert!(!text.contains(unsaid), "{unsaid}: {text}");
+    for absent in absent {
+        assert!(!text.contains(absent), "{absent}: {text}");
     }
 }
 
-/// Returns a field of all saved guests.
+/// Returns the value of a field for every saved guest.
 async fn saved(house: &House<'_>, step: uuid::Uuid, field: &str) -> Vec<Value> {
     let view = house.step_view(step, "en").await;
     let guests = view["answers"]["guests"].as_array().unwrap().iter();
@@ -78,7 +78,7 @@ async fn a_guest_of_a_longer_stay_does_the_new_step_and_submits_again() {
             .await;
         rebook(&house, json!({ "adults": 1 })).await;
         let details = house.step("your_details", json!({})).await;
-        // Nobody travels with the guest, so there is nothing to give in this step.
+        // The reservation has one adult, so this step has no guest to ask for.
         house.step("other_guests", json!({})).await;
         let rules = house.step("agreement", json!({ "minLos": 7 })).await;
         house
@@ -116,7 +116,8 @@ async fn a_guest_of_a_longer_stay_does_the_new_step_and_submits_again() {
         );
         assert_eq!(house.precheckin().await["openSteps"], json!([]));
 
-        // The host's edit does not change what was accepted.
+        // The host changes the text after the guest accepted it. The page still shows the accepted
+        // text.
         let edited = json!({ "contractTemplateText": "No shoes." });
         house.update(rules, edited).await.data();
         open(window, &house, &format!("/steps/{rules}")).await;
@@ -130,7 +131,7 @@ async fn a_guest_of_a_longer_stay_does_the_new_step_and_submits_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_form_that_is_sent_after_the_stay_is_told_so() {
+async fn a_form_that_is_sent_after_the_stay_shows_that_the_stay_is_over() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;
@@ -186,17 +187,17 @@ async fn two_phones_with_the_same_form_lose_nothing() {
             saved(&house, others, "firstName").await,
             ["Bob", "Cy", "Di"]
         );
-        // The second phone shows the guests of the first one.
+        // The second phone shows the guests that the first phone saved.
         open(two, &house, "/review").await;
         says(&two.text().await, &["Bob", "Cy", "Di"], &[]);
 
-        // The guest after a removed one keeps their own name.
+        // The form removes a guest in the middle. The next guest in the list keeps their own name.
         open(two, &house, &format!("/steps/{others}")).await;
         press(two, "button[name=remove][value='0']").await;
         assert_eq!(saved(&house, others, "firstName").await, ["Cy", "Di"]);
         assert_eq!(saved(&house, others, "lastName").await, ["Carter", "Dunn"]);
 
-        // A form with an empty field does not erase the value that the other phone saved.
+        // An empty field of an older form does not erase the value that the other phone saved.
         for window in [one, two] {
             open(window, &house, &format!("/steps/{details}")).await;
         }
@@ -244,7 +245,8 @@ async fn values_are_taken_as_guests_type_them() {
             birth,
             json!({ "year": "0085", "isTooEarly": true, "isMailFine": true })
         );
-        // A browser that does not check the bounds gets the sentence of the service.
+        // With the browser's own validation off, the service reports the same error with its own
+        // text.
         window
             .run("document.querySelector('[name=birthDate]').form.noValidate = true")
             .await;
@@ -256,7 +258,7 @@ async fn values_are_taken_as_guests_type_them() {
         let kept = json!({ "birthDate": "1985-03-12", "phone": "+966501234567", "email": "ada@example.com" });
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
-        // A last name alone is enough where no names are required.
+        // If no name field is required, a last name alone completes the guest.
         let usual = house.step("your_details", json!({ "nickname": "Usual" })).await;
         open(window, &house, &format!("/steps/{usual}")).await;
         fill(window, &[("firstName", ""), ("lastName", "Teresa"), ("email", "t@example.com")]).await;
@@ -278,7 +280,7 @@ async fn a_copied_link_leads_to_the_stay_with_its_years() {
             window.go(&format!("{}{path}{ending}", app.base)).await;
             assert_eq!(window.path().await, path);
         }
-        // The browser is American.
+        // The browser's language is American English.
         says(
             &window.text().await,
             &["December 11–15", "3:00 PM"],

@@ -1,4 +1,4 @@
-//! Tests double taps, printing and forced colours.
+//! Browser tests of double taps, printing and forced colours.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::house::guest;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Double-clicks the button of every form.
+/// Opens every form of the guest page and double-clicks its submit button.
 async fn taps_twice(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;
@@ -69,7 +69,7 @@ async fn taps_twice(window: &Window) {
         .await;
     assert_eq!(casa.view(&token).await["precheckin"]["status"], "in_review");
     assert!(
-        window.complaints().await.is_empty(),
+        window.console_errors().await.is_empty(),
         "none of it was refused"
     );
 }
@@ -88,7 +88,7 @@ async fn a_double_tap_sends_once_without_scripts() {
     .await;
 }
 
-/// Manuals that are closed on screen have a visible text in print, also without scripts.
+/// A manual that is collapsed on screen prints its text, also without scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_manuals_are_visible_in_print() {
     browse(DEADLINE, async |window| {

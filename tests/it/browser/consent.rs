@@ -1,5 +1,4 @@
-//! Tests the page that asks a member for consent to an app, and its redirects, in a browser (rules:
-//! oauth).
+//! Browser tests of the OAuth consent page and its redirects to the app (rules: oauth).
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use uuid::Uuid;
 
 use super::axe;
 use super::driver::browse;
-use super::people::{furnished, judged, press, speak};
+use super::people::{app_with_provider, collect_problems, press, speak};
 use super::window::Window;
 use crate::oauth::site::{Page, Site};
 use crate::oauth::{ask, encoded, query, register, with};
@@ -21,11 +20,11 @@ use crate::people::{ada, link_for, member};
 use crate::support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
-/// Time limit for the browser to arrive at an address.
+/// Time limit of a redirect.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Starts an app on this loopback address and returns its base URL. Returns `None` if the machine
-/// lacks the address.
+/// Starts an app on this loopback address and returns its base URL; `None` if the machine has no
+/// such address.
 pub(super) async fn local(host: &str) -> Option<String> {
     let listener = TcpListener::bind((host.trim_matches(['[', ']']), 0))
         .await
@@ -37,7 +36,7 @@ pub(super) async fn local(host: &str) -> Option<String> {
     Some(base)
 }
 
-/// Signs a member in by clicks and continues to `return_to`.
+/// Signs a member in with a sign-in link and continues to `return_to`.
 async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
     let link = link_for(org, id, json!({ "returnTo": return_to }))
         .await
@@ -46,9 +45,9 @@ async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
     press(window, "main button").await;
 }
 
-/// Waits until the browser requests the app's redirect URI. Checks the query parameter `name` and
-/// the state.
-async fn arrives(window: &Window, redirect: &str, name: &str) {
+/// Waits until the browser requests the app's redirect URI. Checks that the query contains the
+/// parameter `name` and the right state.
+async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
     let begun = Instant::now();
     let mut seen = Vec::new();
     let there = loop {
@@ -62,7 +61,7 @@ async fn arrives(window: &Window, redirect: &str, name: &str) {
         assert!(
             begun.elapsed() < PATIENCE,
             "{redirect}: {seen:?} {:?}",
-            window.complaints().await
+            window.console_errors().await
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
@@ -71,21 +70,21 @@ async fn arrives(window: &Window, redirect: &str, name: &str) {
         query(&there, name).is_some() && query(&there, "state").as_deref() == Some("s p&=é"),
         "{there}"
     );
-    let complaints: Vec<_> = window
-        .complaints()
+    let errors: Vec<_> = window
+        .console_errors()
         .await
         .into_iter()
         .filter(|complaint| !complaint.contains("Failed to load"))
         .collect();
-    assert_eq!(complaints, [""; 0], "{redirect}");
+    assert_eq!(errors, [""; 0], "{redirect}");
     if redirect.starts_with("http") {
         let script = format!("return location.href.startsWith('{redirect}?')");
         window.until("the app", &script).await;
     }
 }
 
-/// Each redirect URI gets its own window, because the browser's prompt to open an app stays in a
-/// window.
+/// Each redirect URI gets its own window, because the browser's prompt to open an external app
+/// stays in its window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn consent_and_refusal_reach_every_kind_of_app() {
     let app = App::on_sqlite(&[]).await;
@@ -114,15 +113,15 @@ async fn consent_and_refusal_reach_every_kind_of_app() {
                 sign_in(window, &org, id, &asked).await;
                 window.requests().await;
                 window.clicks(&format!("button[value={decision}]")).await;
-                arrives(window, redirect, name).await;
+                assert_redirected(window, redirect, name).await;
             })
             .await;
         }
     }
 }
 
-/// Starts an app whose callback leads on to an address, and returns its base URL.
-async fn leading_on(to: String) -> String {
+/// Starts an app whose callback redirects to another address. Returns the app's base URL.
+async fn redirecting_app(to: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let answer = move || {
@@ -135,7 +134,7 @@ async fn leading_on(to: String) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_word_reaches_an_app_whose_callback_leads_on() {
+async fn consent_and_refusal_reach_an_app_whose_callback_redirects() {
     let app = App::on_sqlite(&[]).await;
     let org = app.org().await;
     let id = ada(&org).await;
@@ -143,10 +142,10 @@ async fn a_word_reaches_an_app_whose_callback_leads_on() {
     let ends = [
         "claude-like://done".to_owned(),
         format!("{last}/done"),
-        leading_on(format!("{last}/twice")).await,
+        redirecting_app(format!("{last}/twice")).await,
     ];
     for end in ends {
-        let redirect = format!("{}/cb", leading_on(end.clone()).await);
+        let redirect = format!("{}/cb", redirecting_app(end.clone()).await);
         let client = new_id();
         let named = json!({ "name": "Notes", "redirectUris": [redirect] });
         app.platform()
@@ -164,9 +163,9 @@ async fn a_word_reaches_an_app_whose_callback_leads_on() {
                     .any(|address: &String| address.starts_with(&end))
                 {
                     seen.extend(window.requests().await);
-                    let complaints = window.complaints().await;
-                    let is_blocked = complaints.iter().any(|one| one.contains("form-action"));
-                    assert!(!is_blocked, "{end}: {complaints:?}");
+                    let errors = window.console_errors().await;
+                    let is_blocked = errors.iter().any(|one| one.contains("form-action"));
+                    assert!(!is_blocked, "{end}: {errors:?}");
                     assert!(begun.elapsed() < PATIENCE, "{end}: {seen:?}");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -176,8 +175,8 @@ async fn a_word_reaches_an_app_whose_callback_leads_on() {
     }
 }
 
-/// Checks that Chromium reports a redirect that `form-action` blocks. The other tests rely on that
-/// report.
+/// Checks that Chromium logs an error for a redirect that `form-action` blocks. The other tests
+/// rely on that error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chromium_reports_redirects_blocked_by_form_action() {
     browse(DEADLINE, async |window| {
@@ -204,11 +203,11 @@ async fn chromium_reports_redirects_blocked_by_form_action() {
         for redirect in [format!("{elsewhere}/cb"), "com.example.app:/cb".to_owned()] {
             there.lock().unwrap().clone_from(&redirect);
             window.go(&base).await;
-            window.complaints().await;
+            window.console_errors().await;
             window.run("document.querySelector('button').click()").await;
             let begun = Instant::now();
             while !window
-                .complaints()
+                .console_errors()
                 .await
                 .iter()
                 .any(|complaint| complaint.contains("form-action"))
@@ -252,7 +251,7 @@ async fn errors_reach_the_app_after_the_sign_in() {
             window.go(link["url"].as_str().unwrap()).await;
             window.requests().await;
             window.clicks("main button").await;
-            arrives(window, redirect, "error").await;
+            assert_redirected(window, redirect, "error").await;
         })
         .await;
     }
@@ -286,7 +285,7 @@ async fn scenes(
     (id, poor): (Uuid, Uuid),
     site: &Site,
     language: &str,
-    found: &mut Vec<String>,
+    problems: &mut Vec<String>,
 ) {
     let (app, name) = (org.app, |scene: &str| format!("{scene}-{language}"));
     let redirect = "http://127.0.0.1:49152/cb";
@@ -297,7 +296,7 @@ async fn scenes(
         .to_owned();
     let asked = |client: &str| format!("/oauth/authorize?{}", encoded(&ask(client, redirect)));
     sign_in(window, org, id, &asked(&registered)).await;
-    judged(window, &name("registered"), found).await;
+    collect_problems(window, &name("registered"), problems).await;
     let document = format!("{}/client.json", site.base);
     site.put(
         "/client.json",
@@ -321,10 +320,10 @@ async fn scenes(
         ),
     ] {
         window.go(&format!("{}{path}", app.base)).await;
-        judged(window, &name(scene), found).await;
+        collect_problems(window, &name(scene), problems).await;
     }
     sign_in(window, org, poor, &asked(&registered)).await;
-    judged(window, &name("nothing-to-give"), found).await;
+    collect_problems(window, &name("nothing-to-give"), problems).await;
     window
         .devtools("Network.clearBrowserCookies", json!({}))
         .await;
@@ -338,19 +337,19 @@ async fn consent_pages_pass_the_accessibility_checks() {
     browse(DEADLINE, async |window| {
         let (idp, site) = (Idp::start().await, Site::start().await);
         let flags = site.flags();
-        let app = furnished(&idp, &[&flags[0], &flags[1]]).await;
+        let app = app_with_provider(&idp, &[&flags[0], &flags[1]]).await;
         let org = app.org().await;
         let (id, poor) = (ada(&org).await, new_id());
         let mut nobody = member("eve@example.com");
         nobody["permissions"] = json!([]);
         org.put(&format!("/members/{poor}"), nobody).await;
         axe::install(window).await;
-        let mut found = Vec::new();
+        let mut problems = Vec::new();
         for language in ["en", "es", "fr"] {
             speak(window, language).await;
-            scenes(window, &org, (id, poor), &site, language, &mut found).await;
+            scenes(window, &org, (id, poor), &site, language, &mut problems).await;
         }
-        assert!(found.is_empty(), "{}", found.join("\n"));
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
     })
     .await;
 }

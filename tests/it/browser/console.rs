@@ -1,4 +1,5 @@
-//! Tests the console in a browser: checked by axe, used by keyboard, with and without its script.
+//! Browser tests of the console: accessibility with axe, operation by keyboard, with and without
+//! the console's script.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use vestibule::console::addresses;
 
 use super::axe;
 use super::driver::browse;
-use super::people::{judged, press, speak};
+use super::people::{collect_problems, press, speak};
 use super::window::{ENTER, Window};
 use crate::console::steps::with_questions;
 use crate::console::things::{KEYS, Things, WEBHOOKS};
@@ -20,7 +21,7 @@ use crate::support::App;
 const DEADLINE: Duration = Duration::from_secs(400);
 
 /// Signs in the member of `things` in the window.
-pub(super) async fn enters(window: &Window, things: &Things<'_>) {
+pub(super) async fn sign_in(window: &Window, things: &Things<'_>) {
     let made = link_for(
         &things.house.org,
         things.member,
@@ -35,8 +36,8 @@ pub(super) async fn enters(window: &Window, things: &Things<'_>) {
         .await;
 }
 
-/// Starts a server with test data and a signed-in member.
-async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
+/// Starts a server with test data, and runs a test with it.
+async fn with_test_data(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
     let photos = PhotoProvider::start().await;
     let flags = photos.flags();
     let flags: Vec<&str> = [WEBHOOKS, KEYS, uploads()]
@@ -44,7 +45,8 @@ async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
         .chain(flags.iter().map(String::as_str))
         .collect();
     let app = App::on_sqlite(&flags).await;
-    // The fake photo provider's images point to this server.
+    // The fake photo provider's response links to images on this server, which the browser may
+    // load.
     let shown = crate::covers::page().to_string().replace(
         "https://i.example/a/small",
         &format!("{}/favicon.ico", app.base),
@@ -57,7 +59,7 @@ async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
         ),
     );
     let things = Things::make(&app, "Casa Azul").await;
-    enters(window, &things).await;
+    sign_in(window, &things).await;
     test(&app, &things).await;
 }
 
@@ -68,7 +70,7 @@ async fn every_screen_passes_the_accessibility_checks() {
     }
     browse(DEADLINE, async |window| {
         axe::install(window).await;
-        furnished(window, async |app, things| {
+        with_test_data(window, async |app, things| {
             let many = with_questions(&things.house.api, 12).await;
             let looks = addresses().filter(|address| address.method == Method::GET);
             let looks: Vec<_> = looks
@@ -82,15 +84,15 @@ async fn every_screen_passes_the_accessibility_checks() {
                     format!("/console/manuals/{}/icon?query=house", things.manual),
                 )])
                 .collect();
-            let mut found = Vec::new();
+            let mut problems = Vec::new();
             for language in ["en", "es", "fr"] {
                 speak(window, language).await;
                 for (name, at) in &looks {
                     window.go(&format!("{}{at}", app.base)).await;
-                    judged(window, &format!("{name}-{language}"), &mut found).await;
+                    collect_problems(window, &format!("{name}-{language}"), &mut problems).await;
                 }
             }
-            assert!(found.is_empty(), "{}", found.join("\n"));
+            assert!(problems.is_empty(), "{}", problems.join("\n"));
         })
         .await;
     })
@@ -100,7 +102,7 @@ async fn every_screen_passes_the_accessibility_checks() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
     browse(DEADLINE, async |window| {
-        furnished(window, async |app, things| {
+        with_test_data(window, async |app, things| {
             let address = format!("{}/console/portals/{}", app.base, things.house.portal);
             for (number, has_scripts) in [true, false].into_iter().enumerate() {
                 if !has_scripts {
@@ -116,8 +118,7 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
                 let notes = things.house.api.get(&format!("/portals/{}", things.house.portal)).await.data()["supportNotes"].clone();
                 assert!(notes.as_str().unwrap().contains(&format!("night {number}")), "{notes}");
             }
-            // Without a script, a button updates the preview, and the typed text stays in the
-            // field.
+            // Without a script, a button updates the preview, and the form keeps the typed text.
             let is = |name: &'static str| move |focused: &Value| focused.to_string().contains(name);
             window.tabs_to("the notes", is("f-supportNotes")).await;
             window.types(" and day").await;
@@ -136,7 +137,7 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_begun_placeholder_is_completed() {
     browse(DEADLINE, async |window| {
-        furnished(window, async |app, things| {
+        with_test_data(window, async |app, things| {
             let page = format!("{}/console/manuals/{}", app.base, things.manual);
             window.go(&page).await;
             window
@@ -146,7 +147,7 @@ async fn a_begun_placeholder_is_completed() {
             let written = "return document.querySelector('[data-render]').value";
             window.types("At {{property.n").await;
             assert_eq!(window.run(written).await, json!("At {{property.name}}"));
-            // Typing on replaces the completed part.
+            // The completed part is selected, so the next typed character replaces it.
             window.types("ame}}, {{word}} {{stay.n").await;
             assert_eq!(
                 window.run(written).await,
@@ -161,7 +162,7 @@ async fn a_begun_placeholder_is_completed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
     browse(DEADLINE, async |window| {
-        furnished(window, async |app, things| {
+        with_test_data(window, async |app, things| {
         let go = async |path: &str| window.go(&format!("{}/console{path}", app.base)).await;
         go(&format!("/portals/{}", things.house.portal)).await;
         let shown = "const frame = document.querySelector('iframe'); return !!frame.contentDocument && frame.contentDocument.body.textContent.includes('Casa Azul')";
@@ -185,8 +186,8 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
         assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
         let reported = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
         assert_eq!(window.run(reported).await, json!("16.1 · good"), "how well it can be read");
-        // Typed text is guarded when another form is submitted, but not when its own form is
-        // submitted.
+        // The browser warns before typed text is lost to another form, and does not warn when the
+        // form of the text is submitted.
         go(&format!("/categories/{}", things.category)).await;
         let guarded = "const field = document.getElementById('title'); field.value = 'x'; field.dispatchEvent(new Event('input', { bubbles: true }));
             const asks = () => !dispatchEvent(new Event('beforeunload', { cancelable: true }));
@@ -197,10 +198,11 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
             field.form.requestSubmit();
             return [typed, searched, asks()]";
         assert_eq!(window.run(guarded).await, json!([true, true, false]));
-        let complaints: Vec<String> = window.complaints().await;
-        // Chromium reports a `beforeunload` error, because no user gesture happened on the page.
-        let complaints: Vec<_> = complaints.iter().filter(|complaint| !complaint.contains("beforeunload")).collect();
-        assert!(complaints.is_empty(), "{complaints:?}");
+        let errors: Vec<String> = window.console_errors().await;
+        // Chromium logs an error that it blocked the `beforeunload` prompt, because no user gesture
+        // happened on the page.
+        let errors: Vec<_> = errors.iter().filter(|complaint| !complaint.contains("beforeunload")).collect();
+        assert!(errors.is_empty(), "{errors:?}");
         }).await;
     })
     .await;

@@ -1,4 +1,5 @@
-//! Operates the console by keyboard alone.
+//! A keyboard user of the console: helpers that reach every control with Tab and operate it with
+//! keys alone.
 
 use serde_json::Value;
 
@@ -7,14 +8,16 @@ use crate::support::App;
 
 /// A script that lists the elements that Tab stops at, in page order.
 const TABBABLE: &str = include_str!("tabbable.js");
-/// Most key presses to reach an element from a nearby one. A date field has several stops.
+/// Maximum number of Tab presses to reach an element from a nearby element. A date field has
+/// several stops.
 const NEAR: usize = 24;
 
 /// A browser window on the console of a server.
 pub struct Desk<'d> {
     pub window: &'d Window,
     pub app: &'d App,
-    /// A text that makes the names of this run unique.
+    /// A text that is part of every name that this run creates, so that names are unique between
+    /// runs.
     pub mark: String,
 }
 
@@ -25,8 +28,8 @@ impl Desk<'_> {
             .await;
     }
 
-    /// Moves the focus by Tab to the first element that matches the selector and whose label or
-    /// text begins with `text`. Checks that the focus is visible.
+    /// Presses Tab until the focus is on the first element that matches the selector and whose
+    /// label or text begins with `text`. Checks that the focus is visible.
     pub async fn tab(&self, selector: &str, text: &str) {
         let find = format!(
             "{TABBABLE} window.wanted = tabbable.find((it) => it.matches({selector:?}) && (it.getAttribute('aria-label') || it.innerText || '')
@@ -35,7 +38,7 @@ impl Desk<'_> {
         );
         for _ in 0..NEAR {
             let mut away = self.window.run(&find).await;
-            // A page that is still loading does not have its last elements yet.
+            // The list of stops is incomplete until the page is loaded.
             for _ in 0..50 {
                 if !away.is_null() {
                     break;
@@ -69,7 +72,7 @@ impl Desk<'_> {
         );
     }
 
-    /// Moves to a link or button, presses Enter, and waits for the next page.
+    /// Moves to a link or button with Tab, presses Enter, and waits for the next page.
     pub async fn enter(&self, selector: &str, text: &str) {
         self.tab(selector, text).await;
         self.window.leaves(self.window.press(ENTER)).await;
@@ -88,7 +91,7 @@ impl Desk<'_> {
         self.window.press(SPACE).await;
     }
 
-    /// Selects a value in a list with the Down key.
+    /// Moves to a list with Tab and selects a value with the Down key.
     pub async fn choose(&self, selector: &str, value: &str) {
         self.tab(selector, "").await;
         for _ in 0..60 {
@@ -119,9 +122,9 @@ impl Desk<'_> {
         }
     }
 
-    /// Tabs through the whole page. Checks that every usable element gets a visible focus, in
-    /// reading order, and can lose it again.
-    pub async fn goes_around(&self) {
+    /// Presses Tab through the whole page. Checks that every usable element gets a visible focus,
+    /// in reading order, and that the focus leaves it again.
+    pub async fn assert_tab_order(&self) {
         let window = self.window;
         let at = window.path().await;
         let count = window

@@ -1,4 +1,5 @@
-//! Starts one `chromedriver` for all tests. At most two windows are open at a time.
+//! Starts one `chromedriver` process for all tests of the run, and gives each test its own window.
+//! At most two windows are open at a time.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -13,7 +14,8 @@ use tokio::sync::Semaphore;
 use super::window::Window;
 use crate::support::left_out::leave_out;
 
-/// Environment variable that makes a test fail if no browser is installed.
+/// Environment variable that makes browser tests fail, instead of being skipped, if no browser is
+/// installed.
 pub const REQUIRED_BY: &str = "VESTIBULE_REQUIRE_CHROMIUM";
 
 /// Time limit for the start of the driver.
@@ -27,8 +29,8 @@ static DRIVER: LazyLock<Option<Driver>> = LazyLock::new(Driver::start);
 /// The `chromedriver` of this process.
 struct Driver {
     base: String,
-    /// A shell that kills the driver and its browsers. It does so when its standard input closes,
-    /// which happens however this process ends.
+    /// A shell that kills the driver and its browsers when its standard input closes. The input
+    /// closes even if this process is killed.
     _guard: Child,
 }
 
@@ -55,7 +57,8 @@ impl Driver {
             .unwrap();
         let output = BufReader::new(guard.stdout.take().unwrap());
         let (text, port) = mpsc::channel();
-        // The thread reads on after the port is known, so that the driver's output never blocks.
+        // This thread reads the driver's output after the port is known as well. Otherwise the full
+        // pipe would block the driver.
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 if let Some((_, port)) = line.split_once("started successfully on port ") {
@@ -73,7 +76,7 @@ impl Driver {
     }
 }
 
-/// Returns the driver; `None` if Chromium is not installed. The test is then left out.
+/// Returns the driver; `None` if Chromium is not installed. The test then counts as skipped.
 async fn driver() -> Option<&'static Driver> {
     let driver = tokio::task::spawn_blocking(|| DRIVER.as_ref())
         .await
@@ -88,7 +91,7 @@ async fn driver() -> Option<&'static Driver> {
     driver
 }
 
-/// Runs a test in its own window and closes the window afterwards. The test is left out if Chromium
+/// Runs a test in its own window and closes the window afterwards. The test is skipped if Chromium
 /// is not installed.
 pub async fn browse(deadline: Duration, test: impl AsyncFnOnce(&Window)) {
     let Some(driver) = driver().await else {
@@ -106,7 +109,8 @@ pub async fn browse(deadline: Duration, test: impl AsyncFnOnce(&Window)) {
     }
 }
 
-/// Does the same with two windows, which share nothing with each other.
+/// Runs a test in two windows with separate cookies and storage, and closes them afterwards. The
+/// test is skipped if Chromium is not installed.
 pub async fn browse_on_two(deadline: Duration, test: impl AsyncFnOnce(&Window, &Window)) {
     let Some(driver) = driver().await else {
         return;

@@ -1,6 +1,6 @@
-//! Tests the first start in a browser: a person gets from the set-up link of a new server to a
-//! guest who opens their page, and every screen for records by hand is accessible without scripts
-//! (rules: organizations#first-start; records#records-by-hand).
+//! Browser tests of the first start: a person gets from the set-up link of a new server to a
+//! guest's page, and every screen for records kept by hand is accessible without scripts (rules:
+//! organizations#first-start; records#records-by-hand).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::axe;
-use super::console::enters;
+use super::console::sign_in;
 use super::driver::browse;
 use super::people::press;
 use super::window::{DESKTOP, PHONE, Window};
@@ -18,12 +18,12 @@ use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{App, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(400);
-/// Maximum time from the start of the server to the guest's page.
-const IN_TIME: Duration = Duration::from_secs(180);
+/// Maximum time from the start of the server until the guest's page is open.
+const MAX_DURATION: Duration = Duration::from_secs(180);
 /// Maximum number of clicks on links, buttons and other controls.
-const MOST_CLICKS: u32 = 9;
+const MAX_CLICKS: u32 = 9;
 
-/// A person who clicks and types.
+/// A person who clicks and types in a window. Counts the clicks.
 struct Person<'w> {
     window: &'w Window,
     clicks: u32,
@@ -36,7 +36,7 @@ impl Person<'_> {
         press(self.window, selector).await;
     }
 
-    /// Types into a field, in place of its content.
+    /// Replaces the content of a field.
     async fn write(&self, selector: &str, text: &str) {
         self.window
             .run(&format!("document.querySelector({selector:?}).focus()"))
@@ -45,7 +45,7 @@ impl Person<'_> {
         self.window.types(text).await;
     }
 
-    /// Enters a day. The keys for a day depend on the language of the browser.
+    /// Enters a date into a date field. The order of the keys depends on the browser's language.
     async fn enter_day(&self, selector: &str, day: &str) {
         self.window
             .run(&format!(
@@ -55,7 +55,8 @@ impl Person<'_> {
     }
 }
 
-/// Returns the set-up link that `vestibule setup-link` prints beside a running server.
+/// Runs `vestibule setup-link` beside a running server and returns the link that the command
+/// prints.
 fn setup_link(database: &str, base: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
         .args(["setup-link", "--database-url", database])
@@ -70,8 +71,8 @@ fn setup_link(database: &str, base: &str) -> String {
     link.to_owned()
 }
 
-/// Sets up an organization, a portal, a flat and a stay, and opens the guest's page.
-async fn sets_up(window: &Window) {
+/// Sets up an organization, a portal, a flat and a stay in the console, and opens the guest's page.
+async fn set_up(window: &Window) {
     let begun = Instant::now();
     let folder = tempfile::tempdir().unwrap();
     let database = format!(
@@ -99,7 +100,8 @@ async fn sets_up(window: &Window) {
     person.press("main a[href$='/console/flats/new']").await;
     person.write("#f-name", "Flat 1").await;
     person.press("#edit button").await;
-    // The first portal serves every flat. The page of the flat says so, and leads to a stay there.
+    // The first portal serves every flat. The flat's page names that portal, and links to the form
+    // for a new stay in the flat.
     let parts = window
         .run("return document.querySelector('.parts').innerText")
         .await;
@@ -120,20 +122,20 @@ async fn sets_up(window: &Window) {
     let page = window.text().await;
     assert!(page.contains("Ada") && page.contains("Flat 1"), "{page}");
     assert!(
-        person.clicks <= MOST_CLICKS,
-        "{} clicks in place of {MOST_CLICKS}",
+        person.clicks <= MAX_CLICKS,
+        "{} clicks in place of {MAX_CLICKS}",
         person.clicks
     );
     let taken = begun.elapsed();
-    assert!(taken < IN_TIME, "{taken:?}");
-    assert!(window.complaints().await.is_empty());
+    assert!(taken < MAX_DURATION, "{taken:?}");
+    assert!(window.console_errors().await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_gets_from_a_new_server_to_a_guests_page_in_nine_clicks() {
     browse(DEADLINE, async |window| {
         window.resize(DESKTOP).await;
-        sets_up(window).await;
+        set_up(window).await;
     })
     .await;
 }
@@ -143,12 +145,12 @@ async fn a_person_with_a_phone_and_no_scripts_gets_there_too() {
     browse(DEADLINE, async |window| {
         window.without_scripts().await;
         window.resize(PHONE).await;
-        sets_up(window).await;
+        set_up(window).await;
     })
     .await;
 }
 
-/// The kinds of records that are kept by hand.
+/// The kinds of records that members can keep by hand.
 const KINDS: [&str; 13] = [
     "property",
     "property_group",
@@ -173,11 +175,11 @@ async fn screens_of_records_pass_the_accessibility_checks_without_scripts() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, "Casa").await;
-        // With more than 300 flats, a form looks a flat up by its name.
+        // With more than 300 flats, a form offers a search by name instead of a list of flats.
         let flat = |number: u32| json!({ "kind": "property", "id": new_id(), "data": { "name": format!("Flat {number}"), "timezone": "Europe/Madrid", "country": "ES" } });
         let flats: Vec<_> = (0..=300).map(flat).collect();
         things.house.org.sync(flats.into()).await.data();
-        enters(window, &things).await;
+        sign_in(window, &things).await;
         let mut paths: Vec<String> = [
             String::new(),
             format!("/flats/{}", things.house.flat),

@@ -1,5 +1,5 @@
-//! Reads the page as a guest sees it: codes and languages of texts, bookings that are not confirmed
-//! or were made at the last minute, and amounts (rules: manuals; translations; stays).
+//! Browser tests of the texts that a guest reads: codes in manuals, languages, unconfirmed and
+//! last-minute bookings, and amounts (rules: manuals; translations; stays).
 
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use crate::support::house::{House, id, with};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Returns the language of the page, and the text and the language of title and description.
-const SPOKEN: &str = "
+/// Script that returns the language of the page, and the text and language of the manual's title
+/// and description.
+const LANGUAGES_IN_PAGE: &str = "
     const spoken = (selector) => {
         const it = document.querySelector(selector);
         return [it.innerText.trim(), it.closest('[lang]').lang];
@@ -24,7 +25,7 @@ const SPOKEN: &str = "
     return [document.documentElement.lang, spoken('article h1'), spoken('article .prose')];
 ";
 
-/// Creates an active manual of the flat, and returns the path of its page below the guest's page.
+/// Creates an active manual of the flat. Returns the path of its page below the guest's page.
 async fn manual(house: &House<'_>, more: Value) -> String {
     let fields = json!({ "nickname": "Manual", "isActive": true, "propertyId": house.flat });
     let created = house
@@ -35,7 +36,7 @@ async fn manual(house: &House<'_>, more: Value) -> String {
     format!("/manuals/{}", id(&created["id"]))
 }
 
-/// Creates a text of a manual in these languages.
+/// Creates a translated text of a manual.
 async fn text(house: &House<'_>, texts: Value) -> Value {
     let body = json!({ "sourceTable": "manual", "texts": texts });
     house.api.post("/translations", body).await.data()["id"].clone()
@@ -67,20 +68,20 @@ async fn a_guest_reads_the_nearest_language_and_the_page_names_it() {
         let ids = json!({ "titleId": text(&house, title).await, "descriptionId": text(&house, description).await });
         let washing = manual(&house, ids).await;
         window.resize(PHONE).await;
-        for (language, spoken) in [
+        for (language, expected) in [
             ("zh-TW", json!(["en", ["洗衣機", "zh-TW"], ["按鈕", "zh-TW"]])),
             ("zh-CN", json!(["en", ["洗衣", "zh"], ["按", "zh"]])),
         ] {
             rebook(&house, json!({ "guest": { "firstName": "Ada", "language": language } })).await;
             open(window, &house, &washing).await;
-            assert_eq!(window.run(SPOKEN).await, spoken, "{language}");
+            assert_eq!(window.run(LANGUAGES_IN_PAGE).await, expected, "{language}");
         }
-        // The browser's languages count where the record names none.
+        // The reservation names no language, so the browser's preferred languages decide.
         rebook(&house, json!({ "guest": { "firstName": "Ada", "language": null } })).await;
         speak(window, "pt").await;
         open(window, &house, &washing).await;
-        let spoken = json!(["pt", ["Lavar", "pt"], ["Aperte", "pt"]]);
-        assert_eq!(window.run(SPOKEN).await, spoken);
+        let expected = json!(["pt", ["Lavar", "pt"], ["Aperte", "pt"]]);
+        assert_eq!(window.run(LANGUAGES_IN_PAGE).await, expected);
     })
     .await;
 }
@@ -100,7 +101,7 @@ async fn a_tentative_stay_shows_no_password_no_code_and_no_pass() {
         let code = json!({ "name": "Door", "code": "90909", "reservationId": house.stay, "propertyId": house.flat });
         house.org.record("lock_code", code).await;
         let wifi = manual(&house, json!({ "title": "Network", "iconName": "wifi", "description": "Ask us." })).await;
-        // The guest arrives today.
+        // The guest arrives today, on the first day of the tests' clock.
         let today = json!({ "checkIn": "2026-11-21", "checkOut": "2026-11-25" });
         let tentative = json!({ "status": "tentative" });
         window.resize(PHONE).await;
@@ -109,11 +110,12 @@ async fn a_tentative_stay_shows_no_password_no_code_and_no_pass() {
         rebook(&house, with(today.clone(), tentative)).await;
         open(window, &house, "").await;
         says(&window.text().await, &["You arrive today", unconfirmed, "Ask us."], &["s3cret-pw", "90909", pass]);
-        // A code that only a camera reads would tell the password as well.
-        let withheld = "return [document.querySelector('.wifi'), ...['s3cret-pw', '90909', '.pkpass'].filter((it) => document.documentElement.outerHTML.includes(it))]";
-        assert_eq!(window.run(withheld).await, json!([null]));
+        // The QR code of the network contains the password as well, so the page must not contain
+        // the QR code either.
+        let secrets_in_page = "return [document.querySelector('.wifi'), ...['s3cret-pw', '90909', '.pkpass'].filter((it) => document.documentElement.outerHTML.includes(it))]";
+        assert_eq!(window.run(secrets_in_page).await, json!([null]));
         open(window, &house, &wifi).await;
-        assert_eq!(window.run(withheld).await, json!([null]));
+        assert_eq!(window.run(secrets_in_page).await, json!([null]));
 
         rebook(&house, today).await;
         open(window, &house, "").await;
@@ -130,7 +132,8 @@ async fn a_guest_who_books_after_midnight_gets_the_last_minute_step() {
         let last_minute = json!({ "leadTimeMinDays": 0, "leadTimeMaxDays": 0, "displayTitle": "Tonight" });
         let details = house.step("your_details", last_minute).await;
         house.step("main", json!({ "leadTimeMinDays": 1, "displayTitle": "Early" })).await;
-        // 22 November, 00:40 in Madrid: ten minutes after the booking of the night that has begun.
+        // The time is 22 November, 00:40 in Madrid. The guest booked ten minutes ago, for the night
+        // that began on 21 November.
         app.clock.advance(Duration::from_secs(14 * 3_600 + 10 * 60));
         let begun = json!({ "bookedAt": "2026-11-21T23:30:00Z", "checkIn": "2026-11-21", "checkOut": "2026-11-25" });
         rebook(&house, begun).await;

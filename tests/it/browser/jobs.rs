@@ -1,16 +1,16 @@
-//! Does the main job of each screen by keyboard alone: on phone, tablet and desktop, with and
-//! without the console's script.
+//! Browser tests that do the main job of each console screen by keyboard alone: on phone, tablet
+//! and desktop, with and without the console's script.
 
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::console::enters;
+use super::console::sign_in;
 use super::desk::Desk;
 use super::driver::browse;
 use super::window::{ENTER, PHONE, TABLET, Window};
-use crate::console::things::{KEYS, Things, WEBHOOKS, handed_in};
+use crate::console::things::{KEYS, Things, WEBHOOKS, submitted_stay};
 use crate::files::uploads;
 use crate::oauth::connect;
 use crate::support::{App, Org};
@@ -20,8 +20,8 @@ const DESKTOP: (u32, u32) = (1280, 800);
 
 const SAVE: &str = "main form[method=post] .actions button";
 
-/// Finds an item of a list by the value of a field.
-async fn named(things: &Things<'_>, path: &str, field: &str, name: &str) -> Value {
+/// Returns the item of a list in which a field has this value.
+async fn item_with(things: &Things<'_>, path: &str, field: &str, name: &str) -> Value {
     let all = things.house.api.get(path).await.data();
     all.as_array()
         .unwrap()
@@ -42,7 +42,7 @@ async fn a_portal(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter("main a[href$='/portals/new']", "").await;
     desk.write("#f-name", &name).await;
     desk.enter(SAVE, "").await;
-    // A refusal moves the focus to the summary, whose link leads to the field.
+    // A refused form focuses its error summary. The link in the summary leads to the wrong field.
     desk.write("#f-supportEmail", "nobody at home").await;
     desk.write("#f-supportNotes", "Ring twice").await;
     desk.enter(SAVE, "").await;
@@ -67,7 +67,7 @@ async fn a_portal(desk: &Desk<'_>, things: &Things<'_>) {
     desk.write("#f-supportEmail", "hello@example.com").await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    let portal = named(things, "/portals", "name", &name).await;
+    let portal = item_with(things, "/portals", "name", &name).await;
     let portal = things
         .house
         .api
@@ -114,7 +114,7 @@ async fn a_flat(desk: &Desk<'_>, things: &Things<'_>) {
     desk.write("#f-timezone", "Europe/Madrid").await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    // The page of the flat leads to a door code of this flat.
+    // The flat's page links to the form for a door code of the flat.
     desk.enter(
         "main .parts a[href*='kind=lock_code'][href*='propertyId']",
         "",
@@ -124,8 +124,8 @@ async fn a_flat(desk: &Desk<'_>, things: &Things<'_>) {
     desk.write("#f-code", "4711").await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    let flat = named(things, "/properties?limit=500", "name", &name).await;
-    let found = named(things, "/lock-codes?limit=100", "name", &code).await;
+    let flat = item_with(things, "/properties?limit=500", "name", &name).await;
+    let found = item_with(things, "/lock-codes?limit=100", "name", &code).await;
     assert_eq!(found["propertyId"], flat["id"], "{found}");
 }
 
@@ -139,7 +139,7 @@ async fn a_branding(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter(SAVE, "").await;
     desk.done().await;
     assert_eq!(
-        named(things, "/portal-brandings", "name", &name).await["primaryColor"],
+        item_with(things, "/portal-brandings", "name", &name).await["primaryColor"],
         "#7c3aed"
     );
 }
@@ -159,7 +159,7 @@ async fn a_step(desk: &Desk<'_>, things: &Things<'_>) {
     desk.tick("input[name='q0.required']").await;
     desk.enter("main button[value=save]", "").await;
     desk.done().await;
-    let step = named(things, "/precheck-steps", "nickname", &name).await;
+    let step = item_with(things, "/precheck-steps", "nickname", &name).await;
     let step = api
         .get(&format!("/precheck-steps/{}", id(&step)))
         .await
@@ -172,7 +172,7 @@ async fn a_step(desk: &Desk<'_>, things: &Things<'_>) {
         (&json!("yes_no"), &json!(true)),
         "{step}"
     );
-    // The new step is moved past the existing step, up or down.
+    // The new step moves up or down past the existing step.
     let order = async || {
         let all = api.get("/precheck-steps").await.data();
         let place = |wanted: &str| {
@@ -216,7 +216,7 @@ async fn a_manual(desk: &Desk<'_>, things: &Things<'_>) {
         .await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    let manual = named(things, "/portal-manuals", "nickname", &name).await;
+    let manual = item_with(things, "/portal-manuals", "nickname", &name).await;
     assert_eq!(
         manual["visibilityRules"][0]["lengthOfStayFromDays"], 3,
         "{manual}"
@@ -233,7 +233,7 @@ async fn a_category(desk: &Desk<'_>, things: &Things<'_>) {
     desk.write("main #title", &format!("{name} again")).await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    named(
+    item_with(
         things,
         "/portal-manual-categories",
         "title",
@@ -275,7 +275,7 @@ async fn a_submission(desk: &Desk<'_>, things: &Things<'_>) {
             .data()
     };
     let guest = async |name: &str| {
-        handed_in(&things.house, things.steps, (name, "Casa"), None)
+        submitted_stay(&things.house, things.steps, (name, "Casa"), None)
             .await
             .0
             .to_string()
@@ -290,7 +290,7 @@ async fn a_submission(desk: &Desk<'_>, things: &Things<'_>) {
     desk.open("/submissions").await;
     desk.enter(&format!("main .list a[href$='{other}']"), "")
         .await;
-    // Without a selected step the form is refused and keeps the typed message.
+    // The form is refused if no step is selected. The page keeps the typed message.
     desk.write(
         "main textarea[name=message]",
         "Please sign with your own name.",
@@ -346,10 +346,11 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter("main a[href*='/console/webhooks/']", "").await;
     desk.enter("main form[action$='/ping'] button", "").await;
     desk.done().await;
-    // The clock moves until the delivery has failed for good; then it is sent again.
+    // The test advances the clock until the delivery has failed for the last time, and then sends
+    // the delivery again.
     let path = desk.window.path().await;
     let path = path.split('?').next().unwrap().to_owned();
-    let mut looks = 0;
+    let mut attempts = 0;
     while !things
         .browser
         .get(&path)
@@ -359,8 +360,11 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
         .unwrap()
         .contains("/deliveries/")
     {
-        assert!(looks < 400, "it is tried for ever");
-        looks += 1;
+        assert!(
+            attempts < 400,
+            "the delivery does not fail for the last time"
+        );
+        attempts += 1;
         desk.app.clock.advance(Duration::from_secs(1));
         desk.app.server.dependencies.due.notify_one();
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -440,7 +444,7 @@ async fn every_job(window: &Window, has_scripts: bool) {
         let flat = json!({ "name": format!("Flat of {number}"), "timezone": "Europe/Madrid", "country": "ES" });
         things.house.org.record("property", flat).await;
     }
-    enters(window, &things).await;
+    sign_in(window, &things).await;
     if !has_scripts {
         window.without_scripts().await;
     }
@@ -468,13 +472,13 @@ async fn every_job(window: &Window, has_scripts: bool) {
         a_connection(&desk, &things).await;
         a_search(&desk, &things, has_scripts).await;
     }
-    let complaints: Vec<String> = window.complaints().await;
-    // Responses with a status of 4xx are intended.
-    let complaints: Vec<_> = complaints
+    let errors: Vec<String> = window.console_errors().await;
+    // Some jobs cause responses with a 4xx status on purpose. The browser logs those as errors.
+    let errors: Vec<_> = errors
         .iter()
         .filter(|it| !it.contains("status of 4") && !it.contains("beforeunload"))
         .collect();
-    assert!(complaints.is_empty(), "{complaints:?}");
+    assert!(errors.is_empty(), "{errors:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -492,18 +496,18 @@ async fn the_tab_key_reaches_every_control_of_every_screen() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, "Casa").await;
-        enters(window, &things).await;
-        // With scripts, the preview would add stops of its own.
+        sign_in(window, &things).await;
+        // With scripts, the preview frame would add Tab stops of its own.
         window.without_scripts().await;
         let desk = Desk {
             window,
             app: &app,
             mark: String::new(),
         };
-        let looks: Vec<_> = vestibule::console::addresses()
+        let attempts: Vec<_> = vestibule::console::addresses()
             .filter(|address| address.method == Method::GET)
             .collect();
-        for (number, address) in looks.iter().enumerate() {
+        for (number, address) in attempts.iter().enumerate() {
             if number % 2 == 0 {
                 window.held(PHONE).await;
             } else {
@@ -511,7 +515,7 @@ async fn the_tab_key_reaches_every_control_of_every_screen() {
             }
             let at = things.at(address).remove(0);
             window.go(&format!("{}{at}", app.base)).await;
-            desk.goes_around().await;
+            desk.assert_tab_order().await;
         }
     })
     .await;
@@ -522,13 +526,13 @@ async fn injected_scripts_never_run_in_the_console() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, crate::console::hostile::ATTEMPT).await;
-        enters(window, &things).await;
-        for at in crate::console::hostile::everywhere(&things) {
+        sign_in(window, &things).await;
+        for at in crate::console::hostile::all_pages(&things) {
             window.go(&format!("{}{at}", app.base)).await;
             let made = window.run("return document.querySelectorAll('[onerror], main script, img[src^=data]').length").await;
             assert_eq!(made, 0, "{at}");
-            let complaints = window.complaints().await;
-            assert!(complaints.is_empty(), "{at}: {complaints:?}");
+            let errors = window.console_errors().await;
+            assert!(errors.is_empty(), "{at}: {errors:?}");
         }
     })
     .await;

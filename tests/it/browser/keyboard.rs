@@ -1,4 +1,4 @@
-//! A guest completes every step by keyboard alone, with and without scripts.
+//! Browser tests in which a guest completes every step by keyboard alone, with and without scripts.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::window::{DOWN, ENTER, PHONE, SPACE, TAB, Window};
 use crate::support::App;
 
 const DEADLINE: Duration = Duration::from_secs(120);
-/// Most key presses that filling in a form may take.
-const MOST_KEYS: usize = 250;
+/// Maximum number of key presses to fill in one form.
+const MAX_KEYS: usize = 250;
 
 /// Returns the text to type into a field.
-fn typed(field: &Value) -> &'static str {
+fn text_for(field: &Value) -> &'static str {
     match field["type"].as_str().unwrap() {
         "email" => "ada@example.com",
         "tel" => "+34 612 345 678",
@@ -31,10 +31,10 @@ fn typed(field: &Value) -> &'static str {
 }
 
 /// Fills in the form of a step and sends it: types into empty fields and selects required choices.
-async fn fills_in(window: &Window) {
+async fn fill_in(window: &Window) {
     let path = window.path().await.split('?').next().unwrap().to_owned();
     let mut passed = Vec::new();
-    for _ in 0..MOST_KEYS {
+    for _ in 0..MAX_KEYS {
         window.press(TAB).await;
         let field = window.focused().await;
         assert!(
@@ -53,7 +53,7 @@ async fn fills_in(window: &Window) {
             ("input", "radio" | "checkbox") if is_open => window.press(SPACE).await,
             ("input", "radio" | "checkbox") => {}
             ("select", _) if is_empty => window.press(DOWN).await,
-            ("input" | "textarea", _) if is_empty => window.types(typed(&field)).await,
+            ("input" | "textarea", _) if is_empty => window.types(text_for(&field)).await,
             ("button", "submit") if field["name"] == "" => {
                 return window.leaves(window.press(ENTER)).await;
             }
@@ -64,12 +64,13 @@ async fn fills_in(window: &Window) {
     panic!("no button sends {path}, but {passed:?}");
 }
 
-/// Goes from the first page to the submitted pre-check-in.
+/// Completes every step from the first page on and submits the pre-check-in.
 async fn complete_every_step(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;
     let token = casa.stay(BEFORE, json!({})).await;
-    // A browser chooses files in a window of its own, which takes no keys.
+    // The browser's file dialog is not part of the page and takes no keys from the driver, so the
+    // test uploads the file over HTTP.
     let identity = casa.step("identity_check");
     casa.send_file(&token, identity, "passport.pdf", b"%PDF-1.7 passport")
         .await;
@@ -91,7 +92,7 @@ async fn complete_every_step(window: &Window) {
             "form {forms} leads to {path}: {}",
             window.text().await
         );
-        fills_in(window).await;
+        fill_in(window).await;
         forms += 1;
     }
     let steps = casa.view(&token).await["precheckin"]["steps"].clone();
@@ -128,7 +129,8 @@ async fn every_step_is_completed_by_keyboard_without_scripts() {
     .await;
 }
 
-/// A refused form focuses a summary of errors with links to the fields, and keeps the typed values.
+/// A refused form focuses an error summary with links to the wrong fields, and keeps the typed
+/// values.
 async fn focus_moves_to_the_errors(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;
@@ -140,7 +142,7 @@ async fn focus_moves_to_the_errors(window: &Window) {
             app.base
         ))
         .await;
-    // The browser's own validation would block the form.
+    // The browser's own validation would block the form, so it is switched off.
     window
         .run("document.querySelector('main form').noValidate = true")
         .await;
@@ -191,7 +193,7 @@ async fn a_refused_form_moves_the_focus_to_its_errors() {
     browse(DEADLINE, focus_moves_to_the_errors).await;
 }
 
-/// Buttons add and remove another guest without a script.
+/// The form has buttons that add and remove a guest. They work without a script.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guests_are_added_and_removed_without_scripts() {
     browse(DEADLINE, async |window| {

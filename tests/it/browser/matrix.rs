@@ -1,6 +1,6 @@
-//! Checks every state of the page: phone and desktop, light and dark, four languages including
-//! Arabic. No page may have axe violations, overflow the narrowest screen, log errors, or load
-//! anything from another host.
+//! Browser tests of every state of the guest page: on phone and desktop, light and dark, in four
+//! languages including Arabic. No page may have axe violations, overflow the narrowest screen, log
+//! errors, or load anything from another host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,15 +16,15 @@ use crate::support::App;
 
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Returns the elements that overflow the page, innermost first.
-pub(super) const STICKS_OUT: &str = "
+/// Script that returns the elements that overflow the page, innermost first.
+pub(super) const OVERFLOWING: &str = "
     if (document.scrollingElement.scrollWidth <= innerWidth) return [];
     const isOut = (box) => box.right > innerWidth + 1 || box.left < -1;
     return [...document.querySelectorAll('body *')].filter((it) => isOut(it.getBoundingClientRect())).reverse().slice(0, 3)
         .map((it) => it.outerHTML.slice(0, 120));
 ";
 
-/// Submits the form of a step with empty fields and skips the browser's validation.
+/// Script that submits the form of a step with empty fields and skips the browser's validation.
 const SEND_NOTHING: &str = "
     const form = document.querySelector('main form');
     for (const it of form.elements) {
@@ -34,12 +34,12 @@ const SEND_NOTHING: &str = "
     HTMLFormElement.prototype.submit.call(form);
 ";
 
-/// A state of the page and its address.
+/// A state of the page, and the address that shows it.
 struct PageScene {
     name: String,
     /// Path below `/stay/`.
     path: String,
-    /// Whether the form is first submitted empty. The scene is then the page with the errors.
+    /// Whether the test first submits the form empty. The scene is then the page with the errors.
     is_refused: bool,
 }
 
@@ -52,9 +52,8 @@ impl PageScene {
         }
     }
 
-    /// Whether the page is expected to have a status of 404 or 400. The browser logs that status as
-    /// an error.
-    fn is_to_be_refused(&self) -> bool {
+    /// Whether the page's status is 404 or 400. The browser logs such a status as an error.
+    fn has_error_status(&self) -> bool {
         self.is_refused || self.name.starts_with("no such")
     }
 }
@@ -179,7 +178,7 @@ async fn scenes(casa: &Casa<'_>) -> Vec<PageScene> {
             )
             .await;
         let token = casa.stay(BEFORE, json!({})).await;
-        casa.hand_in(&token).await;
+        casa.submit_all(&token).await;
         scenes.push(PageScene::new(name, &token));
         scenes.push(PageScene::new(
             &format!("{name}, reviewed"),
@@ -195,16 +194,16 @@ async fn scenes(casa: &Casa<'_>) -> Vec<PageScene> {
     scenes
 }
 
-/// The problems that were found, each with the places where it occurs.
+/// The problems of all scenes, each with the scenes that have it.
 #[derive(Default)]
-struct Found(BTreeMap<String, BTreeSet<String>>);
+struct Problems(BTreeMap<String, BTreeSet<String>>);
 
-impl Found {
-    fn add(&mut self, what: impl Into<String>, place: &str) {
+impl Problems {
+    fn add(&mut self, what: impl Into<String>, scene_name: &str) {
         self.0
             .entry(what.into())
             .or_default()
-            .insert(place.to_owned());
+            .insert(scene_name.to_owned());
     }
 
     fn report(&self) -> String {
@@ -223,7 +222,13 @@ impl Found {
     }
 }
 
-async fn look(window: &Window, app: &App, scene: &PageScene, language: &str, found: &mut Found) {
+async fn check_scene(
+    window: &Window,
+    app: &App,
+    scene: &PageScene,
+    language: &str,
+    problems: &mut Problems,
+) {
     let name = format!("{} ({language})", scene.name);
     window.resize(PHONE).await;
     window
@@ -237,14 +242,14 @@ async fn look(window: &Window, app: &App, scene: &PageScene, language: &str, fou
             .leaves(async { drop(window.run(SEND_NOTHING).await) })
             .await;
     }
-    // The language of an unknown stay is unknown, too.
+    // The service does not know the guest's language if the stay does not exist.
     if scene.name != "no such stay" {
         let shown = window
             .run("return document.documentElement.lang + ' ' + document.documentElement.dir")
             .await;
         let direction = if language == "ar" { "rtl" } else { "ltr" };
         if shown != format!("{language} {direction}") {
-            found.add(format!("language and direction are {shown}"), &name);
+            problems.add(format!("language and direction are {shown}"), &name);
         }
     }
     for (device, size) in [("phone", PHONE), ("desktop", DESKTOP)] {
@@ -252,13 +257,13 @@ async fn look(window: &Window, app: &App, scene: &PageScene, language: &str, fou
         for scheme in ["light", "dark"] {
             window.prefer(&[("prefers-color-scheme", scheme)]).await;
             for violation in axe::violations(window).await {
-                found.add(violation, &format!("{name} {device} {scheme}"));
+                problems.add(violation, &format!("{name} {device} {scheme}"));
             }
         }
     }
     window.resize(NARROWEST).await;
-    for wide in window.run(STICKS_OUT).await.as_array().unwrap() {
-        found.add(
+    for wide in window.run(OVERFLOWING).await.as_array().unwrap() {
+        problems.add(
             format!(
                 "sticks out at {} px: {}",
                 NARROWEST.0,
@@ -267,11 +272,11 @@ async fn look(window: &Window, app: &App, scene: &PageScene, language: &str, fou
             &name,
         );
     }
-    for complaint in window.complaints().await {
-        if !(scene.is_to_be_refused()
+    for complaint in window.console_errors().await {
+        if !(scene.has_error_status()
             && complaint.contains("the server responded with a status of 40"))
         {
-            found.add(
+            problems.add(
                 format!("console: {}", complaint.replace(&app.base, "")),
                 &name,
             );
@@ -279,7 +284,7 @@ async fn look(window: &Window, app: &App, scene: &PageScene, language: &str, fou
     }
     for address in window.requests().await {
         if !address.starts_with(&app.base) && !address.starts_with("data:") {
-            found.add(format!("asks {address}"), &name);
+            problems.add(format!("asks {address}"), &name);
         }
     }
 }
@@ -292,15 +297,15 @@ async fn assert_states_pass_in(language: &str) {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;
         axe::install(window).await;
-        let mut found = Found::default();
+        let mut problems = Problems::default();
         for scene in scenes(&casa).await {
-            look(window, &app, &scene, language, &mut found).await;
+            check_scene(window, &app, &scene, language, &mut problems).await;
         }
         assert!(
-            found.0.is_empty(),
+            problems.0.is_empty(),
             "{} kinds of things are wrong:\n{}",
-            found.0.len(),
-            found.report()
+            problems.0.len(),
+            problems.report()
         );
     })
     .await;

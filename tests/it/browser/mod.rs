@@ -1,8 +1,8 @@
-//! Tests of the guest's page in a real Chromium (rules: stays#page).
+//! Tests of the guest page and the console in a real Chromium (rules: stays#page).
 //!
 //! The tests run if `chromium` and `chromedriver` are installed. Tests with axe also need the path
-//! of `axe.min.js` in `VESTIBULE_AXE`. With `VESTIBULE_REQUIRE_CHROMIUM=1` a missing program is a
-//! failure.
+//! of `axe.min.js` in `VESTIBULE_AXE`. With `VESTIBULE_REQUIRE_CHROMIUM=1` a missing program fails
+//! the tests.
 
 mod as_written;
 mod axe;

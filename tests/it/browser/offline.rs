@@ -1,4 +1,5 @@
-//! Tests the page without a connection, as a guest may open it at the door of the flat.
+//! Browser test of the guest page without a connection: the service worker shows the cached page,
+//! for example at the door of the flat.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use crate::support::App;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// A stay that contains both the tests' date and today. The service worker uses the clock of this
-/// machine.
-const NOW_AND_THEN: (&str, &str) = ("2026-11-21", "2099-01-01");
+/// Dates of a stay that contain both the start of the tests' clock and the real date. The browser's
+/// service worker uses the clock of this machine.
+const STAY_DATES: (&str, &str) = ("2026-11-21", "2099-01-01");
 
-/// Whether the service worker has cached the page and controls it.
-const IS_KEPT: &str = "
+/// Script that returns whether the service worker controls the page and has cached it.
+const IS_CACHED: &str = "
     return caches.match(location.pathname).then((copy) => Boolean(copy && navigator.serviceWorker.controller));
 ";
 
@@ -29,7 +30,7 @@ async fn the_door_code_is_shown_without_a_connection() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;
-        let page = format!("{}/stay/{}", app.base, casa.stay(NOW_AND_THEN, json!({})).await);
+        let page = format!("{}/stay/{}", app.base, casa.stay(STAY_DATES, json!({})).await);
         let door = casa.manuals[0];
         drop(casa);
         window.resize(PHONE).await;
@@ -37,7 +38,7 @@ async fn the_door_code_is_shown_without_a_connection() {
         assert!(shows(window, "4711#").await, "it is open on the day of arrival");
         let notice = "return [...document.querySelectorAll('[role=status]')].map((it) => it.innerText.trim()).filter(Boolean).join()";
         assert_eq!(window.run(notice).await, "");
-        window.until("the page is kept", IS_KEPT).await;
+        window.until("the page is kept", IS_CACHED).await;
         let App { server, .. } = app;
         server.stop().await;
         window.reload().await;

@@ -1,4 +1,4 @@
-//! Tests the pages for signing in and out in a browser (rules: members#signing-in).
+//! Browser tests of the pages for signing in and out (rules: members#signing-in).
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::axe;
 use super::driver::browse;
-use super::matrix::STICKS_OUT;
+use super::matrix::OVERFLOWING;
 use super::window::{DESKTOP, ENTER, NARROWEST, PHONE, TABLET, Window};
 use crate::people::idp::Idp;
 use crate::people::{Browser, ada, link, member};
@@ -15,8 +15,8 @@ use crate::support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
 
-/// Starts a server with an OpenID provider.
-pub(super) async fn furnished(idp: &Idp, more: &[&str]) -> App {
+/// Starts a server that uses an OpenID provider.
+pub(super) async fn app_with_provider(idp: &Idp, more: &[&str]) -> App {
     let flags = idp.flags();
     let flags: Vec<&str> = flags
         .iter()
@@ -24,7 +24,7 @@ pub(super) async fn furnished(idp: &Idp, more: &[&str]) -> App {
         .chain(more.iter().copied())
         .collect();
     let app = App::on_sqlite(&flags).await;
-    idp.goes_by(&app.clock);
+    idp.use_clock(&app.clock);
     app
 }
 
@@ -38,24 +38,24 @@ pub(super) async fn speak(window: &Window, language: &str) {
         .await;
 }
 
-/// Collects the problems of the current page in every size and colour scheme.
-pub(super) async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
+/// Adds the problems of the current page, in every size and colour scheme, to `problems`.
+pub(super) async fn collect_problems(window: &Window, name: &str, problems: &mut Vec<String>) {
     for (device, size) in [("phone", PHONE), ("tablet", TABLET), ("desktop", DESKTOP)] {
         window.resize(size).await;
         for scheme in ["light", "dark"] {
             window.prefer(&[("prefers-color-scheme", scheme)]).await;
             for violation in axe::violations(window).await {
-                found.push(format!("{name} {device} {scheme}: {violation}"));
+                problems.push(format!("{name} {device} {scheme}: {violation}"));
             }
         }
     }
     window.resize(NARROWEST).await;
-    for wide in window.run(STICKS_OUT).await.as_array().unwrap() {
-        found.push(format!("{name} sticks out at {} px: {wide}", NARROWEST.0));
+    for wide in window.run(OVERFLOWING).await.as_array().unwrap() {
+        problems.push(format!("{name} sticks out at {} px: {wide}", NARROWEST.0));
     }
-    for complaint in window.complaints().await {
+    for complaint in window.console_errors().await {
         if !complaint.contains("the server responded with a status of 4") {
-            found.push(format!("{name}: {complaint}"));
+            problems.push(format!("{name}: {complaint}"));
         }
     }
 }
@@ -65,12 +65,12 @@ pub(super) async fn press(window: &Window, selector: &str) {
     window.leaves(window.clicks(selector)).await;
 }
 
-/// Opens the page that asks which organization to sign in to. A simulated browser signs in at the
+/// Opens the page that asks which organization to sign in to. `SimulatedBrowser` signs in at the
 /// provider, and the window gets its cookie.
 async fn choice(window: &Window, app: &App, idp: &Idp) {
     let browser = Browser::new(app);
     let off = browser.get("/sign-in/provider").await;
-    let back = idp.lets_in(off.header("location").unwrap());
+    let back = idp.accept_sign_in(off.header("location").unwrap());
     let cookie = browser.cookie("vestibule_provider").unwrap();
     let cookie = json!({ "name": "vestibule_provider", "value": cookie, "url": app.base });
     window.devtools("Network.setCookie", cookie).await;
@@ -87,35 +87,35 @@ async fn scenes(
     (org, id): (&Org<'_>, Uuid),
     idp: &Idp,
     language: &str,
-    found: &mut Vec<String>,
+    problems: &mut Vec<String>,
 ) {
     let app = org.app;
     let name = |scene: &str| format!("{scene}-{language}");
     window.go(&format!("{}/sign-in", app.base)).await;
-    judged(window, &name("ways"), found).await;
+    collect_problems(window, &name("ways"), problems).await;
     window
         .go(&format!("{}/sign-in?ticket=st_nothing", app.base))
         .await;
-    judged(window, &name("used"), found).await;
+    collect_problems(window, &name("used"), problems).await;
     window
         .go(&format!("{}{}", app.base, link(org, id).await))
         .await;
-    judged(window, &name("ticket"), found).await;
+    collect_problems(window, &name("ticket"), problems).await;
     press(window, "main button").await;
     assert_eq!(window.path().await, "/console");
     window
         .go(&format!("{}/sign-in?return_to=/console", app.base))
         .await;
-    judged(window, &name("signed-in"), found).await;
+    collect_problems(window, &name("signed-in"), problems).await;
     window.go(&format!("{}/sign-out", app.base)).await;
-    judged(window, &name("sign-out"), found).await;
+    collect_problems(window, &name("sign-out"), problems).await;
     press(window, "main button").await;
-    judged(window, &name("signed-out"), found).await;
+    collect_problems(window, &name("signed-out"), problems).await;
     choice(window, app, idp).await;
-    judged(window, &name("choose"), found).await;
+    collect_problems(window, &name("choose"), problems).await;
     press(window, "main button").await;
     window.go(&format!("{}/sign-in/nothing", app.base)).await;
-    judged(window, &name("missing"), found).await;
+    collect_problems(window, &name("missing"), problems).await;
     window
         .devtools("Network.clearBrowserCookies", json!({}))
         .await;
@@ -128,7 +128,7 @@ async fn sign_in_pages_pass_the_accessibility_checks() {
     }
     browse(DEADLINE, async |window| {
         let idp = Idp::start().await;
-        let app = furnished(&idp, &[]).await;
+        let app = app_with_provider(&idp, &[]).await;
         let org = app.org().await;
         let long = "Apartamentos Turísticos del Eixample y de la Barceloneta, Sociedad Limitada Unipersonal";
         let other = app.org_with(json!({ "name": long })).await;
@@ -137,12 +137,12 @@ async fn sign_in_pages_pass_the_accessibility_checks() {
         other.put(&format!("/members/{}", new_id()), somebody).await;
         axe::install(window).await;
         let id = ada(&org).await;
-        let mut found = Vec::new();
+        let mut problems = Vec::new();
         for language in ["en", "es", "fr"] {
             speak(window, language).await;
-            scenes(window, (&org, id), &idp, language, &mut found).await;
+            scenes(window, (&org, id), &idp, language, &mut problems).await;
         }
-        assert!(found.is_empty(), "{}", found.join("\n"));
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
     })
     .await;
 }
@@ -198,7 +198,7 @@ async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         axe::install(window).await;
-        let mut found = Vec::new();
+        let mut problems = Vec::new();
         let link = vestibule::people::setup_link(&app.server.service)
             .await
             .unwrap()
@@ -206,7 +206,7 @@ async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
         for language in ["es", "fr", "en"] {
             speak(window, language).await;
             window.go(&link).await;
-            judged(window, &format!("setup-{language}"), &mut found).await;
+            collect_problems(window, &format!("setup-{language}"), &mut problems).await;
         }
         let mut clicks = 0;
         let mut press = async |selector: &'static str| {
@@ -221,7 +221,7 @@ async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
         press("#edit button").await;
         for path in ["", "/flats", "/flats?kind=tag", "/flats/new", "/flats/import", "/ready-set", "/access/members", "/access/members/new"] {
             window.go(&format!("{}/console{path}", app.base)).await;
-            judged(window, path, &mut found).await;
+            collect_problems(window, path, &mut problems).await;
         }
         window.go(&format!("{}/console/portals/new", app.base)).await;
         fill(window, &[("#f-name", "Casa Mar")]).await;
@@ -234,7 +234,7 @@ async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
         window.go(link.as_str().unwrap()).await;
         assert!(window.text().await.contains("Ada"), "{}", window.text().await);
         assert!(clicks <= 5, "{clicks} clicks");
-        assert!(found.is_empty(), "{}", found.join("\n"));
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
     })
     .await;
 }

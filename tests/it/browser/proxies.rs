@@ -1,5 +1,5 @@
-//! Tests the console, the guest's page, the consent to an app and the tools through each proxy that
-//! is shipped with a file.
+//! Browser tests of the console, the guest page, OAuth consent and the tools through each reverse
+//! proxy for which `deploy/` has a configuration.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ use crate::support::house::House;
 use crate::support::proxy::{PROXIES, PublicSide, ShippedProxy};
 use crate::support::{Answer, App, new_id};
 
-/// Time limit for one proxy.
+/// Time limit of the test of one proxy.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Time limit for the browser to arrive at an address.
+/// Time limit of a redirect.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The public side of a proxy, as people and programs use it.
+/// The public address of a proxy, and the people and programs that use it.
 struct Border<'b> {
     public: &'b str,
     http: &'b Client,
@@ -36,7 +36,7 @@ async fn members_guests_apps_and_tools_come_through_each_shipped_proxy() {
         let side = PublicSide::with_tls();
         let public_url = format!("--public-url={}", side.url());
         let app = App::on_sqlite(&[&public_url, "--trusted-proxy=127.0.0.1"]).await;
-        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::in_front_of(&app.base, program, &side).await else {
             continue;
         };
         let house = House::build(&app).await;
@@ -86,7 +86,7 @@ impl Border<'_> {
         window.until("the message", sent).await;
     }
 
-    /// Lets a member allow an app access to the tools, and returns the app's tokens.
+    /// Lets a member allow an app to use the tools. Returns the app's tokens.
     async fn connects_an_app(&self, window: &Window) -> Tokens {
         let redirect = format!("{}/cb", local("127.0.0.1").await.unwrap());
         let client = new_id().to_string();
@@ -126,7 +126,7 @@ impl Border<'_> {
         Tokens::of(&Answer::of(request).await)
     }
 
-    /// Calls a tool, as an assistant does that knows the address alone.
+    /// Calls a tool like an assistant that knows only the address of the tool interface.
     async fn answers_tools(&self, tokens: &Tokens) {
         let mcp = format!("{}/mcp", self.public);
         let refused = Answer::of(self.http.post(&mcp).json(&json!({}))).await;
@@ -156,7 +156,7 @@ impl Border<'_> {
     }
 }
 
-/// Waits until the browser asks for an app's redirect address, and returns it with its query.
+/// Waits until the browser requests an app's redirect URI. Returns the URL with its query.
 async fn arrival(window: &Window, redirect: &str) -> Url {
     let (begun, mut seen) = (Instant::now(), Vec::new());
     loop {

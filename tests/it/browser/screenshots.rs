@@ -1,4 +1,4 @@
-//! Writes the pictures in docs/images from the running demo: `just screenshots` for the guest's
+//! Writes the pictures in `docs/images` from the running demo: `just screenshots` for the guest
 //! page, `just console-pictures` for the console.
 
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::people::press;
 use super::window::{DESKTOP, PHONE, Window};
 use crate::support::demo::Demo;
 
-/// Size limit of a picture in bytes.
-const MOST: usize = 150 << 10;
+/// Maximum size of a picture in bytes.
+const MAX_BYTES: usize = 150 << 10;
 
-/// Size of a desktop window for the console.
+/// Size of the window for pictures of the console, in CSS pixels.
 const CONSOLE: (u32, u32) = (1280, 800);
 
-/// Writes a screenshot with the highest resolution that stays within the size limit.
+/// Writes a screenshot with the highest resolution whose file is at most [`MAX_BYTES`] long.
 async fn write(window: &Window, name: &str, size: (u32, u32)) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("docs/images")
@@ -27,11 +27,11 @@ async fn write(window: &Window, name: &str, size: (u32, u32)) {
     for scale in [2.0, 1.5, 1.0] {
         window.scaled(size, scale).await;
         let picture = BASE64_STANDARD.decode(window.picture().await).unwrap();
-        if picture.len() <= MOST {
+        if picture.len() <= MAX_BYTES {
             return std::fs::write(path, picture).unwrap();
         }
     }
-    panic!("{name} is larger than {MOST} bytes");
+    panic!("{name} is larger than {MAX_BYTES} bytes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -59,7 +59,7 @@ async fn screenshots_of_the_guest_page_are_written() {
     .await;
 }
 
-/// Webhook targets in the pictures. The addresses do not exist.
+/// Webhook targets that appear in the pictures. The addresses do not exist.
 const RECEIVERS: [(&str, &str); 3] = [
     (
         "reservation.created",

@@ -1,4 +1,4 @@
-//! A Chromium window: simulates a person's input and reads the visible page.
+//! A Chromium window that a test operates: simulates a person's input and reads the visible page.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::choose_tls_provider;
 
-/// Keys without a printable character, as codes of the `WebDriver` protocol.
+/// Keys without a printable character, as code points of the `WebDriver` protocol.
 pub const TAB: char = '\u{e004}';
 pub const ENTER: char = '\u{e007}';
 pub const SPACE: char = ' ';
@@ -56,8 +56,8 @@ impl Window {
             "--lang=en-US",
         ];
         let capabilities = json!({
-            // Accepts the certificates of test apps on this machine, whose authority exists only in
-            // the test.
+            // Test apps on this machine have certificates of an authority that exists only in the
+            // test.
             "acceptInsecureCerts": true,
             "timeouts": { "pageLoad": patience, "script": patience },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
@@ -130,7 +130,7 @@ impl Window {
         self.command(Method::POST, "/refresh", json!({})).await;
     }
 
-    /// Returns the result of a script, or of the promise that it returns. Works even if the page's
+    /// Runs a script and returns its result, or the result of its promise. Works even if the page's
     /// own scripts are disabled.
     pub async fn run(&self, script: &str) -> Value {
         self.command(
@@ -141,13 +141,15 @@ impl Window {
         .await
     }
 
-    /// Waits until the page is loaded and a script returns true.
+    /// Waits until the page is loaded and a script returns true. `what` describes the condition for
+    /// the failure message.
     pub async fn until(&self, what: &str, script: &str) {
         let began = Instant::now();
         let script =
             format!("if (document.readyState !== 'complete') return 'still loading';\n{script}");
         loop {
-            // The command fails while the browser changes from one page to the next.
+            // The command fails while the browser changes from one page to the next, so it is
+            // repeated.
             let answer = self
                 .tried(
                     Method::POST,
@@ -167,7 +169,7 @@ impl Window {
         }
     }
 
-    /// Runs an action that leads to another page, and waits until that page is loaded.
+    /// Performs an action that leads to another page, and waits until that page is loaded.
     pub async fn leaves(&self, act: impl Future<Output = ()>) {
         self.run("window.isLeft = true").await;
         act.await;
@@ -206,7 +208,7 @@ impl Window {
             .await;
     }
 
-    /// Presses a key several times, with Shift if `is_backwards`.
+    /// Presses a key several times, together with Shift if `is_backwards`.
     pub async fn repeats(&self, key: char, times: usize, is_backwards: bool) {
         let (down, up) = (
             |key: char| json!({ "type": "keyDown", "value": key }),
@@ -246,7 +248,8 @@ impl Window {
         self.run(FOCUSED).await
     }
 
-    /// Presses Tab until the wanted element has the focus. Panics if 150 presses do not reach it.
+    /// Presses Tab until `is_it` accepts the focused element. Panics if 150 presses do not reach
+    /// it.
     pub async fn tabs_to(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let mut passed = Vec::new();
         for _ in 0..150 {
@@ -303,8 +306,8 @@ impl Window {
         self.acts(json!({ "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions })).await;
     }
 
-    /// Performs input. The driver may report an error although it performed the input, if the
-    /// input leads to another page.
+    /// Performs input actions. If the input leads to another page, the driver may report an error
+    /// although it performed the input.
     async fn acts(&self, source: Value) {
         let answer = self
             .tried(Method::POST, "/actions", json!({ "actions": [source] }))
@@ -322,7 +325,7 @@ impl Window {
         self.scaled((width, height), 1.0).await;
     }
 
-    /// Sets the size, as `resize` does, but of a mobile device with a touch screen.
+    /// Sets the size of the visible page and emulates a mobile device with a touch screen.
     pub async fn held(&self, (width, height): (u32, u32)) {
         let screen =
             json!({ "width": width, "height": height, "deviceScaleFactor": 2, "mobile": true });
@@ -342,7 +345,7 @@ impl Window {
             .await;
     }
 
-    /// Sets the user's preferences, named as in media queries, and resets all others.
+    /// Sets the user's preferences, named as in CSS media queries, and resets all others.
     pub async fn prefer(&self, features: &[(&str, &str)]) {
         let features: Vec<Value> = features
             .iter()
@@ -380,7 +383,7 @@ impl Window {
     }
 
     /// Returns the errors that the browser console has logged since the last call.
-    pub async fn complaints(&self) -> Vec<String> {
+    pub async fn console_errors(&self) -> Vec<String> {
         let entries = self.log("browser").await;
         let errors = entries.iter().filter(|entry| entry["level"] == "SEVERE");
         errors

@@ -1,4 +1,5 @@
-//! Tests stays that change after the guest has submitted (rules: submissions#open-steps).
+//! Tests of stays that change after the guest has submitted the pre-check-in (rules:
+//! submissions#open-steps).
 
 use std::time::Duration;
 
@@ -10,19 +11,20 @@ use crate::support::house::{House, id, ids, with};
 use crate::support::receiver::subscribe;
 use crate::support::{Answer, App, on_both, reservation};
 
-/// The check-in time of stays in tests is 2026-12-11 15:00 in Madrid.
+/// Time from the start of the tests' clock until check-in. Stays in tests begin on 2026-12-11 at
+/// 15:00 in Madrid.
 const UNTIL_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_800);
-/// A minute less than that.
+/// Time from the start of the tests' clock until one minute before check-in.
 const ALMOST_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_740);
 
-/// Changes the reservation.
-async fn change(house: &House<'_>, more: Value) {
+/// Changes the reservation of the house.
+async fn change_reservation(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
 }
 
-/// Returns the open steps, which every reader sees alike.
-async fn open(house: &House<'_>) -> Vec<Uuid> {
+/// Returns the open steps, after checking that guest, staff and platform read the same ones.
+async fn open_steps(house: &House<'_>) -> Vec<Uuid> {
     let view = house.precheckin().await["openSteps"].clone();
     let read = house
         .api
@@ -30,7 +32,7 @@ async fn open(house: &House<'_>) -> Vec<Uuid> {
         .await
         .data();
     assert_eq!(read["openSteps"], view);
-    assert_eq!(house.handed_in().await["openSteps"], view);
+    assert_eq!(house.submission().await["openSteps"], view);
     let listed = house.api.get("/precheckin-submissions").await.data();
     if let Some(item) = listed
         .as_array()
@@ -68,15 +70,15 @@ async fn page(app: &App, house: &House<'_>, rest: &str) -> String {
         .unwrap()
 }
 
-/// Returns how often the platform was told of a submission.
-async fn told(house: &House<'_>) -> usize {
+/// Returns the number of submissions in the platform's list of guest changes.
+async fn submission_notices(house: &House<'_>) -> usize {
     let path = house.org.path("/guest-changes?limit=1000");
     let changes = house.org.app.platform().get(&path).await.data();
     changes["items"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|change| change["kind"] == "submitted")
+        .filter(|change_reservation| change_reservation["kind"] == "submitted")
         .count()
 }
 
@@ -93,33 +95,34 @@ on_both! {
             log.body["meta"]["pagination"]["total"].as_u64().unwrap()
         };
         house.answer(details, json!({ "firstName": "Ada" })).await.data();
-        assert!(open(&house).await.is_empty(), "nothing is submitted yet");
+        assert!(open_steps(&house).await.is_empty(), "nothing is submitted yet");
         house.submit().await.data();
-        assert_eq!((house.status().await.as_str(), open(&house).await), ("approved", vec![]));
+        assert_eq!((house.status().await.as_str(), open_steps(&house).await), ("approved", vec![]));
         assert!(page(&app, &house, "").await.contains("There is nothing left to do."));
 
-        change(&house, json!({ "checkOut": "2026-12-31" })).await;
-        assert_eq!((house.status().await.as_str(), open(&house).await), ("approved", vec![rules]));
+        change_reservation(&house, json!({ "checkOut": "2026-12-31" })).await;
+        assert_eq!((house.status().await.as_str(), open_steps(&house).await), ("approved", vec![rules]));
         let home = page(&app, &house, "").await;
         assert!(home.contains("Something is new since you submitted.") && !home.contains("nothing left to do"), "{home}");
         assert!(home.contains(&format!("class=\"button first\" href=\"/stay/{}/steps/{rules}\"", house.token)), "{home}");
         house.submit().await.error(409);
         house.answer(details, json!({ "firstName": "Eve" })).await.error(409);
         let saved = house.answer(rules, json!({ "isAccepted": true })).await.data();
-        assert_eq!((&saved["isOpen"], open(&house).await), (&json!(true), vec![rules]), "saved since the last submission");
+        assert_eq!((&saved["isOpen"], open_steps(&house).await), (&json!(true), vec![rules]), "saved since the last submission");
         let review = page(&app, &house, "/review").await;
         assert!(review.contains("/submit") && !review.contains(" disabled"), "{review}");
         let submitted = house.submit().await.data();
         assert_eq!((&submitted["status"], &submitted["openSteps"]), (&json!("approved"), &json!([])));
-        assert_eq!((open(&house).await, fired().await, told(&house).await), (vec![], 2, 2));
+        assert_eq!((open_steps(&house).await, fired().await, submission_notices(&house).await), (vec![], 2, 2));
         house.submit().await.error(409);
         house.answer(rules, json!({ "isAccepted": true })).await.error(409);
 
-        // Shorter and longer again: nothing is asked twice.
-        change(&house, json!({})).await;
-        assert!(open(&house).await.is_empty());
-        change(&house, json!({ "checkOut": "2026-12-31" })).await;
-        assert!(open(&house).await.is_empty());
+        // The stay becomes shorter and then longer again. No completed step is asked for a second
+        // time.
+        change_reservation(&house, json!({})).await;
+        assert!(open_steps(&house).await.is_empty());
+        change_reservation(&house, json!({ "checkOut": "2026-12-31" })).await;
+        assert!(open_steps(&house).await.is_empty());
         assert_eq!(house.step_view(rules, "en").await["isComplete"], true);
     }
 
@@ -129,43 +132,43 @@ on_both! {
         house.answer(details, json!({})).await.data();
         house.submit().await.data();
         let added = house.step("document_upload", json!({})).await;
-        assert_eq!(open(&house).await, [added]);
+        assert_eq!(open_steps(&house).await, [added]);
         house.answer(added, json!({})).await.data();
         house.update(added, json!({ "isActive": false })).await.data();
-        assert_eq!((open(&house).await, house.status().await.as_str()), (vec![], "in_review"));
+        assert_eq!((open_steps(&house).await, house.status().await.as_str()), (vec![], "in_review"));
         house.submit().await.error(409);
         house.update(added, json!({ "isActive": true })).await.data();
-        assert_eq!(open(&house).await, [added], "what was saved is still to be submitted");
+        assert_eq!(open_steps(&house).await, [added], "what was saved is still to be submitted");
         house.submit().await.data();
-        assert_eq!((open(&house).await, told(&house).await), (vec![], 2));
+        assert_eq!((open_steps(&house).await, submission_notices(&house).await), (vec![], 2));
     }
 
     async fn more_people_another_flat_and_new_requirements_open_steps(app: App) {
         let house = House::build(&app).await;
-        change(&house, json!({ "adults": 2, "children": 0 })).await;
+        change_reservation(&house, json!({ "adults": 2, "children": 0 })).await;
         let details = house.step("your_details", json!({ "requiredGuestFields": ["firstName"] })).await;
         let others = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;
         house.answer(details, json!({ "firstName": "Ada" })).await.data();
         house.answer(others, json!({ "guests": [{ "firstName": "Bob" }] })).await.data();
         house.submit().await.data();
-        change(&house, json!({ "adults": 4, "children": 0 })).await;
-        assert_eq!(open(&house).await, [others]);
-        change(&house, json!({ "adults": 2, "children": 0 })).await;
-        assert!(open(&house).await.is_empty());
+        change_reservation(&house, json!({ "adults": 4, "children": 0 })).await;
+        assert_eq!(open_steps(&house).await, [others]);
+        change_reservation(&house, json!({ "adults": 2, "children": 0 })).await;
+        assert!(open_steps(&house).await.is_empty());
         house.update(details, json!({ "requiredGuestFields": ["firstName", "phone"] })).await.data();
-        assert_eq!(open(&house).await, [details]);
+        assert_eq!(open_steps(&house).await, [details]);
         house.answer(details, json!({ "phone": "+34 612 34 56 78" })).await.data();
         house.submit().await.data();
-        assert!(open(&house).await.is_empty());
+        assert!(open_steps(&house).await.is_empty());
 
         let other_flat = house.org.property(None, &[]).await;
-        let there = house.idle_step("main", json!({})).await;
+        let there = house.unassigned_step("main", json!({})).await;
         house.scopes("add", "precheck_step", there, json!({ "propertyIds": [other_flat] })).await;
         let moved = reservation(Some(other_flat));
         house.org.put_record("reservation", house.stay, moved).await;
-        assert_eq!((ids(&house.precheckin().await["steps"]), open(&house).await), (vec![there], vec![there]));
-        change(&house, json!({ "adults": 2, "children": 0 })).await;
-        assert!(open(&house).await.is_empty(), "back in the first flat nothing is asked again");
+        assert_eq!((ids(&house.precheckin().await["steps"]), open_steps(&house).await), (vec![there], vec![there]));
+        change_reservation(&house, json!({ "adults": 2, "children": 0 })).await;
+        assert!(open_steps(&house).await.is_empty(), "back in the first flat nothing is asked again");
         assert_eq!(house.step_view(others, "en").await["answers"]["guests"][0]["firstName"], "Bob");
     }
 
@@ -177,23 +180,23 @@ on_both! {
         house.submit().await.data();
         let late = house.step("main", json!({})).await;
         app.clock.advance(ALMOST_CHECK_IN);
-        assert_eq!(open(&house).await, [late]);
+        assert_eq!(open_steps(&house).await, [late]);
         request(&house, &[details]).await.data();
-        assert_eq!(open(&house).await, [details, late]);
+        assert_eq!(open_steps(&house).await, [details, late]);
         house.answer(late, json!({})).await.data();
         house.submit().await.data();
         let later = house.step("document_upload", json!({})).await;
-        assert_eq!(open(&house).await, [later]);
+        assert_eq!(open_steps(&house).await, [later]);
 
         app.clock.advance(Duration::from_secs(120));
-        assert!(open(&house).await.is_empty());
+        assert!(open_steps(&house).await.is_empty());
         for refused in [house.answer(later, json!({})).await, house.submit().await, request(&house, &[details]).await] {
             assert_eq!(refused.error(409)["details"].get("key"), None);
         }
         let home = page(&app, &house, "").await;
         assert!(home.contains("nothing left to do") && !home.contains(&format!("/steps/{later}")), "{home}");
 
-        // Another stay, whose guest has not begun.
+        // Another stay, whose guest has saved nothing.
         app.clock.advance(Duration::from_secs(4 * 86_400));
         let view = house.step_view(details, "en").await;
         assert_eq!(view["isOpen"], false);
@@ -210,7 +213,7 @@ on_both! {
         house.answer(details, json!({})).await.data();
         house.submit().await.data();
         request(&house, &[details]).await.data();
-        assert!(open(&house).await.is_empty(), "none are listed from the check-in time on");
+        assert!(open_steps(&house).await.is_empty(), "none are listed from the check-in time on");
         house.answer(details, json!({ "firstName": "Ada" })).await.data();
         house.submit().await.data();
         app.clock.advance(Duration::from_secs(3 * 86_400));
@@ -241,12 +244,12 @@ on_both! {
         house.submit().await.data();
         let item = request(&house, &[details]).await.data();
         assert_eq!((&item["status"], &item["openSteps"]), (&json!("changes_requested"), &json!([details])));
-        assert_eq!(open(&house).await, [details]);
+        assert_eq!(open_steps(&house).await, [details]);
         request(&house, &[last]).await.error(409);
         house.answer(last, json!({})).await.error(409);
         house.answer(details, json!({ "firstName": "Ada" })).await.data();
         house.submit().await.data();
-        assert_eq!((house.status().await.as_str(), open(&house).await), ("approved", vec![]));
+        assert_eq!((house.status().await.as_str(), open_steps(&house).await), ("approved", vec![]));
     }
 
     async fn a_guest_who_travels_alone_names_nobody_else(app: App) {
@@ -255,16 +258,16 @@ on_both! {
         for (adults, children, is_complete) in [
             (json!(1), json!(0), true), (json!(1), Value::Null, true), (json!(2), Value::Null, false), (Value::Null, Value::Null, false),
         ] {
-            change(&house, json!({ "adults": adults, "children": children })).await;
+            change_reservation(&house, json!({ "adults": adults, "children": children })).await;
             assert_eq!(house.step_view(others, "en").await["isComplete"], is_complete, "{adults} {children}");
         }
-        change(&house, json!({ "adults": 1 })).await;
+        change_reservation(&house, json!({ "adults": 1 })).await;
         house.submit().await.data();
-        change(&house, json!({ "adults": 2 })).await;
-        assert_eq!(open(&house).await, [others]);
+        change_reservation(&house, json!({ "adults": 2 })).await;
+        assert_eq!(open_steps(&house).await, [others]);
     }
 
-    async fn the_console_tells_what_is_open_again(app: App) {
+    async fn the_console_shows_which_steps_are_open_again(app: App) {
         let house = House::build(&app).await;
         house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
         let details = house.step("your_details", json!({})).await;
@@ -293,9 +296,9 @@ on_both! {
         house.submit().await.data();
         assert_eq!(upload("visa").await, 409);
         house.update(papers, json!({ "requiredDocumentTypes": ["passport", "visa"] })).await.data();
-        assert_eq!((open(&house).await, upload("visa").await), (vec![papers], 201));
-        assert_eq!(open(&house).await, [papers]);
+        assert_eq!((open_steps(&house).await, upload("visa").await), (vec![papers], 201));
+        assert_eq!(open_steps(&house).await, [papers]);
         house.submit().await.data();
-        assert!(open(&house).await.is_empty());
+        assert!(open_steps(&house).await.is_empty());
     }
 }

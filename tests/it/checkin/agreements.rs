@@ -1,4 +1,5 @@
-//! Tests accepted agreements whose text changes (rules: pre-check-in#agreements).
+//! Tests of agreements whose text changes after a guest accepted it (rules:
+//! pre-check-in#agreements).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use uuid::Uuid;
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// An agreement with a text in English and Spanish.
+/// An agreement step with a text in English and Spanish.
 struct Rules {
     step: Uuid,
     text: Uuid,
@@ -71,7 +72,7 @@ on_both! {
         let house = House::build(&app).await;
         let rules = Rules::build(&house).await;
         rules.accept(&house, "es").await;
-        // A change of another language changes nothing.
+        // The guest accepted the Spanish text. A change of the English text asks for nothing.
         rules.write(&house, "en", "Parties!").await;
         let view = house.step_view(rules.step, "en").await;
         assert_eq!((&view["isComplete"], view.get("isTextChanged")), (&json!(true), None));
@@ -85,13 +86,13 @@ on_both! {
             assert_eq!((&view["isComplete"], &view["isTextChanged"]), (&json!(false), &json!(true)));
             assert_eq!((&view["acceptance"]["text"], &view["acceptance"]["isCurrent"]), (&json!("Sin fiestas."), &json!(false)));
         }
-        let platform = house.handed_in().await["steps"][0].clone();
+        let platform = house.submission().await["steps"][0].clone();
         assert_eq!((&platform["state"], &platform["isComplete"]), (&json!("todo"), &json!(false)), "the platform reads the same");
         house.submit().await.error(409);
         let page = rules.page(&house, "es").await;
         assert!(page.contains("Con fiestas.") && page.contains("El texto ha cambiado") && !page.contains("Lo aceptaste"), "{page}");
         assert!(!page.contains(" checked"), "{page}");
-        // Changing the text back makes it accepted again.
+        // The text is again the one that the guest accepted, so the acceptance is valid again.
         rules.write(&house, "es", "Sin fiestas.").await;
         assert_eq!(house.step_view(rules.step, "es").await["isComplete"], true);
         rules.write(&house, "es", "Con fiestas.").await;
@@ -125,11 +126,11 @@ on_both! {
         for text in ["No parties.", "Signed:", "The text has been changed since."] {
             assert!(shown.contains(text), "{text}: {shown}");
         }
-        // The text stays when the step gets another one, or none of its own.
+        // The record keeps the accepted text, even if the step now has another text or none.
         house.update(rules.step, json!({ "contractTemplateTextMlTextId": null, "contractTemplateText": "Shoes!" })).await.data();
         assert_eq!(read(&house).await["text"], "No parties.");
 
-        // Staff ask for it again, and the guest reads the text of today.
+        // Staff request a new acceptance. The guest then reads the current text.
         let request = json!({ "message": "Please sign again.", "stepIds": [rules.step] });
         house.api.post(&format!("/reservations/{}/precheckin/request-changes", house.stay), request).await.data();
         assert_eq!(house.step_view(rules.step, "en").await["isTextChanged"], true);
@@ -141,7 +142,7 @@ on_both! {
         assert_eq!(read(&house).await["text"], "Shoes!");
     }
 
-    async fn nobody_accepts_a_text_that_they_have_not_read(app: App) {
+    async fn a_text_that_changed_while_the_form_was_open_is_not_accepted(app: App) {
         let house = House::build(&app).await;
         let rules = Rules::build(&house).await;
         let page = rules.page(&house, "en").await;
@@ -162,7 +163,8 @@ on_both! {
         assert_eq!(refused["details"]["key"], "agreement.text_changed");
     }
 
-    /// A date is written in the language of the page, so the written-out text differs by language.
+    /// Placeholders for dates are filled in the reader's language, so the filled-in text differs by
+    /// language. That difference does not invalidate an acceptance.
     async fn a_date_in_an_agreement_is_no_change_for_a_reader_of_another_language(app: App) {
         let house = House::build(&app).await;
         let source = "You may stay until {{stay.checkOut}}.";
@@ -188,14 +190,14 @@ on_both! {
         };
         is_as_accepted(of_translation, true).await;
         is_as_accepted(of_step, true).await;
-        // A date that moves is another text.
+        // A new check-out date changes the filled-in text, so the acceptance is no longer valid.
         let moved = with(reservation(Some(house.flat)), json!({ "checkOut": "2026-12-18" }));
         house.org.put_record("reservation", house.stay, moved).await;
         is_as_accepted(of_translation, false).await;
         is_as_accepted(of_step, false).await;
         house.org.put_record("reservation", house.stay, reservation(Some(house.flat))).await;
         is_as_accepted(of_translation, true).await;
-        // And so is another wording.
+        // A new wording invalidates the acceptance as well.
         let path = format!("/translations/{text}/entries/en");
         let other = json!({ "text": "You leave on {{stay.checkOut}}." });
         house.api.ok(Method::PUT, &path, Some(other)).await;
@@ -203,7 +205,7 @@ on_both! {
         is_as_accepted(of_step, true).await;
     }
 
-    /// Each text is kept once, however many guests accept it.
+    /// The database stores each text once, however many guests accept it.
     async fn an_accepted_text_is_kept_once(app: App) {
         let house = House::build(&app).await;
         let rules = Rules::build(&house).await;

@@ -1,4 +1,5 @@
-//! Tests the answers to questions, and their fate when the step changes.
+//! Tests of answers to questions: validation, completeness, and what remains of them when the step
+//! changes.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ on_both! {
             (&[(DRIVE, &[0])], &[], false),
             (&[(DRIVE, &[0])], &[(CAR, " ")], false),
             (&[(DRIVE, &[0])], &[(CAR, "A red one")], true),
-            // A required question counts only if it is asked.
+            // The required question CAR is asked only of guests who drive, so it may be empty here.
             (&[(DRIVE, &[1])], &[], true),
             (&[(DRIVE, &[1])], &[(CAR, "")], true),
             (&[(DRIVE, &[1]), (BED, &[0]), (EXTRAS, &[0, 1])], &[(AGE, "Two")], true),
@@ -65,7 +66,7 @@ on_both! {
             assert_eq!(house.answer(survey.step, answers.clone()).await.issues(), issues, "{answers}");
         }
         assert_eq!(house.answer(agreement, json!({ "isAccepted": "yes" })).await.issues(), ["answers.isAccepted"]);
-        // Nothing was saved, so the type of the step can still change.
+        // The refused requests saved nothing, so the type of the step can still change.
         assert_eq!(house.status().await, "not_started");
         house.update(agreement, json!({ "stepType": "main" })).await.data();
     }
@@ -96,7 +97,7 @@ on_both! {
         let hidden = [
             house.step("main", json!({ "isActive": false })).await,
             house.step("main", json!({ "minLos": 30 })).await,
-            house.idle_step("main", json!({ "isAlwaysShown": true })).await,
+            house.unassigned_step("main", json!({ "isAlwaysShown": true })).await,
             other.step("main", json!({})).await,
             new_id(),
         ];
@@ -123,36 +124,35 @@ on_both! {
         }
     }
 
-    async fn kept_questions_keep_their_saved_answers(app: App) {
+    async fn questions_that_remain_keep_their_saved_answers(app: App) {
         let house = House::build(&app).await;
         let survey = QuestionStep::build(&house).await;
         let answers = survey.answers(&[(DRIVE, &[0]), (BED, &[1]), (EXTRAS, &[0])], &[(CAR, "A red one"), (AGE, "Two")]);
         house.answer(survey.step, answers.clone()).await.data();
 
-        // The questions get a new order: the bed comes first. The extras, and the question that
-        // depends on them, are removed.
+        // The new order begins with the bed. EXTRAS and AGE, which depends on EXTRAS, are removed.
         let kept = json!([survey.questions[BED], survey.questions[DRIVE], survey.questions[CAR]]);
         house.update(survey.step, json!({ "questions": kept })).await.data();
         let view = house.step_view(survey.step, "en").await;
-        assert_eq!((survey.asked(&view), &view["isComplete"]), (vec![BED, DRIVE, CAR], &json!(true)));
+        assert_eq!((survey.shown_questions(&view), &view["isComplete"]), (vec![BED, DRIVE, CAR], &json!(true)));
         for question in view["questions"].as_array().unwrap() {
             assert_eq!(question["answer"], answers[question["id"].as_str().unwrap()]);
         }
         let gone = survey.question(EXTRAS);
         assert_eq!(house.answer(survey.step, json!({ gone: { "optionIds": [] } })).await.issues(), [format!("answers.{gone}")]);
 
-        // A new required question is open. A question whose chosen option was removed is open
-        // again.
+        // A new required question makes the step incomplete, and so does a question whose chosen
+        // option was removed.
         let mut bed = survey.questions[BED].clone();
         bed["options"].as_array_mut().unwrap().remove(1);
         bed["isRequired"] = json!(true);
         house.update(survey.step, json!({ "questions": [bed, survey.questions[DRIVE]] })).await.data();
         let view = house.step_view(survey.step, "en").await;
-        assert_eq!((survey.asked(&view), &view["isComplete"]), (vec![BED, DRIVE], &json!(false)));
+        assert_eq!((survey.shown_questions(&view), &view["isComplete"]), (vec![BED, DRIVE], &json!(false)));
         house.answer(survey.step, survey.answers(&[(BED, &[0]), (DRIVE, &[1])], &[])).await.data();
         assert_eq!(house.step_view(survey.step, "en").await["isComplete"], true);
 
-        // All questions are removed, and another one is added.
+        // All questions are removed; then another question is added.
         house.update(survey.step, json!({ "questions": [], "isActive": false })).await.data();
         assert_eq!(house.precheckin().await["steps"], json!([]));
         let text = house.text(&[("en", "When?")]).await;

@@ -1,4 +1,4 @@
-//! Tests the details of guests and their companions.
+//! Tests of the steps with details of the guest and of the other guests.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::{App, on_both, reservation};
 
 const REQUIRED: [&str; 5] = ["firstName", "email", "phone", "birthDate", "shoe size"];
 
-/// Returns guests without their ids, after checking that each has one of its own.
+/// Checks that each guest has an id of its own, and returns the guests without the ids.
 fn nameless(guests: &Value) -> Value {
     let mut guests = guests.clone();
     let mut seen = std::collections::HashSet::new();
@@ -39,7 +39,8 @@ on_both! {
         let step = house.step("your_details", json!({ "requiredGuestFields": ["lastName", "email", "lastName"] })).await;
         let view = house.step_view(step, "en").await;
         assert_eq!((&view["requiredFields"], &view["isComplete"], view.get("answers")), (&json!(["lastName", "email"]), &json!(false), None));
-        // Each row: the request, the saved answers and whether the step is complete.
+        // Each row has the request, the answers that are then saved, and whether the step is
+        // complete.
         for (sent, expected, is_complete) in [
             (json!({ "lastName": "L", "hat": ["red", null] }), json!({ "lastName": "L", "hat": ["red", null] }), false),
             (json!({ "email": "ada@example.com" }), json!({ "lastName": "L", "hat": ["red", null], "email": "ada@example.com" }), true),
@@ -55,7 +56,7 @@ on_both! {
         // A refused request changes nothing.
         assert_eq!(house.answer(step, json!({ "email": "ada", "lastName": "B" })).await.issues(), ["answers.email"]);
         assert_eq!(saved(&house, step).await["lastName"], "Lovelace");
-        assert_eq!(house.handed_in().await["steps"][0]["answers"], json!({ "lastName": "Lovelace", "email": "ada@example.com" }));
+        assert_eq!(house.submission().await["steps"][0]["answers"], json!({ "lastName": "Lovelace", "email": "ada@example.com" }));
     }
 
     async fn answers_of_other_steps_are_replaced_as_sent(app: App) {
@@ -101,12 +102,12 @@ on_both! {
         ] {
             assert_eq!(house.answer(others, json!({ "guests": guests })).await.issues(), [at_fault], "{guests}");
         }
-        // At most 100 issues are listed. The others are counted.
+        // A refusal lists at most 100 issues and counts the others.
         let wrong: Value = REQUIRED.iter().map(|field| ((*field).to_owned(), json!(1))).collect::<serde_json::Map<_, _>>().into();
         let refused = house.answer(others, json!({ "guests": vec![wrong; 50] })).await.error(400);
         assert_eq!((refused["details"]["issues"].as_array().unwrap().len(), &refused["details"]["more"]), (100, &json!(150)));
         assert_eq!(house.status().await, "not_started");
-        // Blank and null values are accepted, but the step stays incomplete.
+        // Empty texts and null are saved, but do not complete the step.
         let blank = json!({ "firstName": "", "email": " ", "phone": null, "birthDate": "" });
         assert_eq!(house.answer(own, blank).await.data()["isComplete"], false);
         let full = json!({
@@ -131,7 +132,7 @@ on_both! {
         assert_eq!(house.answer(others, json!({ "guests": vec![json!({}); 51] })).await.issues(), ["answers.guests"]);
     }
 
-    async fn a_list_without_ids_is_merged_by_name_or_by_place(app: App) {
+    async fn a_list_without_ids_is_merged_by_name_or_by_position(app: App) {
         let house = House::build(&app).await;
         let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName", "birthDate"] })).await;
         let (ana, luis) = (json!({ "firstName": "Ana", "birthDate": "1990-01-02" }), json!({ "firstName": "Luis" }));
@@ -140,7 +141,8 @@ on_both! {
             (json!({ "guests": [{ "birthDate": "1990-01-02" }, {}] }), json!([ana, luis]), false),
             (json!({ "note": "none" }), json!([ana, luis]), false),
             (json!({ "guests": [{}, { "firstName": null, "hat": 1 }] }), json!([ana, { "hat": 1 }]), false),
-            // A list of another length stands for all guests. A guest is known by the name.
+            // A list of another length replaces the guests. A guest with the same name keeps their
+            // saved details.
             (json!({ "guests": [{ "firstName": "Ana" }] }), json!([ana]), true),
             (json!({ "guests": [{ "firstName": "Ana" }, luis] }), json!([ana, luis]), false),
             (json!({ "guests": [luis] }), json!([luis]), false),
@@ -196,7 +198,7 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({})).await;
         house.answer(step, json!({ "one": "x".repeat(600 << 10) })).await.data();
-        // The limit applies to the answers after the merge.
+        // The size limit applies to the merged answers, not to the request alone.
         let refused = house.answer(step, json!({ "two": "x".repeat(600 << 10) })).await;
         assert_eq!(refused.issues(), ["answers"]);
         assert_eq!(refused.error(400)["details"]["key"], "guest.answers_limit");
@@ -205,7 +207,7 @@ on_both! {
         assert_eq!(saved(&house, step).await.as_object().unwrap().keys().collect::<Vec<_>>(), ["two"]);
     }
 
-    /// Neither the guest of another stay nor the configured step shows the answers.
+    /// Neither the guest of another stay nor the step's configuration shows the answers.
     async fn saved_answers_are_shown_only_to_their_guest(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({ "requiredGuestFields": ["documentNumber"] })).await;

@@ -1,4 +1,5 @@
-//! Tests the flags of submissions and the checks that raise them.
+//! Tests of the flags of submissions: which answers and results of checks raise a flag, and what a
+//! flag does.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -8,7 +9,7 @@ use super::{BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep, Written};
 use crate::support::house::{House, with};
 use crate::support::{App, Org, on_both, reservation};
 
-/// Chosen options, written answers, the expected flags, and the expected status.
+/// A row of a table of tests: chosen options, written answers, expected flags, and expected status.
 type FlagRow = (Chosen, Written, Vec<(String, Value)>, &'static str);
 
 /// Returns the kind and the key of each flag.
@@ -40,7 +41,7 @@ fn external() -> (String, Value) {
     ("external".to_owned(), Value::Null)
 }
 
-/// Returns the same house with another stay.
+/// Returns a `House` with the same data and another stay.
 async fn with_another_stay<'a>(house: &House<'a>) -> House<'a> {
     let org = Org {
         app: house.org.app,
@@ -61,7 +62,7 @@ async fn with_another_stay<'a>(house: &House<'a>) -> House<'a> {
     }
 }
 
-/// Creates a house with an identity check that has a policy, and a step that opts out of review.
+/// Creates a house whose identity check has these policy fields, and a step that needs no review.
 async fn with_policy(app: &App, fields: Value) -> (House<'_>, Uuid) {
     let house = House::build(app).await;
     let step = house.step("identity_check", fields).await;
@@ -112,7 +113,7 @@ on_both! {
             assert_eq!(state(&house, step).await, "pending");
             report(&house, step, second.clone()).await;
             assert_eq!((state(&house, step).await, flags(&house).await), ("done".into(), expected.clone()), "{second}");
-            // The same report once more changes nothing.
+            // An identical report changes nothing.
             let before = report(&house, step, second.clone()).await;
             assert_eq!((report(&house, step, second).await, flags(&house).await), (before, expected));
         }
@@ -170,7 +171,7 @@ on_both! {
         reported(json!({ "status": "completed", "flags": null }), &["Two names.", "A copy."]).await;
         reported(json!({ "status": "completed", "flags": [] }), &[]).await;
         assert_eq!(house.submit().await.data()["status"], "approved");
-        // After an approval, a flag is listed and changes nothing.
+        // A flag that is reported after the approval is listed, and does not change the status.
         reported(json!({ "status": "completed", "flags": ["Late."] }), &["Late."]).await;
         assert_eq!((house.status().await, flags(&house).await), ("approved".into(), vec![external()]));
         let view = app.stay(&house.token, "").await.data();
@@ -196,7 +197,7 @@ on_both! {
         let read_es = house.api.get(&format!("/reservations/{}/precheckin?language=es", house.stay)).await.data();
         assert_eq!(read_es["flags"][0]["message"], "“¿Vienes en coche?”: No");
 
-        // A flagged option that is not chosen lets the submission through.
+        // A flagged option holds the submission only if the guest chose it.
         let mut questions = survey.questions.clone();
         assert_eq!(questions[BED]["options"][1]["isFlagged"], false);
         questions[BED]["options"][1]["isFlagged"] = json!(true);
@@ -216,7 +217,7 @@ on_both! {
             assert_eq!(flags(&other).await, expected);
         }
 
-        // An option that is sent without a flag keeps it.
+        // An update that sends an option without `flag` keeps the option's flag.
         let mut questions = stored;
         questions[BED]["options"][1].as_object_mut().unwrap().remove("isFlagged");
         questions[DRIVE].as_object_mut().unwrap().remove("options");
@@ -227,7 +228,7 @@ on_both! {
         assert_eq!(house.update(survey.step, json!({ "questions": wrong })).await.issues(), ["data.questions.0.options.0"]);
     }
 
-    async fn documents_and_deposits_are_always_looked_at(app: App) {
+    async fn documents_and_deposits_are_always_reviewed(app: App) {
         let house = House::build(&app).await;
         for step_type in ["document_upload", "damage_deposit"] {
             let step = house.step(step_type, json!({})).await;
@@ -247,7 +248,7 @@ on_both! {
         assert_eq!(flags(&other).await.len(), 2, "whatever is flagged");
     }
 
-    /// The stay begins on 11 December 2026.
+    /// The reservation begins on 11 December 2026.
     async fn a_guest_who_is_too_young_is_flagged(app: App) {
         for (policy, own, others, is_flagged) in [
             (json!("review"), "2008-12-11", vec![], false),
@@ -266,7 +267,7 @@ on_both! {
             let status = house.submit().await.data()["status"].clone();
             let expected = if is_flagged { vec![check("guest_underage")] } else { Vec::new() };
             assert_eq!((flags(&house).await, status == "in_review"), (expected, is_flagged), "{policy} {own} {others:?}");
-            // The platform may raise the same check, and it counts once.
+            // If the platform raises the same check as the service, the submission has one flag.
             if is_flagged {
                 report(&house, step, json!({ "status": "completed", "checks": ["guest_underage"] })).await;
                 assert_eq!(flags(&house).await, [check("guest_underage")]);

@@ -1,4 +1,5 @@
-//! Tests fields that are asked of some guests only (rules: pre-check-in#fields-of-some-guests).
+//! Tests of rules that require a field of some guests only (rules:
+//! pre-check-in#fields-of-some-guests).
 
 use engine::access::Permission;
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ on_both! {
         let person = |birth: &str, nationality: &str, more: Value| {
             with(json!({ "firstName": "Ana", "birthDate": birth, "nationality": nationality }), more)
         };
-        // The check-in date is 2026-12-11.
+        // The ages of the guests count on the check-in date, 2026-12-11.
         for (guest, is_complete) in [
             (person("2026-01-02", "ES", json!({})), true),
             (person("2012-12-12", "FR", json!({})), true),
@@ -41,7 +42,8 @@ on_both! {
             (person("1990-01-02", "FR", json!({ "documentNumber": "X1" })), true),
             (person("1990-01-02", "ES", json!({ "documentNumber": "X1" })), false),
             (person("1990-01-02", "es", json!({ "documentNumber": "X1", "secondLastName": "Gil" })), true),
-            // A nationality that is not understood counts as unknown, so the field is required.
+            // `French` is no country code, so the nationality counts as unknown, and the field is
+            // required.
             (person("1990-01-02", "French", json!({ "documentNumber": "X1" })), false),
         ] {
             house.answer(others, json!({ "guests": [] })).await.data();
@@ -58,10 +60,10 @@ on_both! {
         let lead = person("1990-01-02", "ES", json!({}));
         assert_eq!(house.answer(details, lead).await.data()["isComplete"], true);
         assert!(!house.api.get(&format!("/precheck-steps/{details}")).await.body.to_string().contains("guestFieldRules"), "write-only");
-        assert_eq!(house.handed_in().await["steps"][1]["settings"]["guestFieldRules"], rules());
+        assert_eq!(house.submission().await["steps"][1]["settings"]["guestFieldRules"], rules());
     }
 
-    async fn the_page_says_whom_a_field_is_needed_of(app: App) {
+    async fn the_page_shows_which_guests_need_a_field(app: App) {
         let house = House::build(&app).await;
         let details = house.step("your_details", json!({ "requiredGuestFields": FIELDS, "guestFieldRules": rules() })).await;
         let address = format!("{}/stay/{}/steps/{details}", app.base, house.token);
@@ -103,7 +105,7 @@ on_both! {
         house.update(step, json!({ "requiredGuestFields": null, "guestFieldRules": null })).await.data();
     }
 
-    async fn a_greeting_uses_the_name_that_is_there(app: App) {
+    async fn the_greeting_uses_the_available_name(app: App) {
         let house = House::build(&app).await;
         for (guest, text) in [
             (json!({ "firstName": "Ada", "lastName": "L" }), "Your stay · Ada<"),
@@ -133,7 +135,7 @@ on_both! {
             .with("guestFieldRules.0.minimumAge", "14");
         form.done(&browser, "saved").await;
         assert_eq!(
-            house.handed_in().await["steps"][0]["settings"]["guestFieldRules"],
+            house.submission().await["steps"][0]["settings"]["guestFieldRules"],
             json!({ "documentNumber": { "minimumAge": 14 } })
         );
     }
@@ -145,7 +147,7 @@ on_both! {
             "guestFieldRules": { "documentNumber": { "minimumAge": 14 }, "Car plate": { "maximumAge": 80, "only": "others" } },
         });
         let step = house.step("other_guests", stored).await;
-        let rules = async || house.handed_in().await["steps"][0]["settings"]["guestFieldRules"].clone();
+        let rules = async || house.submission().await["steps"][0]["settings"]["guestFieldRules"].clone();
         let browser = marta(&house.org).await;
         let path = format!("/console/steps/{step}");
         let shown = page(&browser, &path).await;
@@ -165,7 +167,7 @@ on_both! {
         assert_eq!((field(1, "field"), field(1, "minimumAge"), field(2, "field")), (Some("Document number"), Some("14"), Some("")));
         form.clone().done(&browser, "unchanged").await;
 
-        // One form changes a rule, removes one, and adds one for a detail that it adds as well.
+        // One form changes a rule, removes a rule, and adds a rule for a field that it also adds.
         let form = form
             .with("requiredGuestFields.others", "Car plate\r\nShoe size")
             .with("guestFieldRules.0.remove", "1")
@@ -196,12 +198,13 @@ on_both! {
             assert_eq!(Form::of(&refused, &path).value(&format!("{blank}.minimumAge")), Some(age));
         }
         assert_eq!(rules().await, expected);
-        // A refused form keeps the tick that removes a line.
+        // A refused form keeps the ticked "remove" box of a rule.
         let form = Form::of(&saved, &path).with("guestFieldRules.0.remove", "1").with("nickname", "");
         let refused = form.refused(&browser, 400).await;
         assert_eq!(Form::of(&refused, &path).value("guestFieldRules.0.remove"), Some("1"));
 
-        // Two members who change the rules get both versions.
+        // Two members change the rules at the same time. The second one chooses between both
+        // versions.
         let theirs = Form::of(&saved, &path).with("guestFieldRules.1.minimumAge", "18");
         theirs.done(&browser, "saved").await;
         let mine = Form::of(&saved, &path).with("guestFieldRules.1.minimumAge", "17");
@@ -216,7 +219,7 @@ on_both! {
         none.done(&browser, "saved").await;
         assert_eq!(rules().await, Value::Null);
 
-        // A member who may only look sees the form without the values.
+        // A member who may only view sees the form without its hidden values.
         let viewer = member_with(&house.org, &[Permission::ViewProperties], None).await;
         let shown = page(&viewer, &path).await;
         assert!(shown.contains("The present value cannot be shown.") && !shown.contains("Shoe size"), "{shown}");

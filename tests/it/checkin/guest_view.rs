@@ -1,4 +1,5 @@
-//! Tests the flat, its network, open steps and upcoming manuals in the guest view.
+//! Tests of parts of the guest view: the flat, its network, the steps that are open, and upcoming
+//! manuals.
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ fn flat(house: &House<'_>) -> Value {
     })
 }
 
-/// Creates a manual of the flat that is shown from `hours` before check-in, with further rules.
+/// Creates a manual of the flat that is shown from `hours` before check-in, with these further
+/// fields.
 async fn manual(house: &House<'_>, title: &str, hours: Option<u32>, more: Value) -> Value {
     let start = |hours: u32| json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": hours, "daysBeforeTimeUnit": "hour" });
     let mut rules: Vec<Value> = hours.map(start).into_iter().collect();
@@ -44,7 +46,7 @@ on_both! {
         let property = app.stay(&house.token, "").await.data()["property"].clone();
         assert_eq!((&property["latitude"], property["longitude"].as_f64()), (&json!(41.38412), Some(2.0)));
         assert_eq!((&property["photoUrl"], &property["address"]["street"]), (&json!("https://img.example/1.jpg"), &json!("C/ Mar 1")));
-        // Older properties may have values of any type in these fields.
+        // Records from before the schema was strict may have values of any type in these fields.
         for (field, value) in [("latitude", json!("41.4")), ("photoUrl", json!("javascript:alert(1)")), ("wifiName", json!({ "ssid": "Casa" }))] {
             let doc = store::Value::json(&with(flat(&house), json!({ field: value }))).unwrap();
             let text = "update record set doc = ?2 where organization_id = ?1 and kind = 'property'";
@@ -94,7 +96,8 @@ on_both! {
         assert!(!app.stay(&house.token, "").await.data().to_string().contains(PASSWORD));
     }
 
-    /// Lists upcoming manuals only if the portal enables it, and only those that time alone hides.
+    /// The view lists upcoming manuals only if the portal enables the list, and only manuals that
+    /// are hidden by time alone.
     async fn upcoming_manuals_are_listed_if_the_portal_enables_them(app: App) {
         let house = House::build(&app).await;
         let short = json!({ "rules": [{ "ruleCategory": "length_of_stay", "lengthOfStayToDays": 2 }] });
@@ -114,7 +117,7 @@ on_both! {
         let door = json!({ "title": "Door code", "visibleFrom": "2026-12-11T12:00:00.000Z" });
         let parking = json!({ "title": "Parking", "visibleFrom": "2026-12-09T14:00:00.000Z" });
         assert_eq!(upcoming().await, json!([parking, door]));
-        // The manual is shown from that very moment.
+        // The manual is shown exactly from its start time on.
         let start = "2026-12-09T14:00:00Z".parse::<jiff::Timestamp>().unwrap();
         let just_before = start - jiff::SignedDuration::from_millis(1);
         app.clock.advance(just_before.duration_since(app.clock.now()).unsigned_abs());
@@ -127,7 +130,7 @@ on_both! {
         assert_eq!(upcoming().await, json!([]));
     }
 
-    /// Steps that other systems complete need no more statements, however many there are.
+    /// The number of statements is the same for any number of steps that other systems complete.
     async fn steps_of_other_systems_need_no_more_statements(app: App) {
         let house = House::build(&app).await;
         let mut steps = Vec::new();
@@ -137,7 +140,7 @@ on_both! {
         let statements = async || {
             let store = &app.server.service.store;
             app.stay(&house.token, "").await.data();
-            // A change of the stay, so that the view is not answered from the cache.
+            // The message changes the stay, so the view does not come from the cache.
             house.say("Hello").await.data();
             let _ = store.max_work();
             app.stay(&house.token, "").await.data();
@@ -150,7 +153,7 @@ on_both! {
             house.answer(*step, json!({ "isConfirmed": true })).await.data();
         }
         let after = statements().await;
-        // One of the statements reads uploaded files, because a step accepts files.
+        // A step accepts files, so one of the statements reads the uploaded files.
         assert!(after <= before && after <= 5, "{before}, {after}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests messages from a guest to the host.
+//! Tests of messages from a guest to the host.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::{App, on_both};
 on_both! {
     async fn a_guest_sends_messages_to_the_host(app: App) {
         let house = House::build(&app).await;
-        assert_eq!(house.handed_in().await["messages"], json!([]));
+        assert_eq!(house.submission().await["messages"], json!([]));
         for text in ["Is there parking?", "  And a sauna?\n"] {
             app.clock.advance(Duration::from_millis(1));
             assert_eq!(house.say(text).await.status, 201);
@@ -27,7 +27,7 @@ on_both! {
         }
         house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
         assert_eq!(house.say("Anyone?").await.error(403)["code"], "FORBIDDEN");
-        let messages = house.handed_in().await["messages"].clone();
+        let messages = house.submission().await["messages"].clone();
         let texts: Vec<&Value> = messages.as_array().unwrap().iter().map(|message| &message["text"]).collect();
         assert_eq!(texts, ["Is there parking?", "  And a sauna?\n"]);
     }

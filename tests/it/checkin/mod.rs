@@ -1,4 +1,4 @@
-//! Tests pre-check-in as a guest (rules: pre-check-in).
+//! Tests of pre-check-in over the guest interface (rules: pre-check-in).
 
 mod after;
 mod agreements;
@@ -22,16 +22,17 @@ use uuid::Uuid;
 
 use crate::support::house::House;
 
-/// A step with five questions: DRIVE (required), CAR (required if they drive), BED, EXTRAS (if they
-/// do not drive, or the beds are twins), and AGE of the child (if a crib is wanted).
+/// A step with five questions. DRIVE is required. CAR is asked and required if they drive. BED is
+/// optional. EXTRAS is asked if they do not drive or chose twin beds. AGE of the child is asked if
+/// they want a crib.
 struct QuestionStep {
     step: Uuid,
     questions: Value,
 }
 
-/// Chosen options: questions, each with the positions of its options.
+/// Chosen options: the number of each question, with the positions of its chosen options.
 type Chosen = &'static [(usize, &'static [usize])];
-/// Written texts: questions, each with its text.
+/// Written answers: the number of each question, with its text.
 type Written = &'static [(usize, &'static str)];
 
 const DRIVE: usize = 0;
@@ -112,8 +113,8 @@ impl QuestionStep {
         answers
     }
 
-    /// Returns the numbers of the questions in a view of the step.
-    fn asked(&self, view: &Value) -> Vec<usize> {
+    /// Returns the numbers of the questions that a view of the step shows.
+    fn shown_questions(&self, view: &Value) -> Vec<usize> {
         let number = |question: &Value| {
             (0..5)
                 .find(|number| question["id"] == self.question(*number))

@@ -1,9 +1,9 @@
-//! Tests random sequences of actions of guests on two phones, staff, operators and platforms on one
-//! stay.
+//! Tests of random sequences of actions on one stay: by guests on two phones, staff, members and
+//! the platform.
 //!
-//! In every order of events, each step that a guest is shown can be saved, and no saved answer is
-//! lost or mixed. A guest is asked again only after a change, and each submission is
-//! announced once.
+//! In every order, each open step can be saved, and no saved answer is lost or assigned to another
+//! guest. A guest is asked again only after a change, and the platform gets one notice for each
+//! submission.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,11 +16,12 @@ use super::several_people::StepPhone;
 use crate::support::house::{House, guest, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// The number of sequences, and of actions in each.
+/// Number of sequences, and number of actions in each.
 const SEQUENCES: u64 = 4;
 const ACTIONS: usize = 40;
 
-/// Random numbers of a sequence, by a linear congruential generator.
+/// A random number generator (linear congruential), so that a failed sequence can be repeated from
+/// its seed.
 struct Chance(u64);
 
 impl Chance {
@@ -37,7 +38,7 @@ impl Chance {
     }
 }
 
-/// A stay, and the expected data of it.
+/// A stay, and the model of its expected data.
 struct World<'h> {
     house: &'h House<'h>,
     chance: Chance,
@@ -47,16 +48,16 @@ struct World<'h> {
     text: Uuid,
     extra: Uuid,
     flats: [Uuid; 2],
-    /// The open forms of the other guests on both phones.
+    /// The open form of the other guests on each of the two phones.
     phones: [Option<StepPhone<'h>>; 2],
-    /// The names of the guests who are saved, by their ids.
-    named: BTreeMap<String, String>,
-    /// The number of names given so far.
-    given: usize,
-    /// The details of the guest who booked, as they are saved.
+    /// The names of the saved guests, by guest id.
+    saved_names: BTreeMap<String, String>,
+    /// Number of names used so far. Each new guest gets another name.
+    used_names: usize,
+    /// The saved details of the guest who booked.
     lead: serde_json::Map<String, Value>,
     submissions: usize,
-    /// The actions so far, for the message of a failure.
+    /// The actions so far. A failed check prints them.
     log: Vec<String>,
 }
 
@@ -98,8 +99,8 @@ impl<'h> World<'h> {
             extra,
             flats,
             phones: [None, None],
-            named: BTreeMap::new(),
-            given: 0,
+            saved_names: BTreeMap::new(),
+            used_names: 0,
             lead: serde_json::Map::new(),
             submissions: 0,
             log: Vec::new(),
@@ -125,7 +126,7 @@ impl<'h> World<'h> {
             10 => self.change_stay().await,
             _ => self.configure().await,
         }
-        // Sometimes everything happens within the same millisecond.
+        // Some actions happen within the same millisecond.
         let wait = self.chance.pick(&[0, 1, 60_000]);
         self.house
             .org
@@ -154,8 +155,8 @@ impl<'h> World<'h> {
         let field = self
             .chance
             .pick(&["firstName", "lastName", "email", "phone", "city"]);
-        self.given += 1;
-        let value = json!(format!("{field} {}", self.given));
+        self.used_names += 1;
+        let value = json!(format!("{field} {}", self.used_names));
         self.note(format!("details {value} {is_open:?}"));
         let answer = self
             .house
@@ -181,12 +182,12 @@ impl<'h> World<'h> {
             return self.open_form().await;
         };
         let is_open = self.is_open(self.others).await;
-        let shown = phone.shown("firstName");
-        let place = usize::try_from(self.chance.below(shown.len().max(1) as u64)).unwrap();
-        let before = shown.get(place).cloned().unwrap_or_default();
+        let values = phone.values("firstName");
+        let place = usize::try_from(self.chance.below(values.len().max(1) as u64)).unwrap();
+        let before = values.get(place).cloned().unwrap_or_default();
         let is_removed = !before.is_empty() && self.chance.below(3) == 0;
-        self.given += 1;
-        let name = format!("Guest{}", self.given);
+        self.used_names += 1;
+        let name = format!("Guest{}", self.used_names);
         let document = format!("D-{name}");
         let fields = [
             format!("g.{place}.firstName"),
@@ -216,12 +217,12 @@ impl<'h> World<'h> {
         }
         let known = phone
             .value(&format!("id.{place}"))
-            .filter(|id| self.named.contains_key(id));
+            .filter(|id| self.saved_names.contains_key(id));
         match known {
-            Some(known) if is_removed => drop(self.named.remove(&known)),
-            Some(known) => drop(self.named.insert(known, name)),
+            Some(known) if is_removed => drop(self.saved_names.remove(&known)),
+            Some(known) => drop(self.saved_names.insert(known, name)),
             None if is_removed => {}
-            // A new guest gets an id, and so does one whom the other phone has removed.
+            // A new guest gets an id. A guest whom the other phone has removed gets a new id.
             None => {
                 let view = self.house.step_view(self.others, "en").await;
                 let guests = view["answers"]["guests"].as_array().unwrap();
@@ -229,7 +230,7 @@ impl<'h> World<'h> {
                     .iter()
                     .find(|guest| guest["firstName"] == name)
                     .unwrap();
-                self.named
+                self.saved_names
                     .insert(new["id"].as_str().unwrap().to_owned(), name);
             }
         }
@@ -265,7 +266,7 @@ impl<'h> World<'h> {
         if expected == 200 {
             self.submissions += 1;
             assert_eq!(self.view().await["openSteps"], json!([]), "{:?}", self.log);
-            // Nothing changed, so nothing can be submitted again.
+            // Nothing has changed since the last submission, so another one is refused.
             assert_eq!(self.house.submit().await.status, 409, "{:?}", self.log);
         }
     }
@@ -337,7 +338,7 @@ impl<'h> World<'h> {
         }
     }
 
-    /// Checks the invariants.
+    /// Checks that the guest view agrees with the model.
     async fn check(&self) {
         let view = self.view().await;
         let read = self
@@ -349,7 +350,7 @@ impl<'h> World<'h> {
         assert_eq!(read["openSteps"], view["openSteps"], "{:?}", self.log);
         let open: Vec<&Value> = view["openSteps"].as_array().unwrap().iter().collect();
         for step in view["steps"].as_array().unwrap() {
-            // The check-in time is still to come, so every incomplete step can be saved.
+            // Check-in is still to come, so every incomplete step can be saved.
             assert!(
                 step["isComplete"] == true || step["isOpen"] == true,
                 "{step} {:?}",
@@ -408,7 +409,7 @@ impl<'h> World<'h> {
             .collect();
         assert_eq!(
             (&names, names.len()),
-            (&self.named, guests.len()),
+            (&self.saved_names, guests.len()),
             "{:?}",
             self.log
         );
@@ -420,7 +421,7 @@ impl<'h> World<'h> {
 }
 
 on_both! {
-    async fn a_stay_that_changes_at_random_never_traps_its_guest(app: App) {
+    async fn random_changes_never_block_or_lose_the_guests_answers(app: App) {
         for seed in 1..=SEQUENCES {
             let house = House::build(&app).await;
             let mut world = World::build(&house, seed).await;
@@ -431,7 +432,7 @@ on_both! {
         }
     }
 
-    /// Two forms that are sent at the same moment lose no guest.
+    /// Two phones send forms at the same time. Both guests are saved.
     async fn forms_sent_at_once_lose_nobody(app: App) {
         let house = House::build(&app).await;
         let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;

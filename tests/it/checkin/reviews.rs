@@ -1,4 +1,4 @@
-//! Tests the review of submissions by staff: the list, the details, approval and requests for
+//! Tests of the review of submissions by staff: the list, the details, approval, and requests for
 //! changes.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn approve(api: &Api, stay: Uuid) -> Answer {
     api.send(Method::POST, &path(stay, "/approve"), None).await
 }
 
-async fn request(api: &Api, stay: Uuid, message: &str, steps: &[Uuid]) -> Answer {
+async fn request_changes(api: &Api, stay: Uuid, message: &str, steps: &[Uuid]) -> Answer {
     api.post(
         &path(stay, "/request-changes"),
         json!({ "message": message, "stepIds": steps }),
@@ -42,8 +42,8 @@ async fn listed(api: &Api, query: &str) -> Vec<Uuid> {
         .collect()
 }
 
-/// Creates another stay and submits its pre-check-in without answers. Its only step is one that
-/// another system has completed.
+/// Creates another stay and submits its pre-check-in without answers. Its only step is completed by
+/// another system.
 async fn submitted_stay(house: &House<'_>, property: Uuid) -> Uuid {
     let stay = house.org.reservation(Some(property)).await;
     let token = house.org.stay_token(stay).await;
@@ -52,7 +52,7 @@ async fn submitted_stay(house: &House<'_>, property: Uuid) -> Uuid {
         ids(&view["precheckin"]["steps"])
     };
     if steps().await.is_empty() {
-        let step = house.idle_step("screen_and_protect", json!({})).await;
+        let step = house.unassigned_step("screen_and_protect", json!({})).await;
         let target = json!({ "propertyIds": [property] });
         house.scopes("add", "precheck_step", step, target).await;
     }
@@ -70,8 +70,8 @@ async fn submitted_stay(house: &House<'_>, property: Uuid) -> Uuid {
     stay
 }
 
-/// Returns for each step whether it is open to the guest.
-async fn open(house: &House<'_>) -> Vec<bool> {
+/// Returns for each step whether the guest can change it.
+async fn open_states(house: &House<'_>) -> Vec<bool> {
     let steps = house.precheckin().await["steps"].clone();
     steps
         .as_array()
@@ -105,7 +105,7 @@ on_both! {
         item["status"] = json!("in_progress");
         assert_eq!(read().await, with(item.clone(), json!({ "flags": [], "steps": steps(answers.clone(), true) })));
         assert!(listed(api, "").await.is_empty());
-        for refused in [approve(api, *stay).await, request(api, *stay, "Why?", &[step]).await] {
+        for refused in [approve(api, *stay).await, request_changes(api, *stay, "Why?", &[step]).await] {
             assert_eq!(refused.error(409)["code"], "CONFLICT");
         }
 
@@ -128,7 +128,7 @@ on_both! {
         assert_eq!((approved.status, approved.data()), (200, item.clone()));
         assert_eq!(api.get(&format!("{LIST}?status=approved")).await.data(), json!([item]));
         assert_eq!(read().await, with(item, json!({ "flags": [], "steps": steps(answers, false) })));
-        assert_eq!((house.status().await.as_str(), open(&house).await), ("approved", vec![false]));
+        assert_eq!((house.status().await.as_str(), open_states(&house).await), ("approved", vec![false]));
         assert!(listed(api, "?status=in_review").await.is_empty());
         approve(api, *stay).await.error(409);
         house.answer(step, json!({})).await.error(409);
@@ -151,15 +151,15 @@ on_both! {
         for step in [details, papers, last] {
             house.answer(step, json!({ "kept": true })).await.data();
         }
-        assert_eq!(open(&house).await, [true, true, true]);
+        assert_eq!(open_states(&house).await, [true, true, true]);
         house.submit().await.data();
-        assert_eq!((fired().await, open(&house).await), (json!(1), vec![false, false, false]));
+        assert_eq!((fired().await, open_states(&house).await), (json!(1), vec![false, false, false]));
 
         app.clock.advance(Duration::from_secs(60));
         let member = new_id();
         house.org.member(member, Some(&[house.flat]), Permission::VARIANTS, true).await;
         let theirs = house.org.token_of(member, Permission::VARIANTS).await;
-        let asked = request(&theirs, *stay, "  The passport cannot be read.\n", &[papers, details]).await;
+        let asked = request_changes(&theirs, *stay, "  The passport cannot be read.\n", &[papers, details]).await;
         assert_eq!(asked.status, 200);
         let asked = asked.data();
         assert_eq!((&asked["status"], &asked["decidedBy"]), (&json!("changes_requested"), &json!("Member")));
@@ -168,10 +168,10 @@ on_both! {
         let view = house.precheckin().await;
         assert_eq!((&view["status"], &view["message"]), (&json!("changes_requested"), &asked["message"]));
         assert_eq!(view["requestedAt"], asked["decidedAt"]);
-        assert_eq!(open(&house).await, [true, true, false]);
-        // A decision has been made, so only the guest can act.
+        assert_eq!(open_states(&house).await, [true, true, false]);
+        // Staff have requested changes, so only the guest can act next.
         approve(api, *stay).await.error(409);
-        request(api, *stay, "And that?", &[last]).await.error(409);
+        request_changes(api, *stay, "And that?", &[last]).await.error(409);
 
         house.answer(last, json!({ "kept": false })).await.error(409);
         let saved = house.answer(papers, json!({ "kept": false })).await.data();
@@ -181,20 +181,20 @@ on_both! {
         let kept: Vec<&Value> = read["steps"].as_array().unwrap().iter().map(|step| &step["answers"]["kept"]).collect();
         assert_eq!(kept, [true, false, true]);
 
-        // A step that was sent back can be submitted again without a change.
+        // The guest may submit a step that staff sent back without changing it.
         app.clock.advance(Duration::from_secs(60));
         let again = house.submit().await.data();
         assert_eq!((&again["status"], &again["message"], &again["requestedAt"]), (&json!("in_review"), &Value::Null, &Value::Null));
-        assert_eq!((fired().await, open(&house).await), (json!(2), vec![false, false, false]));
+        assert_eq!((fired().await, open_states(&house).await), (json!(2), vec![false, false, false]));
         let item = api.get(LIST).await.data()[0].clone();
         assert_eq!((&item["decidedAt"], &item["decidedBy"]), (&Value::Null, &Value::Null));
         assert_eq!((&item["message"], &item["submittedAt"]), (&asked["message"], &json!("2026-11-21T09:32:00.003Z")));
         house.submit().await.error(409);
         house.answer(papers, json!({})).await.error(409);
 
-        // The rule of the first submission applies: without manual review the submission is
-        // approved at once, and `decidedBy` is null.
-        request(api, *stay, "Both sides, please.", &[papers]).await.data();
+        // The portal's setting at the first submission applies: manual review is off, so the
+        // submission is approved at once and `decidedBy` is null.
+        request_changes(api, *stay, "Both sides, please.", &[papers]).await.data();
         house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
         assert_eq!(house.submit().await.data()["status"], "approved");
         let item = api.get(LIST).await.data()[0].clone();
@@ -209,20 +209,20 @@ on_both! {
         house.answer(survey.step, survey.answers(&[(DRIVE, &[1])], &[])).await.data();
         house.answer(details, json!({})).await.data();
         house.submit().await.data();
-        request(&house.api, house.stay, "Your name?", &[details]).await.data();
-        assert_eq!(open(&house).await, [true, false]);
+        request_changes(&house.api, house.stay, "Your name?", &[details]).await.data();
+        assert_eq!(open_states(&house).await, [true, false]);
         // One step is new, and another step has become incomplete.
         let rules = house.step("agreement", json!({})).await;
         let mut questions = survey.questions.clone();
         questions[BED]["isRequired"] = json!(true);
         house.update(survey.step, json!({ "questions": questions })).await.data();
         house.submit().await.error(409);
-        assert_eq!(open(&house).await, [true, true, true]);
+        assert_eq!(open_states(&house).await, [true, true, true]);
         house.answer(rules, json!({ "isAccepted": true })).await.data();
         let saved = house.answer(survey.step, survey.answers(&[(DRIVE, &[1]), (BED, &[0])], &[])).await.data();
         assert_eq!(saved["isOpen"], true, "what was saved since can be changed until it is submitted");
         house.submit().await.data();
-        assert_eq!(open(&house).await, [false, false, false]);
+        assert_eq!(open_states(&house).await, [false, false, false]);
     }
 
     async fn changes_can_be_requested_only_for_shown_steps(app: App) {
@@ -233,15 +233,15 @@ on_both! {
         let inactive = house.step("main", json!({ "isActive": false })).await;
         let theirs = other.step("main", json!({})).await;
         let House { api, stay, .. } = &house;
-        // Unknown ids are reported (404) before conflicts (409).
-        request(api, *stay, "Why?", &[new_id()]).await.error(404);
+        // Unknown steps (404) are reported before conflicts (409).
+        request_changes(api, *stay, "Why?", &[new_id()]).await.error(404);
         house.answer(step, json!({})).await.data();
         house.submit().await.data();
         for wrong in [hidden, inactive, theirs, new_id()] {
-            assert_eq!(request(api, *stay, "Why?", &[step, wrong]).await.error(404)["code"], "NOT_FOUND");
+            assert_eq!(request_changes(api, *stay, "Why?", &[step, wrong]).await.error(404)["code"], "NOT_FOUND");
         }
         for unknown in [new_id(), other.stay] {
-            request(api, unknown, "Why?", &[step]).await.error(404);
+            request_changes(api, unknown, "Why?", &[step]).await.error(404);
             approve(api, unknown).await.error(404);
             api.get(&path(unknown, "")).await.error(404);
         }
@@ -258,11 +258,11 @@ on_both! {
         }
         assert_eq!(api.post(&path(*stay, "/approve"), json!({ "by": "me" })).await.issues(), ["by"]);
         assert_eq!(house.status().await, "in_review");
-        request(api, *stay, &"é".repeat(2_000), &[step]).await.data();
-        // A cancelled stay has no steps that could be sent back.
+        request_changes(api, *stay, &"é".repeat(2_000), &[step]).await.data();
+        // A cancelled stay shows no steps, so none can be sent back.
         house.submit().await.data();
         house.org.put_record("reservation", *stay, with(reservation(Some(house.flat)), json!({ "status": "cancelled" }))).await;
-        request(api, *stay, "Why?", &[step]).await.error(404);
+        request_changes(api, *stay, "Why?", &[step]).await.error(404);
         assert_eq!(approve(api, *stay).await.data()["status"], "approved");
     }
 
@@ -286,7 +286,7 @@ on_both! {
         let read = async || house.api.get(&path(house.stay, "")).await.data()["steps"].clone();
         let steps = read().await;
         assert_eq!((&steps[0]["title"], &steps[0]["answers"]), (&json!("Your arrival"), &given));
-        // Answers to a step that is no longer shown are still listed, after the others.
+        // The details also list answers to steps that the guest no longer gets, after the others.
         let details = house.step("your_details", json!({})).await;
         house.update(survey.step, json!({ "isActive": false })).await.data();
         let steps = read().await;
@@ -299,7 +299,7 @@ on_both! {
         let house = House::build(&app).await;
         let mut stays = Vec::new();
         for _ in 0..3 {
-            // Two stays are submitted at the same time.
+            // Two stays are submitted in the same millisecond.
             for _ in 0..2 {
                 stays.push(submitted_stay(&house, house.flat).await);
             }
@@ -345,17 +345,17 @@ on_both! {
         let refused = async |stay: Uuid| {
             limited.get(&path(stay, "")).await.error(404);
             approve(&limited, stay).await.error(404);
-            request(&limited, stay, "Why?", &[new_id()]).await.error(404);
+            request_changes(&limited, stay, "Why?", &[new_id()]).await.error(404);
         };
         refused(outside).await;
-        // One stay moves into the caller's property, another moves out.
+        // One stay moves into the limited caller's property, another moves out.
         org.put_record("reservation", outside, reservation(Some(theirs))).await;
         org.put_record("reservation", inside, reservation(Some(others))).await;
         assert_eq!((listed(&limited, "").await, listed(&house.api, "").await.len()), (vec![outside], 2));
         assert_eq!(listed(&house.api, &format!("?propertyId={others}")).await, [inside]);
         refused(inside).await;
         approve(&limited, outside).await.data();
-        // A stay without a property is in none of the caller's properties.
+        // A stay without a property is outside every limited caller's access.
         org.delete_record("property", others).await;
         let item = house.api.get(&path(inside, "")).await.data();
         assert_eq!((&item["propertyId"], &item["propertyName"], &item["steps"]), (&Value::Null, &Value::Null, &json!([])));
@@ -396,7 +396,7 @@ on_both! {
         let step = house.step("agreement", json!({})).await;
         house.answer(step, json!({ "isAccepted": true })).await.data();
         house.submit().await.data();
-        request(&house.api, house.stay, "Read it again.", &[step]).await.data();
+        request_changes(&house.api, house.stay, "Read it again.", &[step]).await.data();
         let page = async |path: &str| {
             let address = format!("{}/stay/{}{path}?language=fr", app.base, house.token);
             app.http.get(address).send().await.unwrap().text().await.unwrap()

@@ -1,4 +1,4 @@
-//! Tests several people who fill in the same step, each on their own phone (rules:
+//! Tests of several people who fill in the same step, each on their own phone (rules:
 //! pre-check-in#several-people).
 
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::support::house::{House, with};
 use crate::support::{App, on_both, reservation};
 
-/// A page of a step in a browser, as it was opened.
+/// The page of a step on a guest's phone, as the service sent it when the phone opened it.
 pub struct StepPhone<'h> {
     house: &'h House<'h>,
     step: Uuid,
@@ -30,21 +30,22 @@ impl<'h> StepPhone<'h> {
         Self { house, step, page }
     }
 
-    /// Returns the shown values of a field of the other guests, in their order.
-    pub fn shown(&self, field: &str) -> Vec<String> {
+    /// Returns the values of a field on the page, for each of the other guests in order.
+    pub fn values(&self, field: &str) -> Vec<String> {
         (0..50)
             .map_while(|place| self.value(&format!("g.{place}.{field}")))
             .collect()
     }
 
-    /// Returns the value of an input.
+    /// Returns the value of an input on the page.
     pub fn value(&self, name: &str) -> Option<String> {
         let (_, rest) = self.page.split_once(&format!(" name=\"{name}\""))?;
         let (_, rest) = rest.split('>').next()?.split_once(" value=\"")?;
         Some(rest.split('"').next()?.to_owned())
     }
 
-    /// Sends the form: its fields as they were shown, except those that are typed.
+    /// Sends the form with the values of the page, except for the fields in `typed`. Returns the
+    /// status.
     pub async fn send(&self, typed: &[(&str, &str)]) -> u16 {
         let mut fields: Vec<(String, String)> = Vec::new();
         for input in self.page.split("<input ").skip(1) {
@@ -104,7 +105,7 @@ on_both! {
         assert_eq!(other.send(&[("g.0.firstName", "Di")]).await, 303);
         assert_eq!(names(&house, step).await, ["Bob", "Cy", "Di"]);
         assert_eq!(house.step_view(step, "en").await["isComplete"], true);
-        // A form that is sent twice adds no guest twice.
+        // The form is sent a second time and adds no guest twice.
         assert_eq!(other.send(&[("g.0.firstName", "Di")]).await, 303);
         assert_eq!(names(&house, step).await, ["Bob", "Cy", "Di"]);
 
@@ -112,7 +113,8 @@ on_both! {
         assert_eq!(one.send(&[("g.0.firstName", "Rob")]).await, 303);
         assert_eq!(other.send(&[("remove", "1")]).await, 303);
         assert_eq!(names(&house, step).await, ["Rob", "Di"]);
-        // The first phone still shows Cy, and changes nothing of the others.
+        // The first phone still shows Cy, whom the other phone removed. Its form changes only the
+        // guest that was typed.
         assert_eq!(one.send(&[("g.2.firstName", "Dina")]).await, 303);
         assert_eq!(names(&house, step).await, ["Rob", "Dina"]);
     }
@@ -126,11 +128,12 @@ on_both! {
         let saved = async || house.step_view(details, "en").await["answers"].clone();
         let expected = json!({ "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": "+34 612 34 56 78" });
         assert_eq!(saved().await, expected);
-        // A name that the form took from the booking does not replace the one that is saved.
+        // The second form contains the name from the booking, which nobody typed. It does not
+        // replace the saved name.
         assert_eq!(one.send(&[("firstName", "Eve"), ("email", "ada@example.com")]).await, 303);
         assert_eq!(other.send(&[("email", "ada@example.com")]).await, 303);
         assert_eq!(saved().await["firstName"], "Eve");
-        // A value that the form showed and that comes back empty is cleared.
+        // The form showed a phone number and returns an empty field, so the number is deleted.
         let again = StepPhone::open(&house, details, "").await;
         assert_eq!(again.send(&[("phone", "")]).await, 303);
         assert_eq!(saved().await.get("phone"), None);
@@ -143,7 +146,7 @@ on_both! {
         let (one, other) = (StepPhone::open(&house, step, "").await, StepPhone::open(&house, step, "").await);
         assert_eq!(one.send(&[(&format!("q.{first}.text"), "At noon")]).await, 303);
         assert_eq!(other.send(&[(&format!("q.{second}.text"), "At five")]).await, 303);
-        let answers = house.handed_in().await["steps"][1]["answers"].clone();
+        let answers = house.submission().await["steps"][1]["answers"].clone();
         assert_eq!(answers, json!({ first: { "text": "At noon" }, second: { "text": "At five" } }));
     }
 
@@ -186,10 +189,10 @@ on_both! {
         let most = json!({ "guests": (0..49).map(|_| json!({})).chain([json!({ "id": ana })]).collect::<Vec<_>>() });
         assert_eq!(house.answer(step, most).await.issues(), ["answers.guests"], "51 guests in total");
         assert_eq!(names(&house, step).await, ["Ana", "Cy"]);
-        // The ids are for programs, and no page shows them.
+        // Guest ids are for programs. No page shows them.
         let id = ana.as_str().unwrap();
         let browser = crate::console::marta(&house.org).await;
-        let shown = crate::console::page(&browser, &format!("/console/submissions/{}", house.stay)).await;
-        assert!(shown.contains("Ana") && !shown.contains(id), "{shown}");
+        let values = crate::console::page(&browser, &format!("/console/submissions/{}", house.stay)).await;
+        assert!(values.contains("Ana") && !values.contains(id), "{values}");
     }
 }

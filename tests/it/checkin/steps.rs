@@ -1,4 +1,4 @@
-//! Tests the content of a step: its title and its questions.
+//! Tests of a step's content in the guest view: titles, agreement texts and questions.
 
 use std::collections::HashSet;
 
@@ -110,7 +110,7 @@ on_both! {
     async fn a_question_is_asked_once_its_condition_holds(app: App) {
         let house = House::build(&app).await;
         let survey = QuestionStep::build(&house).await;
-        assert_eq!(survey.asked(&house.step_view(survey.step, "en").await), [DRIVE, BED]);
+        assert_eq!(survey.shown_questions(&house.step_view(survey.step, "en").await), [DRIVE, BED]);
         let rows: [(Chosen, &[usize]); 8] = [
             (&[(DRIVE, &[0])], &[DRIVE, CAR, BED]),
             (&[(DRIVE, &[1])], &[DRIVE, BED, EXTRAS]),
@@ -118,7 +118,7 @@ on_both! {
             (&[(DRIVE, &[0]), (BED, &[1])], &[DRIVE, CAR, BED, EXTRAS]),
             (&[(DRIVE, &[1]), (EXTRAS, &[0, 1])], &[DRIVE, BED, EXTRAS, AGE]),
             (&[(DRIVE, &[1]), (EXTRAS, &[1])], &[DRIVE, BED, EXTRAS]),
-            // A question that depends on a hidden question is hidden, too.
+            // A question whose condition refers to a hidden question is hidden as well.
             (&[(DRIVE, &[0]), (EXTRAS, &[0])], &[DRIVE, CAR, BED]),
             (&[(BED, &[0])], &[DRIVE, BED]),
         ];
@@ -126,7 +126,7 @@ on_both! {
             let answers = survey.answers(chosen, &[]);
             house.answer(survey.step, answers.clone()).await.data();
             let view = house.step_view(survey.step, "en").await;
-            assert_eq!(survey.asked(&view), asked, "{chosen:?}");
+            assert_eq!(survey.shown_questions(&view), asked, "{chosen:?}");
             for question in view["questions"].as_array().unwrap() {
                 assert_eq!(question["answer"], answers[question["id"].as_str().unwrap()], "what was saved is shown");
             }

@@ -1,4 +1,4 @@
-//! Tests agreements, deposits, and steps that other systems complete.
+//! Tests of the completion of agreements, deposits, and steps that other systems complete.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use crate::precheck::TYPES;
 use crate::support::house::{House, id, with};
 use crate::support::{Answer, App, new_id, on_both, reservation};
 
-/// SHA-256 of `No parties.` and of `Sin fiestas.`.
+/// SHA-256 of `No parties.` and of `Sin fiestas.`, in hexadecimal.
 const ENGLISH: &str = "99c789cf1eb6536a9bde3bfaa2788d3eb68c31353d0ebb6d75e5607b54a062bc";
 const SPANISH: &str = "7c8776d81b4dd07a4a217ecee0a30b6b2cc39552a7ef3de65503e897babbdee7";
 
-/// Types that another system always completes.
-const ELSEWHERE: [&str; 6] = [
+/// Step types that are always completed by another system.
+const EXTERNAL_TYPES: [&str; 6] = [
     "identity_check",
     "background_check",
     "authority_reporting",
@@ -22,7 +22,7 @@ const ELSEWHERE: [&str; 6] = [
     "screen_and_protect",
 ];
 
-async fn say(house: &House<'_>, step: Uuid, body: Value) -> Answer {
+async fn report_progress(house: &House<'_>, step: Uuid, body: Value) -> Answer {
     let path = house
         .org
         .path(&format!("/reservations/{}/steps/{step}", house.stay));
@@ -34,8 +34,8 @@ async fn say(house: &House<'_>, step: Uuid, body: Value) -> Answer {
         .await
 }
 
-async fn handed_in(house: &House<'_>, step: Uuid) -> Value {
-    let read = house.handed_in().await;
+async fn submitted_step(house: &House<'_>, step: Uuid) -> Value {
+    let read = house.submission().await;
     read["steps"]
         .as_array()
         .unwrap()
@@ -98,20 +98,20 @@ on_both! {
                 None => Value::Null,
             };
             let recorded = expected(hash, of_text);
-            assert_eq!(handed_in(&house, step).await["acceptance"], recorded, "{language:?}");
+            assert_eq!(submitted_step(&house, step).await["acceptance"], recorded, "{language:?}");
             let expected = with(recorded, json!({ "signedName": "Ada L", "text": text, "isCurrent": true }));
             assert_eq!(view["acceptance"], expected);
             let read = house.api.get(&format!("/reservations/{}/precheckin", house.stay)).await.data();
             let steps = read["steps"].as_array().unwrap();
             assert_eq!(steps.iter().find(|row| id(&row["id"]) == step).unwrap()["acceptance"], expected);
         }
-        // The hash is that of the text at the time of acceptance.
+        // The acceptance keeps the hash of the text at the time of acceptance.
         house.api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Parties!" }))).await;
-        assert_eq!(handed_in(&house, linked).await["acceptance"]["textSha256"], ENGLISH);
+        assert_eq!(submitted_step(&house, linked).await["acceptance"]["textSha256"], ENGLISH);
         for refusal in [json!({ "isAccepted": false, "signedName": "Ada L" }), json!({ "signedName": "Ada L" }), json!({})] {
             accept(linked, None).await;
             house.answer(linked, refusal.clone()).await.data();
-            let read = handed_in(&house, linked).await;
+            let read = submitted_step(&house, linked).await;
             assert_eq!((read.get("acceptance"), &read["isComplete"]), (None, &json!(false)), "{refusal}");
         }
         assert_eq!(house.guest(Method::PUT, &format!("/steps/{linked}"), Some(json!({ "answers": {}, "language": "!" }))).await.issues(), ["language"]);
@@ -179,7 +179,7 @@ on_both! {
         ] {
             assert_eq!(house.answer(step, answers.clone()).await.data()["isComplete"], is_complete, "{answers}");
         }
-        assert_eq!(handed_in(&house, step).await["answers"], json!({ "choice": "waiver", "damageWaiverId": gold }));
+        assert_eq!(submitted_step(&house, step).await["answers"], json!({ "choice": "waiver", "damageWaiverId": gold }));
     }
 
     async fn a_deposit_that_is_offered_after_submission_opens_its_step(app: App) {
@@ -195,13 +195,13 @@ on_both! {
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
         assert_eq!(house.precheckin().await["openSteps"], json!([]));
-        // A submitted choice is not asked for again, although it is no longer offered.
+        // The guest submitted this choice, so the step stays complete although the choice is no
+        // longer offered.
         house.update(step, json!({ "isSecurityDepositEnabled": false })).await.data();
         assert_eq!(house.precheckin().await["openSteps"], json!([]));
     }
 
-    /// A waiver is offered if it is enabled, the stay is long enough and an active account can be
-    /// charged.
+    /// A waiver is offered if it is enabled, the stay is long enough, and its account is active.
     async fn a_waiver_is_offered_only_if_usable(app: App) {
         let house = House::build(&app).await;
         let gold = waiver(&house, json!({ "name": "Gold" })).await;
@@ -250,7 +250,7 @@ on_both! {
     async fn another_system_reports_the_progress_of_a_step(app: App) {
         let house = House::build(&app).await;
         let mut steps = Vec::new();
-        for step_type in ELSEWHERE {
+        for step_type in EXTERNAL_TYPES {
             steps.push(house.step(step_type, json!({})).await);
         }
         for agreement_type in ["esign_a", "esign_b"] {
@@ -261,27 +261,27 @@ on_both! {
             "amountCents": 4500, "currency": "EUR",
         });
         for (number, step) in steps.iter().enumerate() {
-            let step_type = ELSEWHERE.get(number).copied().unwrap_or("agreement");
+            let step_type = EXTERNAL_TYPES.get(number).copied().unwrap_or("agreement");
             assert_eq!(house.step_view(*step, "en").await.get("progress"), None);
-            let text = say(&house, *step, full.clone()).await.data();
+            let text = report_progress(&house, *step, full.clone()).await.data();
             assert_eq!((&text["stepId"], &text["status"], text["updatedAt"].is_string()), (&json!(step), &json!("action_required"), true));
             let view = house.step_view(*step, "en").await;
             assert_eq!((&view["progress"], &view["isComplete"]), (&full, &json!(false)));
-            // The other system's status takes precedence over the guest's answer.
+            // The status that the other system reported takes precedence over the guest's answer.
             let saved = house.answer(*step, json!({ "isAccepted": true })).await.data();
             assert_eq!((&saved["isComplete"], &saved["progress"]["status"]), (&json!(false), &json!("action_required")));
             let is_done_by_failure = step_type == "background_check";
             for (status, is_complete) in [("pending", false), ("completed", true), ("failed", is_done_by_failure), ("completed", true)] {
-                say(&house, *step, json!({ "status": status })).await.data();
+                report_progress(&house, *step, json!({ "status": status })).await.data();
                 let view = house.step_view(*step, "en").await;
                 let expected = json!({ "status": status, "actionUrl": null, "message": null, "amountCents": null, "currency": null });
                 assert_eq!((&view["progress"], &view["isComplete"]), (&expected, &json!(is_complete)), "what is not said again is gone");
-                let read = handed_in(&house, *step).await;
+                let read = submitted_step(&house, *step).await;
                 assert_eq!((&read["progress"], &read["isComplete"]), (&expected, &json!(is_complete)));
             }
         }
         house.submit().await.data();
-        say(&house, steps[0], json!({ "status": "failed" })).await.data();
+        report_progress(&house, steps[0], json!({ "status": "failed" })).await.data();
         assert_eq!(house.status().await, "in_review", "what is submitted stays so");
     }
 
@@ -292,18 +292,19 @@ on_both! {
         let path = house.org.path(&format!("/reservations/{other}/steps/{own}"));
         app.platform().send(Method::PUT, &path, Some(json!({ "status": "failed" }))).await.data();
         assert_eq!(house.step_view(own, "en").await["isComplete"], true, "it was said of another stay");
-        // The step counts as complete although the guest has saved nothing.
+        // No other system reported progress, so the step does not block the submission, although
+        // the guest has saved nothing.
         let unsaved = house.step("screen_and_protect", json!({})).await;
-        say(&house, unsaved, json!({ "status": "completed" })).await.data();
+        report_progress(&house, unsaved, json!({ "status": "completed" })).await.data();
         house.submit().await.data();
     }
 
     async fn updated_at_changes_only_with_new_progress(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({})).await;
-        let first = say(&house, step, json!({ "status": "pending" })).await.data();
-        assert_eq!(say(&house, step, json!({ "status": "pending", "message": null })).await.data(), first, "nothing is new");
-        let second = say(&house, step, json!({ "status": "pending", "message": "Soon." })).await.data();
+        let first = report_progress(&house, step, json!({ "status": "pending" })).await.data();
+        assert_eq!(report_progress(&house, step, json!({ "status": "pending", "message": null })).await.data(), first, "nothing is new");
+        let second = report_progress(&house, step, json!({ "status": "pending", "message": "Soon." })).await.data();
         assert!(second["updatedAt"].as_str() > first["updatedAt"].as_str());
     }
 
@@ -325,11 +326,11 @@ on_both! {
             (json!({ "status": "pending", "amountCents": 1.5, "currency": "eur" }), vec!["amountCents", "currency"]),
             (json!({ "status": "pending", "progress": 1 }), vec!["progress"]),
         ] {
-            assert_eq!(say(&house, step, body.clone()).await.issues(), issues, "{body}");
+            assert_eq!(report_progress(&house, step, body.clone()).await.issues(), issues, "{body}");
         }
-        say(&house, step, json!([])).await.error(400);
+        report_progress(&house, step, json!([])).await.error(400);
         assert_eq!(house.step_view(step, "en").await.get("progress"), None);
-        say(&house, step, json!({ "status": "pending", "message": "é".repeat(2000), "amountCents": 0 })).await.data();
+        report_progress(&house, step, json!({ "status": "pending", "message": "é".repeat(2000), "amountCents": 0 })).await.data();
     }
 
     async fn progress_is_refused_for_unknown_stays_and_steps(app: App) {
@@ -348,13 +349,13 @@ on_both! {
         stranger.token = house.api.token.clone();
         let path = house.org.path(&format!("/reservations/{stay}/steps/{step}"));
         stranger.send(Method::PUT, &path, Some(body.clone())).await.error(401);
-        // Another system cannot set the status of a step that the guest completes.
-        for step_type in TYPES.iter().filter(|step_type| !ELSEWHERE.contains(step_type)) {
+        // The platform cannot set the status of a step that the guest completes.
+        for step_type in TYPES.iter().filter(|step_type| !EXTERNAL_TYPES.contains(step_type)) {
             let own = house.step(step_type, json!({})).await;
-            assert_eq!(say(&house, own, body.clone()).await.issues(), ["stepId"], "{step_type}");
+            assert_eq!(report_progress(&house, own, body.clone()).await.issues(), ["stepId"], "{step_type}");
         }
         let signed = house.step("agreement", json!({ "agreementType": "esign_a" })).await;
-        say(&house, signed, body.clone()).await.data();
+        report_progress(&house, signed, body.clone()).await.data();
         house.update(signed, json!({ "agreementType": "text" })).await.data();
         let view = house.step_view(signed, "en").await;
         assert_eq!((view.get("progress"), &view["isComplete"]), (None, &json!(false)), "it is signed here now");
@@ -363,7 +364,7 @@ on_both! {
     async fn progress_is_deleted_with_its_stay(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({})).await;
-        say(&house, step, json!({ "status": "completed" })).await.data();
+        report_progress(&house, step, json!({ "status": "completed" })).await.data();
         let rows = async || app.query("select step_id from step_progress where organization_id = ?1", vec![house.org.id.into()], |row| row.get::<Uuid>(0)).await;
         assert_eq!(rows().await, [step]);
         house.org.delete_record("reservation", house.stay).await;

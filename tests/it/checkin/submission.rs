@@ -1,4 +1,4 @@
-//! Tests the way from the first answer to the approval, and the platform's view of it.
+//! Tests of a pre-check-in from the first answer to the approval, and of the platform's view of it.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ on_both! {
             (true, &[("document_upload", true)], "in_review"),
             (true, &[("document_upload", false), ("damage_deposit", false), ("additional_questions", false)], "approved"),
             (true, &[("document_upload", false), ("damage_deposit", true)], "in_review"),
-            // An agreement's review setting is ignored, because its type has no such setting.
+            // The step type `agreement` has no review setting, so the value is ignored.
             (true, &[("agreement", false)], "in_review"),
             (true, &[("agreement", true), ("damage_deposit", false)], "approved"),
             (false, &[("document_upload", true)], "approved"),
@@ -53,7 +53,7 @@ on_both! {
             for (step_type, is_held) in reviewable {
                 steps.push(house.step(step_type, json!({ "isManualReviewEnabled": is_held })).await);
             }
-            // A step that the guest does not get is not reviewed.
+            // A step that the guest does not get does not cause a review.
             house.step("document_upload", json!({ "minLos": 30 })).await;
             for step in steps {
                 let question = house.step_view(step, "en").await["questions"][0]["id"].clone();
@@ -86,7 +86,7 @@ on_both! {
         house.answer(papers, answers.clone()).await.data();
         house.say("Sent!").await.data();
 
-        let read = house.handed_in().await;
+        let read = house.submission().await;
         assert_eq!((&read["status"], &read["submittedAt"]), (&json!("in_progress"), &Value::Null));
         assert_eq!(ids(&read["steps"]), [identity, papers, rules], "in guest order, and only what is shown");
         let [first, second, third] = [&read["steps"][0], &read["steps"][1], &read["steps"][2]];
@@ -104,7 +104,7 @@ on_both! {
         assert_eq!((&second["files"], &first["files"], third.get("files")), (&json!([]), &json!([]), None));
         assert_eq!(third["settings"]["contractTemplateText"], "Quiet from 22:00.");
         assert_eq!(read["messages"][0]["text"], "Sent!");
-        // No read of the public interface has these settings.
+        // The public interface returns none of these settings.
         let public = house.api.get(&format!("/precheck-steps/{papers}")).await.data();
         assert_eq!(public.get("requiredDocumentTypes"), None);
 
@@ -112,7 +112,7 @@ on_both! {
         app.platform().ok(Method::PUT, &path, Some(json!({ "status": "completed" }))).await;
         house.answer(rules, json!({ "isAccepted": true })).await.data();
         house.submit().await.data();
-        let read = house.handed_in().await;
+        let read = house.submission().await;
         assert_eq!((&read["status"], read["submittedAt"].is_string()), (&json!("in_review"), true));
 
         let path = house.org.path(&format!("/reservations/{}/precheckin", house.stay));

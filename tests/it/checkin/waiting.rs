@@ -1,4 +1,4 @@
-//! Tests the states of steps that wait for another system.
+//! Tests of the states of steps that wait for the result of another system.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::files::{Part, send, uploads};
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// Reports the state of a step, as the platform does for another system.
+/// Reports the status of a step, as the platform does for another system.
 pub async fn report(house: &House<'_>, step: Uuid, body: Value) -> Value {
     let path = house
         .org
@@ -19,7 +19,7 @@ pub async fn report(house: &House<'_>, step: Uuid, body: Value) -> Value {
     platform.send(Method::PUT, &path, Some(body)).await.data()
 }
 
-/// Returns the state of a step, after checking that `isComplete` agrees with it.
+/// Returns the state of a step in the guest view, after checking that `isComplete` agrees with it.
 pub async fn state(house: &House<'_>, step: Uuid) -> String {
     let view = house.step_view(step, "en").await;
     assert_eq!(view["isComplete"], view["state"] == "done", "{view}");
@@ -84,8 +84,9 @@ on_both! {
         assert_eq!((&item["decidedBy"], &item["decidedAt"], &item["flags"]), (&Value::Null, &Value::Null, &json!([])));
     }
 
-    /// A submission waits for each result. Afterwards the same reasons hold it as without waiting.
-    async fn the_last_result_approves_what_nothing_else_holds(app: App) {
+    /// A submission waits for the result of each step. After the last result, the rules for review
+    /// decide as if nothing had been waited for.
+    async fn the_last_result_approves_a_submission_without_flags(app: App) {
         for (is_reviewed, has_upload, outcome, expected) in [
             (true, true, json!({ "status": "completed" }), "approved"),
             (true, false, json!({ "status": "completed" }), "in_review"),
@@ -127,7 +128,7 @@ on_both! {
         assert_eq!((house.status().await, state(&house, check).await), ("approved".into(), "pending".into()));
     }
 
-    async fn a_failure_elsewhere_needs_the_guest(app: App) {
+    async fn a_failure_in_another_system_needs_the_guest(app: App) {
         let house = House::build(&app).await;
         for step_type in ["authority_reporting", "mandatory_fee", "damage_deposit", "screen_and_protect"] {
             let step = house.step(step_type, json!({})).await;
@@ -141,7 +142,7 @@ on_both! {
         house.submit().await.error(409);
     }
 
-    async fn a_signature_is_asked_for_exactly_where_it_is_mandatory(app: App) {
+    async fn a_signature_is_asked_for_only_if_it_is_mandatory(app: App) {
         let house = House::build(&app).await;
         for agreement_type in [Value::Null, json!("text"), json!("template"), json!("esign_a"), json!("esign_b")] {
             for is_mandatory in [false, true] {
@@ -178,7 +179,7 @@ on_both! {
         assert_eq!(house.status().await, "approved");
     }
 
-    async fn an_agreement_is_headed_as_its_provider_has_it(app: App) {
+    async fn an_agreement_has_the_title_of_its_provider(app: App) {
         let house = House::build(&app).await;
         let text = async |english: &str, spanish: &str| {
             let body = json!({ "sourceTable": "precheck_step_detail", "text": english });
@@ -213,7 +214,7 @@ on_both! {
         assert_eq!(refused["message"], "PRECHECK_STEP_TYPE_LOCKED");
     }
 
-    async fn a_stay_without_steps_is_asked_for_nothing(app: App) {
+    async fn a_stay_without_steps_needs_nothing_from_the_guest(app: App) {
         let house = House::build(&app).await;
         let hidden = house.step("main", json!({ "minLos": 30 })).await;
         let precheckin = house.precheckin().await;
@@ -250,8 +251,8 @@ on_both! {
         let step = house.step("background_check", json!({})).await;
         house.answer(step, json!({ "isAccepted": true })).await.data();
         assert_eq!(read(&house).await["steps"][0]["state"], "pending");
-        assert_eq!(house.handed_in().await["steps"][0]["state"], "pending");
-        // A preview shows the progress of a guest, and none of their data.
+        assert_eq!(house.submission().await["steps"][0]["state"], "pending");
+        // A preview shows the progress of a stay, but none of the guest's answers.
         let path = format!("/portals/{}/guest-view", house.portal);
         let view = house.api.post(&path, json!({ "reservationId": house.stay })).await.data();
         let shown = &view["precheckin"]["steps"][0];
@@ -261,7 +262,8 @@ on_both! {
     }
 }
 
-/// Without storage for files, saving an identity check completes it.
+/// Without file storage the guest cannot upload documents, so saving the identity check completes
+/// it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_identity_check_is_done_by_saving_where_files_cannot_be_stored() {
     let Some(app) = App::on_postgres(&[]).await else {

@@ -1,4 +1,5 @@
-//! Tests stays without steps: without pre-check-in, without a portal, cancelled or deleted.
+//! Tests of stays without steps: pre-check-in is off, the flat has no portal, or the stay is
+//! cancelled or deleted.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -61,16 +62,16 @@ on_both! {
         house.answer(done, json!({ "firstName": "Ada" })).await.data();
         let with_status = |status: &str| with(reservation(Some(house.flat)), json!({ "status": status }));
         house.org.put_record("reservation", house.stay, with_status("cancelled")).await;
-        // The guest can still write, and still sees the host's contact details.
+        // The guest can still send messages and sees the host's contact details.
         house.update_portal(house.portal, json!({ "supportPhone": "934 12 34 56", "communicationMethod": "phone" })).await;
         house.say("Will I be paid back?").await.data();
         let view = house.org.guest_view(house.stay).await;
         assert_eq!((&view["contact"]["method"], &view["reservation"]["status"]), (&json!("phone"), &json!("cancelled")));
         assert_eq!((&view["precheckin"]["status"], &view["precheckin"]["promptMessage"]), (&json!("not_started"), &Value::Null));
         // The platform can still read the answers.
-        let handed_in = house.handed_in().await;
-        assert_eq!(handed_in["steps"].as_array().unwrap().len(), 1);
-        let step = &handed_in["steps"][0];
+        let submission = house.submission().await;
+        assert_eq!(submission["steps"].as_array().unwrap().len(), 1);
+        let step = &submission["steps"][0];
         assert_eq!((&step["isShown"], &step["answers"]["firstName"]), (&json!(false), &json!("Ada")));
         house.org.put_record("reservation", house.stay, with_status("confirmed")).await;
         let precheckin = house.precheckin().await;
@@ -109,9 +110,9 @@ on_both! {
         house.org.put_record("reservation", house.stay, reservation(Some(house.flat))).await;
         let view = house.org.guest_view(house.stay).await;
         assert_eq!((&view["precheckin"]["status"], &view["precheckin"]["steps"][0]["isComplete"]), (&json!("not_started"), &json!(false)));
-        let handed_in = house.handed_in().await;
-        assert_eq!((&handed_in["submittedAt"], &handed_in["messages"]), (&Value::Null, &json!([])));
-        assert_eq!((&handed_in["steps"][0]["answers"], &handed_in["steps"][0]["savedAt"]), (&Value::Null, &Value::Null));
+        let submission = house.submission().await;
+        assert_eq!((&submission["submittedAt"], &submission["messages"]), (&Value::Null, &json!([])));
+        assert_eq!((&submission["steps"][0]["answers"], &submission["steps"][0]["savedAt"]), (&Value::Null, &Value::Null));
         house.update(step, json!({ "stepType": "main" })).await.error(409);
     }
 }

@@ -1,4 +1,4 @@
-//! Tests access to the console: sign-in, navigation and the isolation of organizations.
+//! Tests of access to the console: sign-in, navigation, and separation of organizations.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use super::{Form, html, marta, member_with, page, plain, portal};
 use crate::people::{Browser, field};
 use crate::support::{App, new_id, on_both};
 
-/// Each screen, and the REST path with the same permissions.
+/// Each screen, and a REST path that needs the same permissions.
 const SCREENS: [(&str, &str); 7] = [
     ("/console/portals", "/portals"),
     ("/console/brandings", "/portal-brandings"),

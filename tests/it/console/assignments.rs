@@ -1,4 +1,4 @@
-//! Tests assignments in an organization with thousands of flats.
+//! Tests of the screen for assignments in an organization with thousands of flats.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{Form, marta, member_with, page, portal, read};
 use crate::people::{ada, signed_in};
 use crate::support::{Api, App, Org, new_id, on_both};
 
-/// Creates flats named `name` plus a number.
+/// Creates `count` flats, each named `name` and a number.
 async fn flats(org: &Org<'_>, name: &str, count: usize) -> Vec<Uuid> {
     let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
     let record = |(number, id): (usize, &Uuid)| json!({ "kind": "property", "id": id, "data": { "name": format!("{name} {number:03}"), "timezone": "Europe/Madrid", "country": "ES" } });
@@ -36,7 +36,7 @@ fn ids(list: &Value) -> BTreeSet<String> {
 }
 
 on_both! {
-    async fn only_the_shown_rows_are_changed(app: App) {
+    async fn only_rows_of_the_current_page_are_changed(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let ids: Vec<_> = (0..130).map(|_| new_id()).collect();
@@ -95,7 +95,7 @@ on_both! {
         let browser = marta(&org).await;
         let path = format!("/console/assignments/portals/{id}");
         let first = page(&browser, &path).await;
-        // Nothing is selected yet, so a search redirects to an address.
+        // The form has no changes yet, so a search redirects to a plain address.
         let found = Form::of(&first, &format!("{path}?")).with("query", "Flat 12").with("act", "show").send(&browser).await;
         assert_eq!((found.status, found.header("location")), (303, Some(&*format!("{path}?to=properties&query=Flat+12"))));
         let ticking = |page: &str, number: usize| {
@@ -110,7 +110,7 @@ on_both! {
         let found = ticking(second, 60).with("query", "Flat 12").with("act", "show").refused(&browser, 200).await;
         assert!(found.contains("Flat 129") && !found.contains("Flat 060") && found.contains("value=\"Flat 12\""), "{found}");
         let mut form = Form::of(&found, "query=Flat+12");
-        // The flat that was assigned is deselected.
+        // The member deselects the flat that was assigned.
         form.fields.retain(|(name, value)| name != "assigned" || *value != flats[129].to_string());
         let back = form.with("query", "").with("act", "show").refused(&browser, 200).await;
         assert!(back.contains("Not saved yet: 2 to assign, 1 to unassign."), "{back}");
@@ -118,7 +118,7 @@ on_both! {
         assert!(again.fields.contains(&("assigned".to_owned(), flats[3].to_string())), "{back}");
         again.with("act", "save").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await, ids(&json!([flats[3], flats[60]])));
-        // All flats of a page are selected at once, before they are saved.
+        // The button selects all flats of the page. Nothing is saved yet.
         let form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
         let all = form.clone().with("act", "tick all").refused(&browser, 200).await;
         assert!(all.contains("Not saved yet: 49 to assign, 0 to unassign."), "{all}");
@@ -132,7 +132,7 @@ on_both! {
         assert!(refused.contains("At most 500 unsaved changes can be kept") && refused.contains("1 to 50 of 130") && refused.contains(&many[500]), "{refused}");
     }
 
-    async fn all_found_flats_are_assigned_at_once(app: App) {
+    async fn all_flats_of_a_search_are_assigned_at_once(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (sea, hills) = (flats(&org, "Sea", 1_010).await, flats(&org, "Hill", 60).await);
@@ -147,19 +147,20 @@ on_both! {
         assert!(question.contains("This assigns all 1010 that were found") && question.contains("loses the portal that it has now"), "{question}");
         assert!(assigned(&api, &id).await.is_empty(), "it is asked first");
         let asked = Form::of(&question, "query=Sea");
-        // "Stay" discards the question and keeps the selection.
+        // The button "Stay" closes the question and keeps the selection.
         let stayed = asked.clone().with("act", "stay").refused(&browser, 200).await;
         assert!(!stayed.contains("This assigns all") && Form::of(&stayed, "query=Sea").value("added") == Some(&hill), "{stayed}");
         asked.with("act", "all add").done(&browser, "assigned").await;
         let all: BTreeSet<String> = sea.iter().map(Uuid::to_string).chain([hill.clone()]).collect();
         assert_eq!(assigned(&api, &id).await, all);
-        // Of the assigned flats, all with a matching name are taken back.
+        // The list is limited to assigned flats, and the search matches some of them. The button
+        // removes all matches.
         let only = page(&browser, &format!("{path}?to=properties&query=Sea&only=1")).await;
         assert!(only.contains("Unassign all 1010 that were found") && !only.contains("Assign all"), "{only}");
         let question = Form::of(&only, "only=1").with("act", "ask remove").refused(&browser, 200).await;
         Form::of(&question, "only=1").with("act", "all remove").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await, BTreeSet::from([hill]));
-        // A member who may not change anything sees no checkboxes and no such buttons.
+        // A member who may only view sees no checkboxes and no buttons for assignments.
         let reader = member_with(&org, &[engine::access::Permission::ViewProperties], None).await;
         let shown = page(&reader, &format!("{path}?query=Sea")).await;
         assert!(!shown.contains("name=\"act\"") && shown.contains("from=50"), "{shown}");

@@ -1,4 +1,5 @@
-//! Tests forms that create and change resources: their requests, refusals and conflicts.
+//! Tests of console forms that create and change resources: the requests that they send, refusals
+//! and conflicts.
 
 use engine::access::Permission;
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ on_both! {
         assert_eq!((first.status, second.status), (303, 303), "{} {}", first.body, second.body);
         assert_eq!(first.header("location"), second.header("location"));
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
-        // The same form with another name creates another portal, after a warning.
+        // A form with another name creates another portal, after a warning that the form was sent
+        // before.
         let again = form.clone().with("name", "Casa Verde").refused(&browser, 422).await;
         assert!(again.contains("has already created something") && again.contains("value=\"Casa Verde\""), "{again}");
         Form::of(&again, "/console/portals/new").done(&browser, "created").await;
@@ -54,7 +56,7 @@ on_both! {
         assert_eq!(again.value("specialOfferTitle"), Some("Late check-out"));
         assert_eq!(again.value("supportNotes"), Some("From 9 to 21\r\nevery day"));
         again.done(&browser, "unchanged").await;
-        // An empty field becomes null. An empty selection of hidden tiles becomes an empty list.
+        // An empty field becomes null. If no hidden tile is ticked, the list becomes empty.
         let (_, cleared) = again.with("supportPhone", "").without("excludedQuickAccessTypes").done(&browser, "saved").await;
         let cleared_portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&cleared_portal["supportPhone"], &cleared_portal["excludedQuickAccessTypes"]), (&Value::Null, &json!([])));
@@ -106,7 +108,7 @@ on_both! {
         merged.clone().with("choose.name", "theirs").done(&browser, "saved").await;
         let portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&portal["name"], &portal["supportNotes"], &portal["supportEmail"]), (&json!("Theirs"), &json!("My notes"), &json!("theirs@example.com")));
-        // The portal has changed since the merge.
+        // The portal has changed again since the page with both versions.
         let stale = merged.with("choose.name", "mine").refused(&browser, 409).await;
         Form::of(&stale, &path).done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Mine");
@@ -150,7 +152,7 @@ on_both! {
             let stored = if read_at.is_empty() { api.get("/portal-brandings").await.data()[0].clone() } else { read(&api, &read_at).await };
             assert_eq!(stored[name], "Renamed");
             app.clock.advance(std::time::Duration::from_secs(5));
-            // The part that was saved is no conflict for the rest of the form.
+            // The fields that were saved cause no conflict when the rest of the form is sent again.
             let (_, saved) = Form::of(&refused, &path).with(text, "Short").done(&browser, "saved").await;
             let form = Form::of(&saved, &path);
             assert_eq!((form.value(name), form.value(title), form.value(text)), (Some("Renamed"), Some("Retitled"), Some("Short")));

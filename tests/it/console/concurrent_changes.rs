@@ -1,5 +1,5 @@
-//! Tests concurrent changes of the same resource. Neither member's change is overwritten without a
-//! question.
+//! Tests of two members who change the same resource at the same time. The console never overwrites
+//! a member's change without asking.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{Form, marta, page, plain, read};
 use crate::people::Browser;
 use crate::support::{Api, App, on_both};
 
-async fn made(api: &Api, path: &str, body: Value) -> Value {
+async fn create(api: &Api, path: &str, body: Value) -> Value {
     api.post(path, body).await.data()
 }
 
@@ -27,7 +27,7 @@ async fn write(api: &Api, text: &Value, language: &str, message: &str) {
         .data();
 }
 
-/// Returns a text in a language.
+/// Returns a text in a language; `None` if there is no entry.
 async fn entry(api: &Api, text: &Value, language: &str) -> Option<String> {
     let entries = read(
         api,
@@ -43,21 +43,21 @@ async fn entry(api: &Api, text: &Value, language: &str) -> Option<String> {
     Some(entry["text"].as_str().unwrap().to_owned())
 }
 
-/// Presses a button that changes the form without saving. Returns the page and the form.
-async fn acted(browser: &Browser, form: Form, act: &str) -> (String, Form) {
+/// Presses a button that changes the form without saving it. Returns the page and its form.
+async fn press(browser: &Browser, form: Form, act: &str) -> (String, Form) {
     let path = form.action.clone();
     let shown = form.with("act", act).refused(browser, 200).await;
     (shown.clone(), Form::of(&shown, &path).with("act", "save"))
 }
 
 on_both! {
-    async fn a_concurrently_changed_text_is_not_overwritten_unasked(app: App) {
+    async fn a_concurrently_changed_text_is_not_overwritten_without_a_question(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let manual = made(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Old" })).await;
-        let branding = made(&api, "/portal-brandings", json!({ "name": "Casa", "calloutMessage": "Old" })).await;
-        let text = made(&api, "/translations", json!({ "sourceTable": "precheck_step_detail", "text": "Old" })).await;
-        let step = made(&api, "/precheck-steps", json!({ "stepType": "agreement", "nickname": "Rules", "contractTemplateTextMlTextId": text["id"] })).await;
+        let manual = create(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Old" })).await;
+        let branding = create(&api, "/portal-brandings", json!({ "name": "Casa", "calloutMessage": "Old" })).await;
+        let text = create(&api, "/translations", json!({ "sourceTable": "precheck_step_detail", "text": "Old" })).await;
+        let step = create(&api, "/precheck-steps", json!({ "stepType": "agreement", "nickname": "Rules", "contractTemplateTextMlTextId": text["id"] })).await;
         let browser = marta(&org).await;
         let at = |screen: &str, thing: &Value| format!("/console/{screen}/{}", thing["id"].as_str().unwrap());
         for (path, field, text) in [
@@ -65,8 +65,8 @@ on_both! {
             (at("brandings", &branding), "calloutMessageId", &branding["calloutMessageId"]),
             (at("steps", &step), "contractTemplateTextMlTextId", &text["id"]),
         ] {
-            // The conflicting change comes from the same form, then from the screen of all
-            // languages. Neither changes the resource itself.
+            // The conflicting change comes from the same form first, then from the screen with all
+            // languages. Neither changes the resource's own row.
             let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
             theirs.with(field, "Theirs").done(&browser, "saved").await;
             let both = mine.clone().with(field, "Mine").refused(&browser, 409).await;
@@ -83,13 +83,13 @@ on_both! {
             Form::of(&both, &path).done(&browser, "saved").await;
             assert_eq!(entry(&api, text, "en").await.as_deref(), Some("Mine"), "{path}");
 
-            // A text that the form does not change keeps the other member's version.
+            // The form does not change this text, so the other member's version stays.
             let name = if path.contains("brandings") { "name" } else { "nickname" };
             let other = opened(&browser, &path).await.with(name, "Renamed");
             write(&api, text, "en", "Theirs at last").await;
             other.done(&browser, "saved").await;
             assert_eq!(entry(&api, text, "en").await.as_deref(), Some("Theirs at last"), "{path}");
-            // Two equal changes are no conflict.
+            // Both members write the same text, so there is no conflict.
             let same = opened(&browser, &path).await.with(field, "The same");
             write(&api, text, "en", "The same").await;
             same.done(&browser, "saved").await;
@@ -99,7 +99,7 @@ on_both! {
     async fn an_untouched_language_keeps_the_other_members_text(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
-        let manual = made(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
+        let manual = create(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
         let title = &manual["titleId"];
         let path = format!("/console/translations/{}", title.as_str().unwrap());
         let browser = marta(&org).await;
@@ -115,12 +115,13 @@ on_both! {
         form.done(&browser, "saved").await;
         let stored = async |language: &str| entry(&api, title, language).await;
         assert_eq!((stored("es").await.as_deref(), stored("fr").await.as_deref()), (Some("Lo suyo"), Some("Le mien")));
-        // Nothing is saved while a choice is open.
+        // The form saves nothing while the member has to choose a version.
         let mine = opened(&browser, &path).await.with("text.en", "WiFi").with("text.fr", "Encore");
         write(&api, title, "fr", "Le sien").await;
         mine.refused(&browser, 409).await;
         assert_eq!(stored("en").await.as_deref(), Some("Wi-Fi"));
-        // Text that was kept at the end of a session does not overwrite later changes either.
+        // The form returns after a new sign-in with text that the member typed before. It does not
+        // overwrite later changes either.
         let mine = opened(&browser, &path).await.with("text.fr", "Gardé").without("form").with("kept", "1");
         write(&api, title, "fr", "Le sien de nouveau").await;
         let kept = mine.refused(&browser, 200).await;
@@ -131,7 +132,7 @@ on_both! {
     async fn a_refused_language_does_not_undo_the_saved_languages(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
-        let manual = made(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
+        let manual = create(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
         let path = format!("/console/translations/{}", manual["titleId"].as_str().unwrap());
         let browser = marta(&org).await;
         let form = opened(&browser, &path).await;
@@ -149,7 +150,7 @@ on_both! {
     async fn concurrent_renames_of_a_category_are_a_conflict(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let id = made(&api, "/portal-manual-categories", json!({ "title": "Essentials" })).await["id"].as_str().unwrap().to_owned();
+        let id = create(&api, "/portal-manual-categories", json!({ "title": "Essentials" })).await["id"].as_str().unwrap().to_owned();
         let path = format!("/console/categories/{id}");
         let browser = marta(&org).await;
         let titled = async || read(&api, "/portal-manual-categories").await[0]["title"].clone();
@@ -163,7 +164,7 @@ on_both! {
         both.done(&browser, "saved").await;
         assert_eq!(titled().await, "Mine");
         opened(&browser, &path).await.done(&browser, "unchanged").await;
-        // The kept form is still compared with the value that it was based on.
+        // After a new sign-in the form still compares with the value that it was based on.
         let kept = mine.without("form").with("kept", "1").refused(&browser, 200).await;
         assert!(kept.contains("when your session ended") && Form::of(&kept, &path).value("was") == Some("Essentials"), "{kept}");
     }
@@ -178,8 +179,8 @@ on_both! {
         let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
         // The other member adds a question and an option, and removes the condition of the second
         // question.
-        let theirs = acted(&browser, theirs, "add").await.1;
-        let theirs = acted(&browser, theirs.with("q2.text", "Their own").with("q2.kind", "yes_no"), "option 1").await.1;
+        let theirs = press(&browser, theirs, "add").await.1;
+        let theirs = press(&browser, theirs.with("q2.text", "Their own").with("q2.kind", "yes_no"), "option 1").await.1;
         theirs.with("q1.o5.text", "Their option").without("q1.c").done(&browser, "saved").await;
         let mine = mine.with("q0.text", "My first").with("act", "save");
         let both = plain(&mine.refused(&browser, 409).await);
@@ -194,7 +195,7 @@ on_both! {
         assert_eq!(english(&questions[2]["textMlTextId"]).await, "Their own");
         assert_eq!((questions[1]["options"].as_array().unwrap().len(), &questions[1]["conditions"]), (6, &json!([])));
 
-        // If both change the same question, the member chooses between the versions.
+        // Both members change the same question, so the member chooses a version.
         for (choice, text, is_required) in [("theirs", "My first", false), ("mine", "My choice", true)] {
             let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
             let is_required_now = mine.value("q0.required").is_some();
@@ -204,8 +205,8 @@ on_both! {
             let both = mine.with("act", "save").refused(&browser, 409).await;
             let number = usize::from(!is_required_now);
             assert!(both.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{both}");
-            // The choice stays open during other actions.
-            let (again, form) = acted(&browser, Form::of(&both, &path), "down 2").await;
+            // The choice stays open while the member presses other buttons of the form.
+            let (again, form) = press(&browser, Form::of(&both, &path), "down 2").await;
             assert!(again.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{again}");
             let done = if choice == "theirs" { "unchanged" } else { "saved" };
             form.with(&format!("q{number}.choose"), choice).done(&browser, done).await;
@@ -215,22 +216,22 @@ on_both! {
                 assert_eq!(english(&questions[1]["options"][0]["nameMlTextId"]).await, "My answer");
             }
         }
-        // A text that was changed on the screen of all languages conflicts as well, although the
-        // step itself is unchanged.
+        // The text was changed on the screen with all languages. The step itself did not change,
+        // but the form still reports a conflict.
         let mine = opened(&browser, &path).await.with("q0.text", "Mine").with("act", "save");
         let text = read(&api, &at).await["questions"][0]["textMlTextId"].clone();
         write(&api, &text, "en", "Theirs").await;
         let both = mine.refused(&browser, 409).await;
         assert!(both.contains("name=\"q0.choose\" value=\"theirs\"") && both.contains("Theirs: Theirs · "), "{both}");
         assert_eq!(english(&text).await, "Theirs");
-        // If one member removes a question and the other changes it, the question is kept for both.
-        let gone = acted(&browser, opened(&browser, &path).await, "remove 0").await.1;
+        // One member removes a question that the other one changes. The question stays.
+        let gone = press(&browser, opened(&browser, &path).await, "remove 0").await.1;
         write(&api, &text, "en", "Changed").await;
         api.patch(&at, json!({ "data": { "nickname": "Else" } })).await.data();
         let back = gone.refused(&browser, 409).await;
         assert!(back.contains("You removed this question") && back.contains("value=\"Changed\""), "{back}");
         let changed = opened(&browser, &path).await.with("q2.text", "Kept").with("act", "save");
-        let removed = acted(&browser, opened(&browser, &path).await, "remove 2").await.1;
+        let removed = press(&browser, opened(&browser, &path).await, "remove 2").await.1;
         removed.done(&browser, "saved").await;
         let anew = changed.refused(&browser, 409).await;
         assert!(anew.contains("Somebody else removed this question") && anew.contains("value=\"Kept\""), "{anew}");
@@ -244,24 +245,24 @@ on_both! {
         let id = with_questions(&api, 3).await;
         let path = format!("/console/steps/{id}/questions");
         let browser = marta(&org).await;
-        let (shown, form) = acted(&browser, opened(&browser, &path).await, "remove 0").await;
+        let (shown, form) = press(&browser, opened(&browser, &path).await, "remove 0").await;
         let shown = plain(&shown);
         let asked = |number: usize| format!("“What would you like to be asked as question {number}?”");
         assert!(shown.contains(&format!("guests’ answers are no longer shown: {}.", asked(0))), "{shown}");
         assert!(shown.contains("Everybody is asked these once you save") && shown.contains(&format!("{}.", asked(1))), "{shown}");
         assert!(!shown.contains(&asked(2)), "what hangs on the second still does: {shown}");
-        // The warning is repeated until the form is saved.
-        let (shown, form) = acted(&browser, form, "add").await;
+        // The warning appears again on every page until the form is saved.
+        let (shown, form) = press(&browser, form, "add").await;
         assert!(plain(&shown).contains(&asked(0)) && shown.contains("Everybody is asked these once you save"), "{shown}");
-        // An added question without text is refused, not dropped.
+        // The form refuses an added question without text. It does not drop the question.
         let refused = form.refused(&browser, 400).await;
         assert!(refused.contains("Question 3: Write what is asked, or remove this question."), "{refused}");
         assert_eq!(read(&api, &format!("/precheck-steps/{id}")).await["questions"].as_array().unwrap().len(), 3);
-        let (_, form) = acted(&browser, Form::of(&refused, &path), "remove 2").await;
+        let (_, form) = press(&browser, Form::of(&refused, &path), "remove 2").await;
         let (_, saved) = form.done(&browser, "saved").await;
         assert!(!saved.contains("Everybody is asked these once you save"), "{saved}");
         opened(&browser, &path).await.with("act", "save").done(&browser, "unchanged").await;
-        // Enter saves, because the first button of the form is the save button.
+        // Enter saves, because the form's first button is the save button.
         let buttons = saved.split("<form ").find(|form| form.contains("q0.text")).unwrap();
         assert!(buttons.split("<button ").nth(1).unwrap().contains("value=\"save\""), "{saved}");
     }
@@ -269,7 +270,7 @@ on_both! {
     async fn concurrent_changes_of_rules_are_merged(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let id = made(&api, "/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await["id"].as_str().unwrap().to_owned();
+        let id = create(&api, "/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await["id"].as_str().unwrap().to_owned();
         let path = format!("/console/manuals/{id}/visibility");
         let browser = marta(&org).await;
         let seasons = |form: Form, from: &str| {

@@ -1,4 +1,4 @@
-//! Tests the lists of an organization that has nothing yet.
+//! Tests of the console's lists in an organization that has no data.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use vestibule::console::addresses;
 use super::{marta, page};
 use crate::support::{App, on_both};
 
-/// The kinds of records whose list the first address of the screen does not show.
+/// The kinds of records whose list needs a query parameter. The address without one shows the first
+/// kind.
 const KINDS: [&str; 12] = [
     "property_group",
     "tag",
@@ -23,7 +24,7 @@ const KINDS: [&str; 12] = [
     "custom_url",
     "background_check_account",
 ];
-/// The kinds of resources whose texts the translations list.
+/// The resources whose texts the screen of translations can list.
 const TEXTS: [&str; 6] = [
     "manuals",
     "categories",
@@ -33,8 +34,8 @@ const TEXTS: [&str; 6] = [
     "brandings",
 ];
 
-/// Returns the addresses of the links with the look of a primary button.
-fn primary(html: &str) -> Vec<&str> {
+/// Returns the addresses of links that look like a primary button.
+fn primary_links(html: &str) -> Vec<&str> {
     html.split("<a class=\"button\" href=\"")
         .skip(1)
         .map(|rest| rest.split('"').next().unwrap())
@@ -42,7 +43,7 @@ fn primary(html: &str) -> Vec<&str> {
 }
 
 on_both! {
-    async fn every_list_of_an_empty_organization_leads_on(app: App) {
+    async fn every_empty_list_links_to_the_next_action(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
         let screens = addresses()
@@ -62,7 +63,7 @@ on_both! {
                 let card = card.split("</div>").next().unwrap();
                 assert!(card.contains("href=\""), "{list} ends here: {card}");
             }
-            let buttons = primary(&html);
+            let buttons = primary_links(&html);
             let distinct: BTreeSet<&&str> = buttons.iter().collect();
             assert_eq!(distinct.len(), buttons.len(), "{list} has a button twice: {buttons:?}");
         }

@@ -1,5 +1,5 @@
-//! Tests that the console escapes all text. Every text of the organization is an injection attempt,
-//! and every page is checked.
+//! Tests that the console escapes all text: every text of the organization is an attempt to inject
+//! HTML, and the tests check every page.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::support::{App, on_both};
 
 /// A text that tries to close any surrounding tag or attribute and run a script.
 pub const ATTEMPT: &str = "'\"><img src=data:x onerror=alert(1)>";
-/// Addresses with query parameters that are visited in addition to the plain addresses.
+/// Addresses with query parameters that the test visits in addition to the plain addresses.
 pub const QUERIES: [&str; 9] = [
     "/console/search?query=%3Cimg+src%3Ddata",
     "/console/manuals?search=%3Cimg",
@@ -26,16 +26,16 @@ pub const QUERIES: [&str; 9] = [
     "/console/audit?after=%22%3E%3Cimg+src%3Ddata%3Ax+onerror%3Dalert(1)%3E",
 ];
 
-/// Pages that show no stored text: a search before its first query, the upload of a table, and the
-/// offer of texts that the program brings along.
-const SILENT: [&str; 3] = [
+/// Pages that show no stored text: the search without a query, the upload of a table, and the offer
+/// of ready-made texts.
+const WITHOUT_STORED_TEXT: [&str; 3] = [
     "/console/search",
     "/console/flats/import",
     "/console/ready-set",
 ];
 
-/// Returns all addresses of the console that show something.
-pub fn everywhere(things: &Things<'_>) -> Vec<String> {
+/// Returns the addresses of all pages of the console.
+pub fn all_pages(things: &Things<'_>) -> Vec<String> {
     let looks = addresses().filter(|address| address.method == Method::GET);
     let own: Vec<String> = looks.flat_map(|address| things.at(&address)).collect();
     let more = own.iter().filter_map(|at| match at {
@@ -81,7 +81,7 @@ on_both! {
     async fn stored_texts_are_escaped_on_every_page(app: App, WEBHOOKS, KEYS, uploads()) {
         let things = Things::make(&app, ATTEMPT).await;
         let mut silent = BTreeSet::new();
-        for at in everywhere(&things) {
+        for at in all_pages(&things) {
             for language in ["en", "fr"] {
                 let answer = things.browser.send(things.browser.request(Method::GET, &at).header("accept-language", language)).await;
                 assert_eq!(answer.status, 200, "{at}: {}", answer.body);
@@ -93,7 +93,7 @@ on_both! {
                 }
             }
         }
-        let may_be_silent = |at: &String| SILENT.contains(&at.as_str()) || ["/new", "/webhooks", "/why"].iter().any(|part| at.contains(part));
+        let may_be_silent = |at: &String| WITHOUT_STORED_TEXT.contains(&at.as_str()) || ["/new", "/webhooks", "/why"].iter().any(|part| at.contains(part));
         assert!(silent.iter().all(may_be_silent), "nothing of it is shown at {silent:?}");
     }
 
@@ -109,8 +109,8 @@ on_both! {
                     let kept = ["form", "key", "base", "updatedAt"];
                     for (name, value) in &mut form.fields {
                         if !kept.contains(&name.as_str()) {
-                            // The text is longer than any field allows, so that every validated
-                            // field is refused.
+                            // The text is longer than any field allows, so every validated field is
+                            // refused.
                             *value = if matches!(name.rsplit('.').next(), Some("id" | "key")) && name.contains('.') { ATTEMPT.to_owned() } else { ATTEMPT.repeat(400) };
                         }
                     }

@@ -1,4 +1,5 @@
-//! Tests a session that ends before a member submits a form.
+//! Tests of a form that a member submits after the session has ended: the typed values return after
+//! a new sign-in.
 
 use std::time::Duration;
 

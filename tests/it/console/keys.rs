@@ -1,5 +1,5 @@
-//! Tests API keys: members who manage the organization see them, and create them if the server
-//! allows that.
+//! Tests of API keys in the console: managers of the organization see them, and can create them if
+//! `--console-keys` allows it.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -40,7 +40,7 @@ on_both! {
         let log = page(&browser, &format!("/console/audit?actor={history}")).await;
         assert!(log.contains("The activity of one API key or member") && log.contains("Casa Azul") && !log.contains("signed in"), "{log}");
 
-        // A caller who cannot read an audit entry does not see its content here either.
+        // A caller who may not read an audit entry sees no part of it on this page either.
         let flat = org.property(None, &[]).await;
         let listed = org.limited(&[flat]).await.get("/api-keys").await.data()[0].clone();
         assert_eq!((&listed["name"], &listed["lastWrite"]), (&json!("key"), &Value::Null));
@@ -72,7 +72,7 @@ on_both! {
         assert!(form.contains("view_tasks") && !form.contains("view_devices"), "{form}");
         let refused = new.clone().with("name", NASTY).with("permission", "view_tasks").with("expiresAt", "2020-01-01T00:00").refused(&browser, 400).await;
         assert!(!refused.contains(NASTY) && plain(&refused).contains(NASTY) && refused.contains("value=\"view_tasks\" checked"), "{refused}");
-        // A permission that the form does not offer is refused as well.
+        // A permission that the form does not offer is refused, even if a forged form contains it.
         new.clone().with("name", "More").with("permission", "view_devices").refused(&browser, 403).await;
         let made = html(&new.with("name", NASTY).with("permission", "view_tasks").send(&browser).await);
         let token = |page: &str| format!("sk_{}", page.split("sk_").nth(1).unwrap().split('"').next().unwrap());
@@ -115,7 +115,8 @@ on_both! {
         assert_eq!(kept.len(), 2);
         assert!(kept.iter().all(|body| body.contains("\"token\":null") && !body.contains("sk_")), "{kept:?}");
         assert_eq!(app.platform().get(&org.path("/api-keys")).await.data().as_array().unwrap().len(), 1);
-        // The same request from a member who may no longer create keys is not answered again.
+        // A member who may no longer create keys repeats the request. The service does not replay
+        // the response with the token.
         let flat = org.property(None, &[]).await;
         org.member(id, Some(&[flat]), Permission::VARIANTS, true).await;
         assert_eq!(new.send(&browser).await.status, 404);
@@ -133,7 +134,7 @@ on_both! {
         let rotate = Form::of(&page(&few, &format!("/console/access/keys/{id}/rotate")).await, "/rotate");
         let refused = rotate.refused(&few, 403).await;
         assert!(refused.contains("can have only permissions that you have"), "{refused}");
-        // Neither an API key nor an app can create an API key, whatever its permissions.
+        // Neither an API key nor an app can create an API key, whatever permissions it has.
         let api = org.key().await;
         let ada = crate::support::new_id();
         org.member(ada, None, Permission::VARIANTS, true).await;

@@ -1,4 +1,5 @@
-//! Tests the screen of the audit log: its sentences, and the names of actors and targets.
+//! Tests of the console's audit log screen: the sentence of each entry, and the names of actors and
+//! targets.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -38,7 +39,7 @@ on_both! {
         assert_eq!(log.matches("<b dir=\"auto\">The platform removed the member").count(), 1, "{log}");
         assert_eq!(log.matches("<b dir=\"auto\">The platform created the member").count(), 2, "{log}");
         assert!(!log.contains("The platform did"), "{log}");
-        // A PUT of an existing member is logged as a change.
+        // A PUT of an existing member is an entry of the operation that changes a member.
         org.member(ada, None, &[Permission::ManageOrganization], true).await;
         assert!(page(&browser, "/console/audit").await.contains("The platform changed the member Member"));
     }

@@ -1,4 +1,4 @@
-//! Tests the preview beside a form. It shows the unsaved values and changes nothing.
+//! Tests of the preview beside a form. The preview shows unsaved values and changes nothing.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use super::{Form, marta, page, plain, read};
 use crate::support::house::House;
 use crate::support::{Answer, App, on_both};
 
-/// Returns a form that sends the typed fields to the preview address.
-fn looking(page: &str, typed: &Form) -> Form {
+/// Returns a form that asks for a preview in the page's frame, with the fields of `typed`.
+fn preview_form(page: &str, typed: &Form) -> Form {
     let mut form = Form::of(page, "/preview");
     form.fields.push(("look".to_owned(), "1".to_owned()));
     let own: Vec<String> = form.fields.iter().map(|(name, _)| name.clone()).collect();
@@ -21,7 +21,7 @@ fn looking(page: &str, typed: &Form) -> Form {
     form
 }
 
-/// Returns a page for a frame of the console, after checks of its status and headers.
+/// Returns a page that the console may show in a frame, after checking its status and headers.
 fn framed(answer: &Answer, status: u16) -> String {
     assert_eq!(answer.status, status, "{}", answer.body);
     let policy = answer.header("content-security-policy").unwrap();
@@ -47,32 +47,32 @@ on_both! {
             .with("precheckinPromptMessage", "Tell us who comes")
             .with("supportEmail", "");
         house.step("your_details", json!({})).await;
-        let seen = framed(&looking(&shown, &typed).send(&browser).await, 200);
+        let seen = framed(&preview_form(&shown, &typed).send(&browser).await, 200);
         for text in ["Ring <twice>", "Late & lazy"] {
             assert!(seen.contains(text), "{text}: {seen}");
         }
-        let french = framed(&looking(&shown, &typed).with("language", "fr").send(&browser).await, 200);
+        let french = framed(&preview_form(&shown, &typed).with("language", "fr").send(&browser).await, 200);
         assert!(french.contains("lang=\"fr\"") && french.contains("Late & lazy"), "{french}");
-        // Without typed values the preview shows the stored state.
+        // A preview without typed values shows the stored portal.
         let stored = Form { action: String::new(), fields: Vec::new() };
-        assert!(!framed(&looking(&shown, &stored).send(&browser).await, 200).contains("Ring"));
-        // Invalid values give an error in the frame. A preview in a tab redirects to a link that
-        // shows all values.
-        let wrong = framed(&looking(&shown, &typed.clone().with("supportPhone", "nonsense")).send(&browser).await, 400);
+        assert!(!framed(&preview_form(&shown, &stored).send(&browser).await, 200).contains("Ring"));
+        // Invalid values give an error in the frame.
+        let wrong = framed(&preview_form(&shown, &typed.clone().with("supportPhone", "nonsense")).send(&browser).await, 400);
         assert!(wrong.contains("cannot be shown yet") && wrong.contains("Support phone"), "{wrong}");
         assert_eq!(read(&house.api, &format!("/portals/{}", house.portal)).await, before);
         let rows = app.query("select count(*) from portal_preview", Vec::new(), |row| row.get::<i64>(0)).await;
-        assert_eq!(rows, [0], "nothing is written by looking");
+        assert_eq!(rows, [0], "a preview in the frame stores nothing");
         let log = house.api.get("/audit-log").await.data().to_string();
         assert!(!log.contains("Preview"), "{log}");
 
-        let mut in_tab = looking(&shown, &typed);
-        in_tab.fields.retain(|(name, _)| name != "look");
-        let answer = in_tab.send(&browser).await;
+        let mut tab_form = preview_form(&shown, &typed);
+        tab_form.fields.retain(|(name, _)| name != "look");
+        let answer = tab_form.send(&browser).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
         let tab = browser.get(answer.header("location").unwrap()).await;
         assert!(framed(&tab, 200).contains("Ring <twice>"));
-        // The preview in a tab is in the audit log, but is not listed as a change of the portal.
+        // The audit log has an entry for the preview in a tab. The portal's list of changes does
+        // not show that entry.
         assert!(house.api.get("/audit-log").await.data().to_string().contains("createPortalPreview"));
         let again = page(&browser, &path).await;
         assert!(again.contains("Who changed this") && !again.contains("created a preview"), "{again}");
@@ -87,11 +87,11 @@ on_both! {
         let browser = marta(&house.org).await;
         let shown = page(&browser, &path).await;
         let typed = Form::of(&shown, &path).with("primaryColor", "#abc").with("name", "Typed").with("calloutMessageId", "Come in");
-        let seen = framed(&looking(&shown, &typed).send(&browser).await, 200);
+        let seen = framed(&preview_form(&shown, &typed).send(&browser).await, 200);
         assert!(seen.contains("Typed") && seen.contains("Come in") && seen.contains("#aabbcc"), "{seen}");
-        let cleared = framed(&looking(&shown, &typed.clone().with("calloutMessageId", "")).send(&browser).await, 200);
+        let cleared = framed(&preview_form(&shown, &typed.clone().with("calloutMessageId", "")).send(&browser).await, 200);
         assert!(!cleared.contains("Come in") && !cleared.contains("Hello"), "{cleared}");
-        // A refused form rates the colours that were typed.
+        // A refused form rates the readability of the typed colours.
         let refused = typed.with("primaryColor", "#eee").with("facebookUrl", "nonsense").refused(&browser, 400).await;
         assert!(refused.contains("fill=\"#eeeeee\"") && refused.contains("1.2 · adjusted"), "{refused}");
         assert_eq!(house.api.get("/portal-brandings").await.data()[0]["primaryColor"], "#0E7490");

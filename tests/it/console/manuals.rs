@@ -1,4 +1,5 @@
-//! Tests manuals with rules and covers, categories, and texts in all languages.
+//! Tests of the console screens for manuals, their visibility rules and covers, categories, and
+//! texts in all languages.
 
 use serde_json::json;
 
@@ -48,15 +49,15 @@ on_both! {
         let list = page(&browser, "/console/manuals?search=wi").await;
         assert!(list.contains("Essentials") && list.contains("Always."), "{list}");
         assert!(page(&browser, "/console/manuals?search=xyz").await.contains("Nothing was found."));
-        // A cover is chosen from search results.
+        // The member searches for a cover and chooses a result.
         let icons = page(&browser, &format!("{path}/icon?query=wifi")).await;
         assert!(icons.contains("value=\"house-wifi\""), "{icons}");
         assert!(!icons.contains("Photos") && icons.contains("Choose an icon"), "without a library of photos none are offered: {icons}");
         Form::of(&icons, &format!("{path}/icon")).with("iconName", "wifi").done(&browser, "saved").await;
         let id = path.rsplit('/').next().unwrap();
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["iconName"], "wifi");
-        // Somebody else changes the manual in the meantime. The REST operation itself does not
-        // detect such conflicts.
+        // Another member changes the manual in the meantime. The REST operation does not detect
+        // such conflicts; the form does.
         let form = Form::of(&page(&browser, &path).await, &path);
         app.clock.advance(std::time::Duration::from_secs(5));
         api.patch(&format!("/portal-manuals/{id}"), json!({ "data": { "nickname": "Internet" } })).await.data();
@@ -160,7 +161,7 @@ on_both! {
         Form::of(&page(&browser, &path).await, &path).with("title", "First").done(&browser, "saved").await;
         assert_eq!(titles().await, ["Two", "Three", "First"]);
         let manual = api.post("/portal-manuals", json!({ "nickname": "M", "title": "M", "manualCategoryId": id(0) })).await.data();
-        // A confirmation lists what will be removed.
+        // A confirmation page lists what will be removed.
         let remove = format!("{path}/remove");
         assert!(page(&browser, &path).await.contains(&format!("href=\"{remove}\"")));
         let shown = page(&browser, &remove).await;
@@ -170,8 +171,8 @@ on_both! {
         api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
         Form::of(&shown, "/remove").done(&browser, "removed").await;
         assert_eq!(titles().await, ["Two", "Three"]);
-        // Moving the first category up changes nothing. The audit log has no link to the removed
-        // category.
+        // Moving the first category up changes nothing. The audit log does not link to the removed
+        // category, which has no page.
         let form = Form::of(&page(&browser, "/console/categories").await, "/console/categories").without("title").without("key");
         form.with("up", &id(1)).done(&browser, "unchanged").await;
         assert!(!page(&browser, "/console/audit").await.contains(&format!("href=\"{path}\"")));
@@ -219,7 +220,8 @@ on_both! {
         let versions = api.get(&format!("/translations/versions?ids={}&ids={}", ids[1], ids[0])).await.data();
         let version = |id: &String, language: &str, text: &str| json!({ "id": id, "language": language, "text": text, "isMachineTranslated": false, "isOutdated": false });
         assert_eq!(versions, json!([version(&ids[1], "en", "Two"), version(&ids[1], "fr", "Deux"), version(&ids[0], "en", "One")]));
-        // A limited caller reads texts of their own resources, and texts that no resource uses yet.
+        // A limited caller reads the texts of resources that they can access, and texts that no
+        // resource uses yet.
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let mut titles = Vec::new();
         for property in [mine, theirs] {
@@ -244,22 +246,22 @@ on_both_with! {
         assert!(page(&browser, &path).await.contains("Choose a cover"));
         let cover = format!("{path}/icon");
         page(&browser, &cover).await;
-        assert!(provider.asked().is_empty(), "nothing is asked before something is looked for");
+        assert!(provider.requests().is_empty(), "nothing is asked before something is looked for");
         let found = page(&browser, &format!("{cover}?query=house")).await;
         assert!(found.contains("Photos found: 133.") && found.contains("value=\"house\""), "{found}");
         assert!(found.contains("alt=\"White houses\"") && found.contains("https://p.example/@ada") && found.contains("Photo by Ada L"), "{found}");
         assert!(plain(&found).contains("?query=house&page=2"), "{found}");
         page(&browser, &format!("{cover}?query=house&page=2")).await;
-        assert!(provider.asked().last().unwrap()[0].ends_with("query=house&page=2&per_page=12"));
+        assert!(provider.requests().last().unwrap()[0].ends_with("query=house&page=2&per_page=12"));
         let taken = Form::of(&found, &cover).with("imageUrl", "https://i.example/b/regular");
         let (_, manual) = taken.done(&browser, "saved").await;
         assert!(manual.contains("<img class=\"photo\" src=\"https://i.example/b/regular\""), "{manual}");
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["imageUrl"], "https://i.example/b/regular");
-        // If the photo provider fails, icons are still offered.
+        // If the photo provider fails, the search still offers icons.
         provider.answer(500, "");
         let failed = page(&browser, &format!("{cover}?query=house")).await;
         assert!(failed.contains("Photos cannot be searched right now") && failed.contains("value=\"house\""), "{failed}");
-        // Links of the photo provider are used only if they are web addresses.
+        // The console shows links of the photo provider only if they are `https` addresses.
         let mut evil = crate::covers::page();
         evil["results"][0]["user"]["links"]["html"] = json!("javascript:alert(1)");
         evil["results"][1]["urls"]["regular"] = json!("javascript:alert(1)");

@@ -1,5 +1,6 @@
-//! Compares every console page, for every set of permissions, with the member's REST responses. The
-//! test is generated from the lists of screens and operations, so none can be forgotten.
+//! Compares every console page, for every set of permissions, with the REST responses that the same
+//! member gets. The tests iterate over the lists of screens and operations, so they cover new ones
+//! as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,10 +35,10 @@ const TYPED: [(&str, &str); 13] = [
     ("hours", "1"),
 ];
 
-/// Addresses that a page may omit although they are allowed. Their links depend on a subscription's
-/// owner, a delivery's state or the assignments. The preview of a text leads to its own page, and
-/// needs the permission to read flats.
-const MAY_LACK: [&str; 5] = [
+/// Addresses that the member may open although the compared page does not link to them. Those links
+/// depend on the owner of a subscription, the state of a delivery, or the assignments. The preview
+/// of a text links to its own page only.
+const OPTIONAL_LINKS: [&str; 5] = [
     "getManualScreen",
     "getTranslationScreen",
     "getWebhookScreen",
@@ -45,8 +46,8 @@ const MAY_LACK: [&str; 5] = [
     "changeAssignmentsOnScreen",
 ];
 
-/// Operations that a member's session may call, but not a token of the same member.
-const OF_PEOPLE: [&str; 9] = [
+/// Operations that a member's session may call, but a token of the same member may not.
+const SESSION_ONLY: [&str; 9] = [
     "createMemberSignInLink",
     "createTeamApiKey",
     "importRecords",
@@ -64,8 +65,8 @@ struct MatrixMember {
     browser: Browser,
     api: Api,
     is_limited: bool,
-    /// Cached result for each operation: whether it is refused with 403.
-    known: BTreeMap<&'static str, bool>,
+    /// For each operation, whether the REST interface refuses it with 403. Filled on first use.
+    refusals: BTreeMap<&'static str, bool>,
 }
 
 impl MatrixMember {
@@ -86,26 +87,27 @@ impl MatrixMember {
             browser,
             api,
             is_limited: properties.is_some(),
-            known: BTreeMap::new(),
+            refusals: BTreeMap::new(),
         }
     }
 
-    /// Returns whether an operation is refused with 403 for any input. Sends unknown ids and a body
-    /// that no operation accepts.
+    /// Returns whether the REST interface refuses an operation with 403, whatever the input. Sends
+    /// unknown ids and a body that no operation accepts.
     async fn is_refused(&mut self, operation: &'static str) -> bool {
-        if let Some(known) = self.known.get(operation) {
-            return *known;
+        if let Some(refusals) = self.refusals.get(operation) {
+            return *refusals;
         }
-        // Only members create keys. `listTeamApiKeys` needs the same permission and can be called
-        // with a token.
-        let operation = if OF_PEOPLE.contains(&operation) {
+        // A token cannot call the operations of API keys. `listTeamApiKeys` needs the same
+        // permission and accepts a token.
+        let operation = if SESSION_ONLY.contains(&operation) {
             "listTeamApiKeys"
         } else {
             operation
         };
         let bodies: Vec<Value> = match operation {
-            // The permission depends on the event. The operation counts as refused if every event
-            // that the console offers is refused; it does not offer `workflow.step`.
+            // The required permission depends on the event. The operation counts as refused if
+            // every event is refused that the console offers. The console does not offer
+            // `workflow.step`.
             "createWebhookSubscription" => {
                 let events = self.api.get("/webhook-event-types").await.data();
                 events
@@ -142,18 +144,18 @@ impl MatrixMember {
                 .await;
             is_refused &= answer.status == 403;
         }
-        self.known.insert(operation, is_refused);
+        self.refusals.insert(operation, is_refused);
         is_refused
     }
 
-    /// Returns whether an address is hidden from members with limited flats, because an API key
-    /// reaches all flats.
+    /// Returns whether an address is closed to limited members because API keys have access to all
+    /// flats.
     fn is_closed(&self, address: &ScreenAddress) -> bool {
-        self.is_limited && address.needs.iter().any(|need| OF_PEOPLE.contains(need))
+        self.is_limited && address.needs.iter().any(|need| SESSION_ONLY.contains(need))
     }
 
-    /// Returns whether the write operations of an address are permitted, whatever reads it needs
-    /// first.
+    /// Returns whether the member may call the write operations of an address. Ignores the reads
+    /// that the address needs.
     async fn may_write(&mut self, address: &ScreenAddress) -> bool {
         for operation in &address.needs {
             let is_write = vestibule::app::app()
@@ -175,8 +177,8 @@ impl MatrixMember {
         true
     }
 
-    /// Returns the REST status of reading the resource that a console address is about.
-    async fn reading(&mut self, address: &ScreenAddress, at: &str) -> u16 {
+    /// Returns the status of the REST read of the resource that a console page shows.
+    async fn read_status(&mut self, address: &ScreenAddress, at: &str) -> u16 {
         let parts: Vec<&str> = at.split('?').next().unwrap().split('/').collect();
         let mut asked: Vec<String> = Vec::new();
         for operation in &address.needs {
@@ -216,8 +218,8 @@ impl MatrixMember {
     }
 }
 
-/// Returns the names of the addresses that a page leads to, by links and by forms with a button.
-fn ways(html: &str) -> BTreeSet<&'static str> {
+/// Returns the names of the addresses that a page links to or has a form with a button for.
+fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
     let all: Vec<ScreenAddress> = addresses().collect();
     let parts = |path: &str| {
         path.split(['?', '#'])
@@ -278,7 +280,7 @@ fn ways(html: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// Returns whether a request to an address may change something.
+/// Returns whether a request to an address can change data.
 fn writes(address: &ScreenAddress) -> bool {
     let write = |id: &&str| {
         vestibule::app::app()
@@ -288,22 +290,22 @@ fn writes(address: &ScreenAddress) -> bool {
     address.method == Method::POST && address.needs.iter().any(write)
 }
 
-/// Returns the id of the latest audit entry.
-async fn last(api: &Api) -> Value {
+/// Returns the id of the newest audit entry.
+async fn newest_entry(api: &Api) -> Value {
     api.get("/audit-log?limit=1").await.data()[0]["id"].clone()
 }
 
-/// The pages that a member with every permission sees: the links of each page, and one form for
-/// each address that takes a form.
+/// What a member with every permission sees: the links of each page, and one form for each address
+/// that accepts a form.
 struct Shown {
-    ways: BTreeMap<String, BTreeSet<&'static str>>,
+    linked_addresses: BTreeMap<String, BTreeSet<&'static str>>,
     forms: BTreeMap<&'static str, Form>,
 }
 
 impl Shown {
     async fn to(things: &Things<'_>) -> Self {
         let mut shown = Self {
-            ways: BTreeMap::new(),
+            linked_addresses: BTreeMap::new(),
             forms: BTreeMap::new(),
         };
         let posts: Vec<ScreenAddress> = addresses()
@@ -314,8 +316,11 @@ impl Shown {
                 let answer = things.browser.get(&at).await;
                 assert_eq!(answer.status, 200, "{at}: {}", answer.body);
                 let html = html(&answer);
-                let ways = ways(&html);
-                for post in posts.iter().filter(|post| ways.contains(post.name)) {
+                let linked_addresses = linked_addresses(&html);
+                for post in posts
+                    .iter()
+                    .filter(|post| linked_addresses.contains(post.name))
+                {
                     let own = things.at(post).into_iter().find(|own| {
                         html.contains(&own.replace('&', "&#38;")) && html.contains("<form ")
                     });
@@ -340,11 +345,11 @@ impl Shown {
                             .or_insert_with(|| Form::of(&html, &plain(action)));
                     }
                 }
-                shown.ways.insert(at, ways);
+                shown.linked_addresses.insert(at, linked_addresses);
             }
         }
-        // A page has these forms only after a delivery has ended, or while an entry of a calendar
-        // waits for a decision, so they are built here.
+        // A page has these forms only if a delivery has ended or a calendar entry waits for a
+        // decision. Neither is the case here, so the test builds the forms.
         for name in ["redeliverOnScreen", "decideOnScreen"] {
             let post = posts.iter().find(|post| post.name == name).unwrap();
             shown.forms.entry(post.name).or_insert_with(|| Form {
@@ -356,7 +361,7 @@ impl Shown {
     }
 }
 
-/// Checks one member against every address.
+/// Checks the responses to one member at every address.
 async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember) {
     let home = html(&member.browser.get("/console").await);
     let form = field(&home, "form");
@@ -382,47 +387,52 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
         for at in things.at(address) {
             let answer = member.browser.get(&at).await;
             let is_own = !address.path.contains("/webhooks/{id}") || own.is_some();
-            let expected = match member.reading(address, &at).await {
+            let expected = match member.read_status(address, &at).await {
                 _ if member.is_closed(address) && member.may(address).await => 404,
                 _ if !allowed.contains(address.name) => 403,
                 200 if !is_own => 404,
                 status => status,
             };
             assert_eq!(answer.status, expected, "{who}: {at}");
-            let ways = ways(&html(&answer));
+            let linked_addresses = linked_addresses(&html(&answer));
             assert!(
-                in_navigation.is_subset(&ways),
-                "{who}: {at} leads to {ways:?}"
+                in_navigation.is_subset(&linked_addresses),
+                "{who}: {at} leads to {linked_addresses:?}"
             );
-            let more: Vec<_> = ways.iter().filter(|way| !allowed.contains(*way)).collect();
+            let unexpected: Vec<_> = linked_addresses
+                .iter()
+                .filter(|way| !allowed.contains(*way))
+                .collect();
             assert!(
-                more.is_empty(),
-                "{who}: {at} leads to what is refused: {more:?}"
+                unexpected.is_empty(),
+                "{who}: {at} links to addresses that are refused: {unexpected:?}"
             );
             if expected == 200 && !member.is_limited && is_own {
                 let at = at.replace(&things.webhook, &of_everybody.0);
-                let less = shown.ways[&at].iter().filter(|way| {
-                    allowed.contains(*way) && !ways.contains(*way) && !MAY_LACK.contains(*way)
+                let missing = shown.linked_addresses[&at].iter().filter(|way| {
+                    allowed.contains(*way)
+                        && !linked_addresses.contains(*way)
+                        && !OPTIONAL_LINKS.contains(*way)
                 });
-                let less: Vec<_> = less.collect();
+                let missing: Vec<_> = missing.collect();
                 assert!(
-                    less.is_empty() || at.starts_with("/console/audit"),
-                    "{who}: {at} does not lead to {less:?}"
+                    missing.is_empty() || at.starts_with("/console/audit"),
+                    "{who}: {at} does not lead to {missing:?}"
                 );
             }
         }
     }
     (things.webhook, things.delivery) = of_everybody;
-    let before = last(&things.house.api).await;
+    let before = newest_entry(&things.house.api).await;
     for address in all.iter().filter(|address| writes(address)) {
         if !allowed.contains(address.name) && member.may_write(address).await {
-            // The member may write by REST but not read, so no page has the form. A forged form
-            // gives the member no more than REST does.
+            // The member may write over REST but may not read, so no page has the form. A forged
+            // form has the same effect as the REST request.
             continue;
         }
         if allowed.contains(address.name) {
-            // A permitted request gets a status that says that the resource does not exist or the
-            // input is missing.
+            // The REST interface permits the request. The console then answers that the resource
+            // does not exist or that input is missing.
             let at = address.path.split('/').map(|part| {
                 if part.starts_with('{') {
                     new_id().to_string()
@@ -452,9 +462,9 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
                 forced = forced.with(name, &id.to_string());
             }
             let answer = forced.send(&member.browser).await;
-            // For members who may not create keys, these addresses return 404.
-            let is_hidden =
-                answer.status == 404 && address.needs.iter().any(|need| OF_PEOPLE.contains(need));
+            // These addresses return 404 to members who may not create keys.
+            let is_hidden = answer.status == 404
+                && address.needs.iter().any(|need| SESSION_ONLY.contains(need));
             let is_refused = answer.status == 403 || is_hidden;
             assert!(
                 is_refused,
@@ -464,7 +474,7 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
         }
     }
     assert_eq!(
-        last(&things.house.api).await,
+        newest_entry(&things.house.api).await,
         before,
         "{who} has changed something"
     );
@@ -501,7 +511,7 @@ on_both! {
         let org = app.org().await;
         let browser = marta(&org).await;
         let form = field(&html(&browser.get("/console").await), "form");
-        let before = last(&theirs.house.api).await;
+        let before = newest_entry(&theirs.house.api).await;
         for address in addresses().filter(|address| address.path.contains('{') || address.path.ends_with("/end")) {
             for at in theirs.at(&address) {
                 let answer = if address.method == Method::GET {
@@ -515,13 +525,13 @@ on_both! {
                 assert!(!html(&answer).contains("Theirs"), "{at}");
             }
         }
-        // Ids of another organization in a query show nothing either.
+        // Ids of another organization in a query show no data either.
         let (portal, flat, stay) = (theirs.house.portal, theirs.house.flat, theirs.house.stay);
         for query in [format!("/console/steps?portal={portal}"), format!("/console/stays?propertyId={flat}&flat=x"), format!("/console/submissions?status=all&propertyId={flat}"), format!("/console/audit?target={stay}"), "/console/search?query=Theirs".to_owned()] {
             let answer = browser.get(&query).await;
             assert!(!answer.body.to_string().replace("query=Theirs", "").replace("value=\"Theirs\"", "").contains(&format!("/{stay}")), "{query}: {}", answer.body);
         }
-        assert_eq!(last(&theirs.house.api).await, before);
+        assert_eq!(newest_entry(&theirs.house.api).await, before);
     }
 
     async fn every_form_needs_the_token_of_its_session(app: App, WEBHOOKS, KEYS, uploads()) {
@@ -530,7 +540,7 @@ on_both! {
         let own = field(&html(&things.browser.get("/console").await), "form");
         let mut changed = own.clone();
         changed.replace_range(..1, if own.starts_with('A') { "B" } else { "A" });
-        let before = last(&things.house.api).await;
+        let before = newest_entry(&things.house.api).await;
         for address in addresses().filter(|address| address.method == Method::POST) {
             for at in things.at(&address) {
                 for token in [None, Some(""), Some("x"), Some(&*foreign), Some(&*changed)] {
@@ -541,7 +551,7 @@ on_both! {
                 }
             }
         }
-        assert_eq!(last(&things.house.api).await, before);
+        assert_eq!(newest_entry(&things.house.api).await, before);
     }
 
     async fn every_address_redirects_visitors_to_the_sign_in(app: App, WEBHOOKS, KEYS, uploads()) {
@@ -550,7 +560,8 @@ on_both! {
         for address in addresses() {
             for at in things.at(&address) {
                 let request = nobody.request(address.method.clone(), &at);
-                // The input of a cross-site request is not kept.
+                // The console does not save the input of a cross-site request for after the
+                // sign-in.
                 let typed = form_urlencoded::Serializer::new(String::new()).extend_pairs(TYPED).finish();
                 let posted = |request: RequestBuilder| request.header("sec-fetch-site", "cross-site").header("content-type", "application/x-www-form-urlencoded").body(typed);
                 let answer = nobody.send(if address.method == Method::POST { posted(request) } else { request }).await;

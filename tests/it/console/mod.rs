@@ -1,4 +1,4 @@
-//! Tests the console over HTTP, as a browser without scripts sees it.
+//! Tests of the console over HTTP, as a browser without scripts uses it.
 
 mod access;
 mod assignments;
@@ -32,8 +32,8 @@ use uuid::Uuid;
 use crate::people::{Browser, guarded, signed_in};
 use crate::support::{Answer, Api, Org, new_id};
 
-/// Returns the HTML of a console page. Checks that it runs no script except the console's own and
-/// has at most 100 KiB.
+/// Returns the HTML of a console page. Checks that the page runs only the console's own script and
+/// is at most 100 KiB long.
 #[track_caller]
 pub fn html(answer: &Answer) -> String {
     let (html, tags) = guarded(answer, &["script-src 'sha256-", "style-src 'sha256-"]);
@@ -43,12 +43,13 @@ pub fn html(answer: &Answer) -> String {
     html
 }
 
-/// Signs in a member with all permissions.
+/// Signs in a member with all permissions. Returns the member's browser.
 pub async fn marta(org: &Org<'_>) -> Browser {
     member_with(org, Permission::VARIANTS, None).await
 }
 
-/// Signs in a member with these permissions and properties.
+/// Signs in a member with these permissions, limited to these properties. Returns the member's
+/// browser.
 pub async fn member_with(
     org: &Org<'_>,
     permissions: &[Permission],
@@ -66,7 +67,7 @@ pub async fn page(browser: &Browser, path: &str) -> String {
     html(&answer)
 }
 
-/// A form with its address and the fields that a browser would send.
+/// A form of a page: its address, and the fields that a browser would send.
 #[derive(Debug, Clone)]
 pub struct Form {
     pub action: String,
@@ -74,7 +75,8 @@ pub struct Form {
 }
 
 impl Form {
-    /// Finds the form of a page whose address ends with `action`.
+    /// Returns the form of a page whose address ends with `action`. A form that writes takes
+    /// precedence over a search form.
     #[track_caller]
     pub fn of(page: &str, action: &str) -> Self {
         let forms = page
@@ -83,10 +85,10 @@ impl Form {
             .map(|rest| rest.split("</form>").next().unwrap());
         let is_it = |form: &&str| {
             attribute(form.split('>').next().unwrap(), "action")
-                .is_some_and(|known| plain(&known).ends_with(action))
+                .is_some_and(|field_name| plain(&field_name).ends_with(action))
         };
         let mut forms: Vec<&str> = forms.filter(is_it).collect();
-        // Forms that only search come last.
+        // Search forms are GET forms and come last.
         forms.sort_by_key(|form| !form.split('>').next().unwrap().contains("method=\"post\""));
         let form = forms
             .into_iter()
@@ -94,9 +96,9 @@ impl Form {
             .unwrap_or_else(|| panic!("no form for {action}: {page}"));
         let mut fields = Vec::new();
         let mut rest = form;
-        while let Some(place) = rest.find('<') {
-            rest = &rest[place + 1..];
-            let (tag, behind) = rest.split_once('>').unwrap();
+        while let Some(offset) = rest.find('<') {
+            rest = &rest[offset + 1..];
+            let (tag, rest_of_page) = rest.split_once('>').unwrap();
             let name = attribute(tag, "name").filter(|_| !has(tag, "disabled"));
             if let (true, Some(name)) = (tag.starts_with("input"), &name) {
                 let kind = attribute(tag, "type").unwrap_or_default();
@@ -107,13 +109,13 @@ impl Form {
                     ));
                 }
             } else if let (true, Some(name)) = (tag.starts_with("textarea"), &name) {
-                let text = behind.split("</textarea>").next().unwrap();
+                let text = rest_of_page.split("</textarea>").next().unwrap();
                 fields.push((
                     name.clone(),
                     plain(text.strip_prefix('\n').unwrap_or(text)).replace('\n', "\r\n"),
                 ));
             } else if let (true, Some(name)) = (tag.starts_with("select"), &name) {
-                let options = behind
+                let options = rest_of_page
                     .split("</select>")
                     .next()
                     .unwrap()
@@ -139,26 +141,26 @@ impl Form {
         }
     }
 
-    /// Sets a field to this value alone. Of several checkboxes with this name only this value
-    /// stays.
+    /// Sets a field to this value. If several checkboxes have the name, only the one with this
+    /// value is ticked.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.fields.retain(|(known, _)| known != name);
+        self.fields.retain(|(field_name, _)| field_name != name);
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Removes a field, as an unselected checkbox does.
+    /// Removes a field, as if its checkbox were not ticked.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
-        self.fields.retain(|(known, _)| known != name);
+        self.fields.retain(|(field_name, _)| field_name != name);
         self
     }
 
     pub fn value(&self, name: &str) -> Option<&str> {
         self.fields
             .iter()
-            .find(|(known, _)| known == name)
+            .find(|(field_name, _)| field_name == name)
             .map(|(_, value)| value.as_str())
     }
 
@@ -171,7 +173,7 @@ impl Form {
         browser.post(&self.action, &fields).await
     }
 
-    /// Sends the form and follows the redirect. Checks the result in the address and returns the
+    /// Sends the form, checks that the redirect contains `done={text}`, and follows it. Returns the
     /// address and the page.
     #[track_caller]
     pub fn done(&self, browser: &Browser, text: &str) -> impl Future<Output = (String, String)> {
@@ -189,7 +191,7 @@ impl Form {
         }
     }
 
-    /// Sends the form and returns the page that shows the form again.
+    /// Sends the form and expects this status. Returns the page, which shows the form again.
     #[track_caller]
     pub fn refused(&self, browser: &Browser, status: u16) -> impl Future<Output = String> {
         let caller = std::panic::Location::caller();

@@ -1,5 +1,5 @@
-//! Tests a member as a caller: permissions are checked on every request, and requests and
-//! idempotency keys count per member.
+//! Tests of a console member as a caller of operations: permissions are checked on every request,
+//! and rate limits and idempotency keys belong to the member.
 
 use engine::access::Permission;
 use serde_json::json;

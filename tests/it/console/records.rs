@@ -1,5 +1,5 @@
-//! Flats and other records are added, changed, removed and imported in the console (rules:
-//! records#records-by-hand).
+//! Tests of flats and other records that members add, change, remove and import in the console
+//! (rules: records#records-by-hand).
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ on_both! {
         assert_eq!(api.get("/properties").await.data(), json!([]));
     }
 
-    async fn the_page_of_a_flat_leads_to_all_that_belongs_to_it(app: App) {
+    async fn the_page_of_a_flat_links_to_its_stays_codes_and_feeds(app: App) {
         let house = House::build(&app).await;
         let browser = marta(&house.org).await;
         let made = async |path: &str, body: serde_json::Value| id(&house.api.post(path, body).await.data()["id"]);
@@ -62,7 +62,7 @@ on_both! {
             assert!(parts.contains(text), "{text}: {parts}");
         }
         assert!(!parts.contains("Back door") && !parts.contains("4711"), "{parts}");
-        // A member who may see flats only sees no stays, codes or feeds.
+        // A member who may read flats only sees no stays, codes or calendar feeds.
         let visitor = member_with(&house.org, &[Permission::ViewProperties], None).await;
         let theirs = page(&visitor, &format!("/console/flats/{}", house.flat)).await;
         assert!(theirs.contains("House rules") && !theirs.contains("Street door") && !theirs.contains("airbnb"), "{theirs}");
@@ -70,7 +70,7 @@ on_both! {
         assert_eq!((codes.as_array().unwrap().len(), &codes[0]["id"]), (1, &json!(foreign)));
     }
 
-    async fn a_door_code_is_in_force_at_typed_times(app: App) {
+    async fn a_door_code_is_valid_between_its_typed_times(app: App) {
         let org = app.org_with(json!({ "name": "Casa", "timezone": "Europe/Madrid" })).await;
         let (api, browser) = (org.key().await, marta(&org).await);
         let flat = org.property(None, &[]).await;
@@ -110,12 +110,13 @@ on_both! {
             let stays = api.get("/reservations?limit=100").await.data();
             stays.as_array().unwrap().last().unwrap()["propertyId"].clone()
         };
-        // A name that only one flat has identifies it, although other names contain it.
+        // A name that exactly one flat has selects that flat, even if longer names contain it.
         new("flat 7").await.done(&browser, "created").await;
         assert_eq!(flat_of_last().await, json!(ids[7]));
         let none = new("Villa").await.refused(&browser, 400).await;
         assert!(none.contains("nothing is named “Villa”"), "{none}");
-        // Several flats have the text in their name: the form comes back with them.
+        // Several flats have the text in their name. The page shows the form again and offers these
+        // flats.
         let several = new("lat 29").await.refused(&browser, 400).await;
         assert!(several.contains("several have “lat 29”") && several.contains(">Flat 290<") && several.contains("value=\"Ada\""), "{several}");
         let again = Form::of(&several, path);
@@ -137,7 +138,7 @@ on_both! {
         api.post("/records", json!({ "records": [flat("Casa Azul".to_owned())] })).await.data();
         let found = page(&browser, "/console/stays?flat=casa+azul").await;
         assert!(!found.contains(">Casa Azul 1</a>"), "one flat has this name: {found}");
-        // The flats that are offered are in the order of their names.
+        // The offered flats are sorted by name.
         let several = page(&browser, "/console/stays?flat=azul").await;
         let place = |name: &str| several.find(&format!(">{name}</a>")).unwrap_or_else(|| panic!("{name}: {several}"));
         let places = ["Casa Azul", "Casa Azul 1", "Casa Azul 2", "Casa Azul 11"].map(place);
@@ -151,7 +152,7 @@ on_both! {
         let path = "/console/access/members/new";
         let shown = html(&browser.get(path).await);
         assert!(shown.contains(&format!("name=\"propertyIds\" value=\"{flat}\"")), "{shown}");
-        // With many flats, their names are typed, one per line.
+        // With many flats, the form has a text field for their names, one per line.
         let more = |number: usize| json!({ "kind": "property", "id": new_id(), "data": { "name": format!("House {number}"), "timezone": "Europe/Madrid", "country": "ES" } });
         let flats: Vec<_> = (0..300).map(more).collect();
         org.sync(flats.into()).await.data();
@@ -177,7 +178,7 @@ on_both! {
         assert_eq!(refused.status, 409, "{}", refused.body);
         let list = html(&browser.get("/console/flats?kind=tag").await);
         assert!(list.contains("Sea view") && list.contains("Platform"), "{list}");
-        // A record by hand shows a member who may not change it that they may only look.
+        // A member who may not change a record kept by hand sees that they may only view it.
         let own = new_id();
         let record = json!({ "kind": "tag", "id": own, "data": { "name": "Quiet" } });
         org.key().await.post("/records", json!({ "records": [record] })).await.data();
@@ -186,7 +187,7 @@ on_both! {
         assert!(looked.contains("You can see this but not change it."), "{looked}");
     }
 
-    async fn a_file_is_looked_at_before_it_is_imported(app: App) {
+    async fn an_import_shows_a_preview_first(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let browser = marta(&org).await;

@@ -1,5 +1,4 @@
-//! Tests refusals: in the page's language in the console, and in the interface's own words over
-//! REST.
+//! Tests of refusals: the console shows them in the language of the page, REST in English.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -92,7 +91,7 @@ on_both! {
     async fn home_uses_the_local_day_of_each_flat(app: App) {
         let org = app.org().await;
         let flat = |zone: &'static str| { let org = &org; async move { org.record("property", json!({ "name": zone, "timezone": zone, "country": "ES" })).await } };
-        // The clock shows 09:30 UTC on the 21st.
+        // The tests' clock starts at 09:30 UTC on 21 November.
         let (east, west) = (flat("Pacific/Kiritimati").await, flat("Etc/GMT+12").await);
         let mut stays = Vec::new();
         for (flat, day) in [(east, "2026-11-21"), (east, "2026-11-22"), (east, "2026-11-23"), (west, "2026-11-20"), (west, "2026-11-21"), (west, "2026-11-22")] {
@@ -102,7 +101,8 @@ on_both! {
         }
         let home = html(&marta(&org).await.get("/console").await);
         let shown: Vec<bool> = stays.iter().map(|stay| home.contains(&format!("/console/stays/{stay}"))).collect();
-        // Local time is 23:30 on the 21st in the east flat, and 21:30 on the 20th in the west flat.
+        // Local time is now 23:30 on the 21st in the eastern flat, and 21:30 on the 20th in the
+        // western flat.
         assert_eq!(shown, [true, true, false, true, true, false]);
     }
 }

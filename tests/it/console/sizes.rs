@@ -1,5 +1,6 @@
-//! Tests that every page in a large organization is small and runs no more statements than in a
-//! small organization. `just console-sizes` measures page times with the data of a city.
+//! Tests that every page of a large organization is small and runs no more statements than in a
+//! small organization. `just console-sizes` measures the times of all pages in an organization of
+//! the size of a city.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,17 +13,17 @@ use crate::people::Browser;
 use crate::support::house::id;
 use crate::support::{App, Org, new_id, on_both, reservation};
 
-/// Number of addresses of a kind that are visited.
-const OF_A_SORT: usize = 2;
-/// Addresses that a member reaches by typing, not by a link.
-const TYPED: [&str; 4] = [
+/// Maximum number of addresses that the test visits of each kind of page.
+const MAX_PER_KIND: usize = 2;
+/// Addresses of searches and filters. No link leads to them, because a member types the text.
+const SEARCHES: [&str; 4] = [
     "/console/search?query=flat",
     "/console/stays?query=ada",
     "/console/submissions?status=all",
     "/console/manuals?search=manual",
 ];
 
-/// Number of resources of each kind.
+/// Number of resources of each type in an organization.
 struct Size {
     flats: usize,
     portals: usize,
@@ -46,7 +47,7 @@ const MANY: Size = Size {
     stays: 3_000,
 };
 
-async fn filled<'a>(app: &'a App, size: &Size) -> Org<'a> {
+async fn organization_of_size<'a>(app: &'a App, size: &Size) -> Org<'a> {
     let org = app.org().await;
     let api = org.key().await;
     let made = async |path: &str, body: Value| id(&api.post(path, body).await.data()["id"]);
@@ -102,9 +103,9 @@ async fn filled<'a>(app: &'a App, size: &Size) -> Org<'a> {
     org
 }
 
-/// Returns the kind of page of an address: the path without ids, and the names of the query
+/// Returns the kind of page that an address shows: the path without ids, and the names of the query
 /// parameters.
-fn sort(path: &str) -> String {
+fn page_kind(path: &str) -> String {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let parts: Vec<&str> = path
         .split('/')
@@ -127,27 +128,27 @@ fn sort(path: &str) -> String {
     )
 }
 
-/// Follows every link from the first page. Returns, for each kind of page, the most statements in
-/// one transaction.
+/// Follows every link from the home page. Returns, for each kind of page, the highest number of
+/// statements in one transaction.
 async fn walk(app: &App, browser: &Browser) -> BTreeMap<String, u64> {
     let mut ahead: VecDeque<String> = std::iter::once("/console")
-        .chain(TYPED)
+        .chain(SEARCHES)
         .map(str::to_owned)
         .collect();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut heaviest: BTreeMap<String, u64> = BTreeMap::new();
     while let Some(path) = ahead.pop_front() {
-        let known = seen.entry(sort(&path)).or_default();
-        if known.len() >= OF_A_SORT || !known.insert(path.clone()) {
+        let known = seen.entry(page_kind(&path)).or_default();
+        if known.len() >= MAX_PER_KIND || !known.insert(path.clone()) {
             continue;
         }
         let _ = app.server.service.store.max_work();
         let answer = browser.get(&path).await;
         let statements = app.server.service.store.max_work().statements;
         assert_eq!(answer.status, 200, "{path}");
-        // This also checks the size limit of a page.
+        // `html` also checks the size limit of a page.
         let page = html(&answer);
-        let most = heaviest.entry(sort(&path)).or_default();
+        let most = heaviest.entry(page_kind(&path)).or_default();
         *most = statements.max(*most);
         let links = page
             .split(" href=\"")
@@ -164,15 +165,16 @@ async fn walk(app: &App, browser: &Browser) -> BTreeMap<String, u64> {
 
 on_both! {
     async fn pages_of_a_large_organization_need_no_more_statements(app: App) {
-        let (few, many) = (filled(&app, &FEW).await, filled(&app, &MANY).await);
+        let (few, many) = (organization_of_size(&app, &FEW).await, organization_of_size(&app, &MANY).await);
         let (few, many) = (walk(&app, &marta(&few).await).await, walk(&app, &marta(&many).await).await);
         assert!(few.len() > 40, "{few:?}");
-        for (sort, statements) in &many {
-            // If the list of the small organization fits on one page, the kind without `from` is
-            // compared.
-            let of_few = few.get(sort).or_else(|| few.get(&sort.replace("from", ""))).copied().unwrap_or(*statements);
-            // A cached answer runs no statements, so up to 12 statements are always allowed.
-            assert!(*statements <= of_few.max(12), "{sort}: {statements} statements in place of {of_few}");
+        for (page_kind, statements) in &many {
+            // In the small organization the list may fit on one page. Its first page is compared
+            // then.
+            let of_few = few.get(page_kind).or_else(|| few.get(&page_kind.replace("from", ""))).copied().unwrap_or(*statements);
+            // In the small organization a cached response may have run few statements, so up to 12
+            // statements are always allowed.
+            assert!(*statements <= of_few.max(12), "{page_kind}: {statements} statements in place of {of_few}");
         }
     }
 }

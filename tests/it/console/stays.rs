@@ -1,4 +1,5 @@
-//! Tests the screens of stays: search, details and explanations.
+//! Tests of the console screens for stays: search, details, and the explanation of what a guest
+//! sees.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -70,7 +71,7 @@ on_both! {
     async fn an_explanation_links_to_the_rule_that_decided(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({ "nickname": format!("Names {NASTY}"), "minLos": 30 })).await;
-        let idle = house.idle_step("main", json!({ "nickname": "Idle" })).await;
+        let idle = house.unassigned_step("main", json!({ "nickname": "Idle" })).await;
         let browser = marta(&house.org).await;
         let path = format!("/console/stays/{}", house.stay);
         let stay = page(&browser, &path).await;
@@ -169,7 +170,7 @@ on_both! {
         }
         let portal = house.portal.to_string();
         assert_eq!(theirs.post(&format!("{path}/preview"), &[("form", &form), ("portal", &portal)]).await.status, 404);
-        // A flat of another organization finds no stays.
+        // The query names a flat of another organization, so the list is empty.
         let list = page(&theirs, &format!("/console/stays?propertyId={}", house.flat)).await;
         assert!(list.contains("Nothing was found"), "{list}");
         let stranger = member_with(&house.org, &[Permission::ViewProperties], None).await;

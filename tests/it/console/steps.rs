@@ -1,4 +1,4 @@
-//! Tests steps: their order, their types and their questions.
+//! Tests of the console screens for steps: order, types, questions and assignments.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -20,8 +20,8 @@ async fn step(api: &Api, kind: &str, nickname: &str) -> String {
         .to_owned()
 }
 
-/// Creates a step with questions and returns its id. Each question has five options and depends on
-/// the first option of the question before.
+/// Creates a step with questions. Each question has five options and depends on the first option of
+/// the question before. Returns the step's id.
 pub async fn with_questions(api: &Api, count: usize) -> String {
     let id = step(api, "additional_questions", "Many questions").await;
     let text = async |text: String| {
@@ -89,7 +89,8 @@ on_both! {
         let path = format!("/console/steps/{step}");
         let shown = page(&browser, &path).await;
         assert!(shown.contains("Every guest of 1 flat gets it.") && !shown.contains("switched off"), "{shown}");
-        // An unlimited maximum stay is shown as an empty field, and saving keeps it unlimited.
+        // The form shows an unlimited maximum stay as an empty field. Saving the form keeps it
+        // unlimited.
         let form = Form::of(&shown, &path);
         assert_eq!(form.value("maxLos"), Some(""));
         form.done(&browser, "unchanged").await;
@@ -177,7 +178,7 @@ on_both! {
         for part in [form, beside] {
             assert!(part.contains("Everybody but you.") && part.contains(&format!("/console/translations/{text}")), "{part}");
         }
-        // The text is changed in place. No new text is created.
+        // Saving changes the existing text. It does not create another one.
         let (_, saved) = Form::of(&saved, &path).with("guestDescriptionMlTextId", "All but you.").done(&browser, "saved").await;
         assert_eq!(read(api, &format!("/translations/{text}/entries")).await[0]["text"], "All but you.");
         Form::of(&saved, &path).done(&browser, "unchanged").await;
@@ -206,7 +207,7 @@ on_both! {
         }
         let (_, saved) = form.done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
-        // The form shows the asked details, so a change of another field keeps them.
+        // The form shows the required details, so changing another field keeps them.
         let form = Form::of(&saved, &path);
         let ticked: Vec<&str> = form.fields.iter().filter(|(name, _)| name == "requiredGuestFields").map(|(_, value)| value.as_str()).collect();
         assert_eq!((ticked, form.value("requiredGuestFields.others")), (vec!["firstName", "birthDate"], Some("Shoe size")));
@@ -235,7 +236,7 @@ on_both! {
         for text in ["To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
             assert!(plain(&shown).contains(text), "{text}: {shown}");
         }
-        // Fields without a selection stay unchanged. Clearing needs its own checkbox.
+        // A field without a selection stays unchanged. Its own checkbox clears it.
         let (_, saved) = Form::of(&shown, &path).with("nickname", "Documents").done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["passport"]));
         Form::of(&saved, &path).with("requiredDocumentTypes.clear", "1").done(&browser, "saved").await;
@@ -284,14 +285,14 @@ on_both! {
         let text = read(&api, &format!("/translations/{}/entries", after[0]["textMlTextId"].as_str().unwrap())).await;
         assert_eq!(text[0]["text"], "Do you bring an animal?");
 
-        // Somebody else changes the step in the meantime. The page shows both versions.
+        // Another member changes the step in the meantime. The page shows both versions.
         let form = Form::of(&saved, &path).with("q1.text", "How heavy is it?").with("act", "save");
         app.clock.advance(std::time::Duration::from_secs(5));
         api.patch(&format!("/precheck-steps/{id}"), json!({ "data": { "nickname": "Pets" } })).await.data();
         let both = form.refused(&browser, 409).await;
         assert!(both.contains("How large is it?") && both.contains("value=\"How heavy is it?\""), "{both}");
         Form::of(&both, &path).with("act", "save").done(&browser, "saved").await;
-        // An error is shown at its question.
+        // The page shows an error at the question that has it.
         let form = act(Form::of(&page(&browser, &path).await, &path), "add").await;
         let refused = form.with("q2.text", "Which?").with("q2.kind", "single_select").with("act", "save").refused(&browser, 400).await;
         assert!(refused.contains("class=\"error\"") && refused.contains("value=\"Which?\""), "{refused}");
@@ -314,7 +315,7 @@ on_both! {
         let texts = [&questions[0]["textMlTextId"], &questions[1]["textMlTextId"], &questions[0]["options"][0]["nameMlTextId"], &questions[1]["options"][0]["nameMlTextId"]];
         let distinct: std::collections::BTreeSet<&str> = texts.iter().map(|text| text.as_str().unwrap()).collect();
         assert_eq!(distinct.len(), 4, "{questions}");
-        // Each text can change without the others.
+        // The options have separate texts, so one changes without the others.
         Form::of(&saved, &path).with("q0.o0.text", "Something else").with("act", "save").done(&browser, "saved").await;
         let english = async |text: &serde_json::Value| read(&api, &format!("/translations/{}/entries", text.as_str().unwrap())).await[0]["text"].clone();
         assert_eq!((english(texts[2]).await, english(texts[3]).await), (json!("Something else"), json!("Other")));
@@ -327,7 +328,7 @@ on_both! {
         let before = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
         let browser = marta(&org).await;
         let path = format!("/console/steps/{id}/questions");
-        // A console page has at most 100 KiB, so questions are collapsed.
+        // A console page is at most 100 KiB long, so the form shows the questions collapsed.
         let shown = page(&browser, &path).await;
         assert_eq!(shown.matches("class=\"card folded\"").count(), 30);
         let form = Form::of(&shown, &path);
@@ -337,13 +338,13 @@ on_both! {
         assert_eq!(opened.matches("class=\"card folded\"").count(), 29);
         let form = Form::of(&opened, &path);
         assert_eq!((form.value("q20.o4.text"), form.value("q20.c")), (Some("The answer of number 5"), before[19]["options"][0]["id"].as_str()));
-        // The options of another question are loaded on request.
+        // The form loads the options of a question when the member opens it.
         let question = before[3]["id"].as_str().unwrap();
         let asked = act(form.with("q20.from", question), "ways 20").await;
         let answer = before[3]["options"][2]["id"].as_str().unwrap();
         assert!(asked.contains(&format!("name=\"q20.c\" value=\"{answer}\"")), "{asked}");
         let form = Form::of(&asked, &path).with("q20.c", answer).with("q20.text", "What else?").with("q20.o4.text", "Nothing").without("q20.required");
-        // A changed question stays open when another question is opened.
+        // A question with unsaved changes stays open when another question is opened.
         let form = Form::of(&act(form, "open 2").await, &path);
         assert_eq!((form.value("q20.text"), form.value("q2.o0.text")), (Some("What else?"), Some("The answer of number 1")));
         let (_, saved) = act_and_save(form, &browser, &path).await;
@@ -352,7 +353,7 @@ on_both! {
         let mut expected = before.clone();
         expected[20]["isRequired"] = json!(false);
         expected[20]["conditions"] = json!([{ "optionId": answer }]);
-        // Question 5 was moved up while it was collapsed.
+        // `act_and_save` moved question 5 up while it was collapsed.
         let moved = expected.as_array_mut().unwrap();
         moved.swap(5, 4);
         moved[4]["conditions"] = json!([]);
@@ -375,7 +376,7 @@ on_both! {
         let path = format!("/console/steps/{id}/questions");
         let form = Form::of(&page(&browser, &path).await, &path).with("q0.text", "Else?");
         form.clone().refused(&browser, 200).await;
-        // A form that exceeds the limit of fields changes nothing either.
+        // A form with more fields than the limit changes nothing either.
         let mut large = form.with("act", "save");
         large.fields.extend((0..5_000).map(|number| (format!("x{number}"), String::new())));
         let refused = large.refused(&browser, 400).await;
@@ -408,7 +409,7 @@ on_both! {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
         let (group, tag) = (org.group().await, org.tag().await);
-        // Four flats have the group or the tag, and one of them has both. The fifth flat has
+        // Four flats have the group or the tag, and one of these has both. The fifth flat has
         // neither.
         for (group, tags) in [(Some(group), vec![]), (Some(group), vec![]), (Some(group), vec![tag]), (None, vec![tag]), (None, vec![])] {
             org.property(group, &tags).await;
@@ -448,7 +449,7 @@ on_both! {
     }
 }
 
-/// Moves question 5, which is collapsed, up by one and saves.
+/// Moves question 5, which is collapsed, up by one position and saves the form.
 async fn act_and_save(form: Form, browser: &Browser, path: &str) -> (String, String) {
     let moved = form.with("act", "up 5").refused(browser, 200).await;
     Form::of(&moved, path)

@@ -1,4 +1,4 @@
-//! Tests submissions of guests and the decisions of staff on their screen.
+//! Tests of the console screen on which staff read submissions of guests and decide on them.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -11,8 +11,8 @@ use crate::support::{App, on_both};
 const NASTY: &str = "<script>alert(1)</script>";
 
 /// Creates a stay whose guest has submitted an agreement that waits for review. Returns the id of
-/// the step.
-async fn waiting(house: &House<'_>) -> String {
+/// the agreement's step.
+async fn waiting_submission(house: &House<'_>) -> String {
     house
         .update_portal(house.portal, json!({ "isManualReviewEnabled": true }))
         .await;
@@ -31,7 +31,7 @@ async fn waiting(house: &House<'_>) -> String {
 on_both! {
     async fn a_waiting_submission_is_read_and_approved(app: App) {
         let house = House::build(&app).await;
-        waiting(&house).await;
+        waiting_submission(&house).await;
         let browser = marta(&house.org).await;
         let path = format!("/console/submissions/{}", house.stay);
         let home = page(&browser, "/console").await;
@@ -52,13 +52,13 @@ on_both! {
         assert!(after.contains("Approved") && !after.contains("/approve\""), "{after}");
         assert_eq!(house.status().await, "approved");
         assert!(after.contains("Who changed this") && after.contains("Member approved"), "{after}");
-        // Approving twice has the same result.
+        // A second approval with the same form has the same result.
         approve.done(&browser, "saved").await;
     }
 
     async fn changes_are_requested_and_typed_values_are_kept(app: App) {
         let house = House::build(&app).await;
-        let step = waiting(&house).await;
+        let step = waiting_submission(&house).await;
         let browser = marta(&house.org).await;
         let path = format!("/console/submissions/{}", house.stay);
         let form = Form::of(&page(&browser, &path).await, "/changes");
@@ -70,7 +70,7 @@ on_both! {
         assert!(after.contains("Changes requested") && plain(&after).contains(message), "{after}");
         assert_eq!(house.status().await, "changes_requested");
 
-        // Another member has decided first.
+        // Another member has already decided, so a further decision is refused.
         let late = form.clone().with("step", &step).with("message", "Too late").with("key", "0192f0c1-2345-7abc-8def-0123456789ab");
         let refused = late.refused(&browser, 409).await;
         assert!(refused.contains("not in review") && refused.contains("Too late") && refused.contains(" checked"), "{refused}");
@@ -109,7 +109,7 @@ on_both! {
         }
         let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "fr");
         assert!(plain(&html(&browser.send(request).await)).contains("Comment venez-vous ?"));
-        // REST answers in English unless another language is requested.
+        // REST responds in English unless the request names another language.
         let read = async |query: &str| house.api.get(&format!("/reservations/{}/precheckin{query}", house.stay)).await.data()["steps"][0]["title"].clone();
         assert_eq!([read("").await, read("?language=es").await], [json!("Your details"), json!("Tus datos")]);
     }
@@ -152,7 +152,7 @@ on_both! {
         assert!(page(&browser, &path).await.contains("completed"));
     }
 
-    async fn flags_and_acceptance_are_told_in_the_language_of_the_page(app: App) {
+    async fn flags_and_acceptance_are_shown_in_the_page_language(app: App) {
         let house = House::build(&app).await;
         let rules = house.step("agreement", json!({})).await;
         let check = house.step("background_check", json!({})).await;
@@ -184,7 +184,7 @@ on_both! {
         assert!(!spanish.contains("The background check failed."), "{spanish}");
     }
 
-    async fn charges_are_told_with_account_moments_and_outcome(app: App) {
+    async fn charges_are_shown_with_account_dates_and_outcome(app: App) {
         let house = House::build(&app).await;
         let account = json!({ "name": format!("Bank {NASTY}"), "isActive": true, "isDefault": true, "currency": "EUR" });
         house.org.record("payment_account", account).await;
@@ -211,7 +211,7 @@ on_both! {
             }
             assert!(!shown.contains(NASTY), "{shown}");
         }
-        // A member who may not read accounts and fees sees the rest.
+        // A member who may not read payment accounts and fees sees the rest of the charge.
         let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
         let shown = plain(&page(&reader, &pages[0]).await);
         assert!(shown.contains("€25.00") && !shown.contains("Linen"), "{shown}");
@@ -219,7 +219,7 @@ on_both! {
 
     async fn a_reader_cannot_decide_on_a_submission(app: App) {
         let house = House::build(&app).await;
-        let step = waiting(&house).await;
+        let step = waiting_submission(&house).await;
         let path = format!("/console/submissions/{}", house.stay);
         let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
         let shown = page(&reader, &path).await;

@@ -1,4 +1,5 @@
-//! Tests the list of texts in every language: missing texts and machine translations.
+//! Tests of the console screen that lists texts in every language: missing texts and machine
+//! translations.
 
 use serde_json::json;
 
@@ -36,7 +37,7 @@ on_both! {
         assert!(of("of=steps&language=fr&todo=1").await.contains("À propos"));
         assert!(of("of=steps&language=en&todo=1").await.contains("No translation is missing or outdated here"));
 
-        // A member limited to another flat sees only texts of that flat.
+        // A member limited to another flat sees only the texts of that flat.
         let other = house.org.property(None, &[]).await;
         let limited = member_with(&house.org, &[engine::access::Permission::ViewProperties], Some(&[other])).await;
         let theirs = page(&limited, "/console/translations?of=questions&language=fr").await;

@@ -1,5 +1,5 @@
-//! An organization with one resource of each kind, all with the same text, and the console
-//! addresses of these resources.
+//! Test data for the console: an organization with one resource of each type, in which every text
+//! is the same, and the console addresses of these resources.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -14,19 +14,19 @@ use crate::people::{Browser, signed_in};
 use crate::support::house::{House, guest, id};
 use crate::support::{App, new_id, reservation};
 
-/// An address on which nothing listens, and the flag that lets webhooks go there.
-const NOBODY: &str = "https://127.0.0.1:9/hook";
+/// An HTTPS address on which nothing listens, and the flag that allows webhooks to it.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";
 pub const WEBHOOKS: &str = "--webhook-allow=127.0.0.0/8";
-/// The flag that lets members create API keys.
+/// The flag that allows members to create API keys.
 pub const KEYS: &str = "--console-keys";
 
-/// The organization's resources.
+/// An organization with one resource of each type.
 pub struct Things<'a> {
     pub house: House<'a>,
-    /// A member with all permissions and a connected app.
+    /// A member with all permissions who has connected an app.
     pub member: Uuid,
     pub browser: Browser,
-    /// Steps for the guest: an agreement, a document and questions.
+    /// The steps that the guest completes: an agreement, a document upload and questions.
     pub steps: [Uuid; 3],
     pub branding: Uuid,
     pub step: Uuid,
@@ -35,22 +35,22 @@ pub struct Things<'a> {
     pub category: Uuid,
     /// Id of the text of the manual's title.
     pub text: Uuid,
-    /// A stay for which changes were requested. The stay of `house` waits for review.
+    /// A stay to whose submission staff requested changes. The stay of `house` waits for review.
     pub asked: Uuid,
-    /// A subscription of the member whose ping has failed.
+    /// A subscription of the member. The delivery of its ping has failed.
     pub webhook: String,
-    /// The delivery of that ping.
+    /// The delivery of the failed ping.
     pub delivery: String,
-    /// A calendar feed of the flat, whose host does not answer.
+    /// A calendar feed of the flat. The calendar's host does not respond.
     pub feed: Uuid,
     /// An API key without permissions.
     pub key: Uuid,
-    /// A tag that was written by hand.
+    /// A tag that is kept by hand.
     pub tag: Uuid,
 }
 
 impl<'a> Things<'a> {
-    /// Creates everything with this text. The text must fit the shortest field.
+    /// Creates every resource with this text, which must fit the shortest field.
     #[expect(clippy::too_many_lines, reason = "one of each kind of resource")]
     pub async fn make(app: &'a App, text: &str) -> Self {
         let mut house = House::build(app).await;
@@ -121,7 +121,7 @@ impl<'a> Things<'a> {
                 json!({ "nickname": text, "requiredDocumentTypes": ["passport"] }),
             )
             .await;
-        // Steps for the guest: an agreement, a document and questions.
+        // The steps that the guest completes: an agreement, a document upload and questions.
         let (question, option) = (
             house.text(&[("en", text), ("es", text)]).await,
             house.text(&[("en", text)]).await,
@@ -133,8 +133,9 @@ impl<'a> Things<'a> {
                 json!({ "nickname": text, "questions": asked }),
             )
             .await;
-        // Another system completes these steps. Their source is excluded, so that they do not block
-        // the guest's submission. There are two, so that they can change places.
+        // These steps are completed by another system. Their rules exclude the stay's source, so
+        // that they do not block the submission. There are two, because moving needs two steps of
+        // the same type.
         let deposit = json!({ "nickname": text, "displayTitle": text, "excludedSources": [text], "inclusionType": "all_except_selected", "isSecurityDepositEnabled": true });
         house.step("damage_deposit", deposit.clone()).await;
         let step = house.step("damage_deposit", deposit).await;
@@ -165,12 +166,12 @@ impl<'a> Things<'a> {
                 json!({ "propertyIds": [house.flat] }),
             )
             .await;
-        // One stay waits for review, and changes were requested for the other.
+        // The first stay waits for review; staff request changes to the second.
         let (mut second, steps) = (Uuid::nil(), [agreement, upload, questions]);
         for is_second in [true, false] {
-            // The second stay arrives today.
+            // The second stay arrives today, so home lists it.
             let check_in = is_second.then(|| app.clock.now().to_string()[..10].to_owned());
-            let (stay, token) = handed_in(&house, steps, (text, text), check_in).await;
+            let (stay, token) = submitted_stay(&house, steps, (text, text), check_in).await;
             if is_second {
                 api.post(
                     &format!("/reservations/{stay}/precheckin/request-changes"),
@@ -198,7 +199,7 @@ impl<'a> Things<'a> {
             )
             .await
             .data();
-        // After this change the audit log also shows the previous text.
+        // This change adds an audit entry that shows the previous text as well.
         house
             .update_portal(
                 house.portal,
@@ -233,8 +234,8 @@ impl<'a> Things<'a> {
         }
     }
 
-    /// Returns the paths of an address, one for each resource that it can be about. A new screen
-    /// needs an entry here.
+    /// Returns the paths of an address, one for each of these resources. A new screen needs an
+    /// entry here.
     pub fn at(&self, address: &ScreenAddress) -> Vec<String> {
         let path = &*address.path;
         let House { portal, stay, .. } = &self.house;
@@ -298,9 +299,9 @@ impl<'a> Things<'a> {
     }
 }
 
-/// Creates a stay whose guest has completed and submitted all steps. Returns the stay's id and
+/// Creates a stay whose guest has completed and submitted all steps. Returns the stay's id and its
 /// token.
-pub async fn handed_in(
+pub async fn submitted_stay(
     house: &House<'_>,
     steps: [Uuid; 3],
     (text, source): (&str, &str),
@@ -367,7 +368,7 @@ pub async fn handed_in(
 }
 
 /// Creates a subscription in the console and sends a ping. Returns `None` if the member may not
-/// subscribe.
+/// create subscriptions.
 pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, String)> {
     let answer = browser.get("/console/webhooks/new").await;
     if answer.status != 200 || !answer.body.to_string().contains(event) {
@@ -375,7 +376,7 @@ pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, Strin
     }
     let form = super::Form::of(answer.body.as_str().unwrap(), "/webhooks/new")
         .with("event", event)
-        .with("targetUrl", NOBODY);
+        .with("targetUrl", CLOSED_ADDRESS);
     let made = form.send(browser).await;
     if made.status == 403 {
         return None;

@@ -1,4 +1,5 @@
-//! Tests webhooks in the console: a member manages their own subscriptions, and nobody another's.
+//! Tests of webhooks in the console: members manage their own subscriptions and cannot access
+//! others.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,8 +10,8 @@ use super::{Form, marta, member_with, page, plain};
 use crate::people::{Browser, field, signed_in};
 use crate::support::{Api, App, new_id, on_both};
 
-/// An address on which nothing listens.
-const NOBODY: &str = "https://127.0.0.1:9/hook";
+/// An HTTPS address on which nothing listens.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";
 
 async fn subscription(api: &Api, event: &str, url: &str) -> String {
     api.post(
@@ -24,15 +25,15 @@ async fn subscription(api: &Api, event: &str, url: &str) -> String {
         .to_owned()
 }
 
-/// Subscribes in the console, and returns the id.
-async fn made(browser: &Browser, event: &str, url: &str) -> String {
+/// Creates a subscription in the console. Returns its id.
+async fn subscribe(browser: &Browser, event: &str, url: &str) -> String {
     let form = Form::of(&page(browser, "/console/webhooks/new").await, "/new");
-    let made = form
+    let subscribe = form
         .with("event", event)
         .with("targetUrl", url)
         .send(browser)
         .await;
-    let text = made.body.as_str().unwrap();
+    let text = subscribe.body.as_str().unwrap();
     let ids = text
         .split("/console/webhooks/")
         .filter_map(|rest| rest.get(..36));
@@ -43,12 +44,12 @@ async fn made(browser: &Browser, event: &str, url: &str) -> String {
 }
 
 on_both! {
-    async fn a_member_manages_what_they_subscribed_here(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_member_manages_subscriptions_that_they_created(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let browser = marta(&org).await;
         let [tasks, reviews] = [
-            made(&browser, "task.created", NOBODY).await,
-            made(&browser, "review.submitted", "https://127.0.0.1:9/other").await,
+            subscribe(&browser, "task.created", CLOSED_ADDRESS).await,
+            subscribe(&browser, "review.submitted", "https://127.0.0.1:9/other").await,
         ];
         let list = page(&browser, "/console/webhooks").await;
         let place = |id: &String| list.find(&format!("/console/webhooks/{id}")).unwrap();
@@ -78,7 +79,7 @@ on_both! {
         let list = page(&browser, "/console/webhooks").await;
         assert!(!list.contains(&tasks) && list.contains(&reviews), "{list}");
         let log = page(&browser, "/console/audit").await;
-        assert!(plain(&log).contains(NOBODY) && log.contains("created a new signing secret"), "{log}");
+        assert!(plain(&log).contains(CLOSED_ADDRESS) && log.contains("created a new signing secret"), "{log}");
     }
 
     async fn a_disabled_subscription_says_so_and_offers_a_new_subscription(app: App, "--webhook-allow=127.0.0.0/8") {
@@ -86,12 +87,13 @@ on_both! {
         let marta = new_id();
         org.member(marta, None, Permission::VARIANTS, true).await;
         let browser = signed_in(&org, marta).await;
-        let id = made(&browser, "task.created", NOBODY).await;
+        let id = subscribe(&browser, "task.created", CLOSED_ADDRESS).await;
         let path = format!("/console/webhooks/{id}");
         let before = page(&browser, &path).await;
         let ping = Form::of(&before, "/ping");
         let failed = Form::of(&before, "/failed").with("since", "2026-11-01T00:00");
-        // Without the permission the subscription ends, and it stays ended.
+        // A subscription is disabled when its member loses the permission. It stays disabled when
+        // the member gets the permission back.
         let others: Vec<Permission> = Permission::VARIANTS.iter().copied().filter(|known| *known != Permission::ViewTasks).collect();
         org.member(marta, None, &others, true).await;
         app.server.sweep_once().await;
@@ -101,16 +103,16 @@ on_both! {
         for gone in ["/ping\"", "/rotate\"", "/failed\""] {
             assert!(shown.contains("/delete\"") && !shown.contains(&format!("{path}{gone}")), "{gone}: {shown}");
         }
-        // A member who still has the page open gets the reason.
+        // A member who still has the old page open gets the reason when they use its forms.
         for form in [ping, failed] {
             let refused = form.refused(&browser, 409).await;
             assert!(refused.contains("It was switched off on") && refused.contains("Create a new one like it"), "{refused}");
         }
-        let way = plain(shown.split("/console/webhooks/new?").nth(1).unwrap().split('"').next().unwrap());
-        let form = Form::of(&page(&browser, &format!("/console/webhooks/new?{way}")).await, "/new");
-        assert_eq!((form.value("targetUrl"), form.value("event").is_some()), (Some(NOBODY), true));
-        let made = form.with("event", "task.created").send(&browser).await;
-        assert!(made.status == 200 && made.body.as_str().unwrap().contains("whsec_"), "{}", made.body);
+        let prefilled_query = plain(shown.split("/console/webhooks/new?").nth(1).unwrap().split('"').next().unwrap());
+        let form = Form::of(&page(&browser, &format!("/console/webhooks/new?{prefilled_query}")).await, "/new");
+        assert_eq!((form.value("targetUrl"), form.value("event").is_some()), (Some(CLOSED_ADDRESS), true));
+        let subscribe = form.with("event", "task.created").send(&browser).await;
+        assert!(subscribe.status == 200 && subscribe.body.as_str().unwrap().contains("whsec_"), "{}", subscribe.body);
     }
 
     async fn a_new_subscription_can_be_limited_to_flats(app: App, "--webhook-allow=127.0.0.0/8") {
@@ -122,26 +124,26 @@ on_both! {
         let new = page(&browser, "/console/webhooks/new").await;
         assert!(new.contains("Only connected apps can subscribe to workflow.step") && !new.contains("<option>workflow.step"), "{new}");
         assert!(page(&browser, "/console/webhooks/events").await.contains("Only connected apps can subscribe to workflow.step"));
-        let form = Form::of(&new, "/new").with("event", "reservation.created").with("targetUrl", NOBODY);
+        let form = Form::of(&new, "/new").with("event", "reservation.created").with("targetUrl", CLOSED_ADDRESS);
         let refused = form.clone().with("flats", "Casa Uno\r\nCas").refused(&browser, 400).await;
-        assert!(refused.contains("“Cas” is not the name of exactly one flat") && refused.contains("Casa Uno") && refused.contains(NOBODY), "{refused}");
+        assert!(refused.contains("“Cas” is not the name of exactly one flat") && refused.contains("Casa Uno") && refused.contains(CLOSED_ADDRESS), "{refused}");
         let many = form.clone().with("flats", &"Casa\n".repeat(21)).refused(&browser, 400).await;
         assert!(many.contains("At most 20 flats"), "{many}");
-        let made = form.with("flats", "casa uno\r\n\r\nCasa").send(&browser).await;
-        assert_eq!(made.status, 200, "{}", made.body);
+        let subscribe = form.with("flats", "casa uno\r\n\r\nCasa").send(&browser).await;
+        assert_eq!(subscribe.status, 200, "{}", subscribe.body);
         let list = page(&browser, "/console/webhooks").await;
         let id = list.split("/console/webhooks/").find_map(|rest| uuid::Uuid::parse_str(rest.get(..36)?).ok()).unwrap();
         let shown = page(&browser, &format!("/console/webhooks/{id}")).await;
         assert!(shown.contains("Only for these flats") && shown.contains("Casa Uno") && !shown.contains("Casa Dos"), "{shown}");
-        // A member who may not search flats sees no field for flats.
+        // A member who may not read flats sees no field for flats.
         let other = member_with(&org, &[Permission::ViewTasks], None).await;
         assert!(!page(&other, "/console/webhooks/new").await.contains("Only for these flats"));
     }
 
-    async fn a_manager_does_not_reach_what_keys_and_others_subscribed(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_manager_cannot_access_subscriptions_of_keys_and_other_members(app: App, "--webhook-allow=127.0.0.0/8") {
         let (org, elsewhere) = (app.org().await, app.org().await);
-        let id = subscription(&org.key().await, "task.created", NOBODY).await;
-        let of_other = made(&marta(&org).await, "task.created", NOBODY).await;
+        let id = subscription(&org.key().await, "task.created", CLOSED_ADDRESS).await;
+        let of_other = subscribe(&marta(&org).await, "task.created", CLOSED_ADDRESS).await;
         let flat = org.property(None, &[]).await;
         for browser in [
             marta(&org).await,
@@ -161,13 +163,13 @@ on_both! {
         }
     }
 
-    async fn keys_and_tokens_reach_only_their_own_subscriptions(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn keys_and_tokens_access_only_their_own_subscriptions(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let (key, other) = (org.key().await, org.key().await);
         let ada = new_id();
         org.member(ada, None, Permission::VARIANTS, true).await;
         let token = org.token_of(ada, Permission::VARIANTS).await;
-        let id = subscription(&key, "task.created", NOBODY).await;
+        let id = subscription(&key, "task.created", CLOSED_ADDRESS).await;
         for api in [&other, &token] {
             assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
             assert_eq!(api.get(&format!("/webhook-subscriptions/{id}/deliveries")).await.status, 404);
@@ -175,7 +177,7 @@ on_both! {
             assert_eq!(api.post(&format!("/webhook-subscriptions/{id}/rotate-secret"), json!({})).await.status, 404);
             assert_eq!(api.send(Method::DELETE, &format!("/webhook-subscriptions?id={id}"), None).await.status, 404);
         }
-        // None of these calls has deleted the subscription.
+        // None of the calls above deleted the subscription.
         let own = key.get("/webhook-subscriptions").await.data();
         assert_eq!((own.as_array().unwrap().len(), &own[0]["id"]), (1, &json!(id)));
         assert_eq!(key.get("/webhook-subscriptions/reached").await.status, 404);
@@ -184,7 +186,7 @@ on_both! {
     async fn revoking_a_key_ends_its_subscriptions(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let (key, key_id) = org.key_and_id(Permission::VARIANTS).await;
-        subscription(&key, "task.created", NOBODY).await;
+        subscription(&key, "task.created", CLOSED_ADDRESS).await;
         let manager = org.key().await;
         assert_eq!(app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{key_id}")), None).await.status, 200);
         key.get("/webhook-subscriptions").await.error(401);

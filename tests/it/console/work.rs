@@ -1,4 +1,4 @@
-//! Tests home, search, webhooks, access and the audit log.
+//! Tests of the console's home, search, webhooks, access and audit log screens.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -10,10 +10,10 @@ use crate::support::house::House;
 use crate::support::{App, new_id, on_both, reservation};
 
 const NASTY: &str = "<script>alert(1)</script>";
-/// An address on which nothing listens.
-const NOBODY: &str = "https://127.0.0.1:9/hook";
+/// An HTTPS address on which nothing listens.
+const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";
 
-/// Each screen, and the REST path with the same permissions.
+/// Each screen, and a REST path that needs the same permissions.
 const SCREENS: [(&str, &str); 6] = [
     ("/console/submissions", "/precheckin-submissions"),
     ("/console/stays", "/reservations"),
@@ -68,7 +68,7 @@ on_both! {
         assert!(page(&browser, "/console/search?query=ada").await.contains(&format!("/console/stays/{}", house.stay)));
         assert!(page(&browser, "/console/search?query=flat").await.contains("propertyId="));
         assert!(page(&browser, "/console/search?query=zzzz").await.contains("Nothing was found"));
-        // Groups and tags have no screen.
+        // Groups and tags have no screen of their own.
         for (kind, name) in [("property_group", "Seaside"), ("tag", "Balcony")] {
             house.org.record(kind, json!({ "name": name })).await;
             let found = page(&browser, &format!("/console/search?query={name}")).await;
@@ -126,7 +126,7 @@ on_both! {
         let nasty = format!("ftp://{NASTY}");
         let refused = new.clone().with("event", "task.created").with("targetUrl", &nasty).refused(&browser, 400).await;
         assert!(!refused.contains(NASTY) && plain(&refused).contains(&nasty) && refused.contains("selected"), "{refused}");
-        let made = new.with("event", "task.created").with("targetUrl", NOBODY).send(&browser).await;
+        let made = new.with("event", "task.created").with("targetUrl", CLOSED_ADDRESS).send(&browser).await;
         assert_eq!(made.status, 200, "{}", made.body);
         let made = html(&made);
         assert!(made.contains("whsec_"), "{made}");
@@ -139,8 +139,8 @@ on_both! {
         assert!(shown.contains("<b>ping</b>"), "{shown}");
         assert_eq!(Form::of(&shown, "/failed").with("since", "soon").send(&browser).await.status, 400);
         Form::of(&shown, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
-        // The default period is the last day. If nothing has failed, the page says that nothing is
-        // sent.
+        // The form selects the last day by default. No delivery has failed in that time, so the
+        // page says that nothing was sent.
         let (_, text) = Form::of(&page(&browser, &path).await, "/failed").done(&browser, "sent_none").await;
         assert!(text.contains("Nothing has failed since then"), "{text}");
         let rotate = page(&browser, &format!("{path}/rotate")).await;

@@ -1,4 +1,5 @@
-//! Tests the authorization endpoint: its parameters, and the requests that must not redirect.
+//! Tests of the authorization endpoint: its parameters, and the errors that must not redirect to
+//! the app.
 
 use reqwest::Method;
 use serde_json::json;
@@ -11,11 +12,11 @@ use crate::people::{Browser, html, path_of};
 use crate::support::{Answer, App, on_both};
 
 /// Opens the authorization endpoint with a query string.
-async fn come(browser: &Browser, query: &str) -> Answer {
+async fn authorize(browser: &Browser, query: &str) -> Answer {
     browser.get(&format!("/oauth/authorize?{query}")).await
 }
 
-/// Checks that the person gets an error page without a redirect.
+/// Checks that the response is an error page and no redirect.
 #[track_caller]
 fn assert_error_page(answer: &Answer) {
     assert_eq!(
@@ -33,7 +34,7 @@ on_both! {
         let (right, stranger) = (scene.ask(), Browser::new(&app));
         for browser in [&scene.browser, &stranger] {
             for client in ["", "nonsense", "0192f0c1-2345-7abc-8def-0123456789ab", "http://app.example/client.json", "\0", "' or 1=1"] {
-                assert_error_page(&come(browser, &encoded(&with(right.clone(), "client_id", client))).await);
+                assert_error_page(&authorize(browser, &encoded(&with(right.clone(), "client_id", client))).await);
             }
             for address in [
                 "https://client.example/CB", "https://client.example/cb/", "https://client.example/cb?x=1", "https://client.example/cb#x",
@@ -43,17 +44,17 @@ on_both! {
                 "javascript:alert(1)", "data:text/html,x", "https://client.example/cb\0", "https://client.example/cb\r\nset-cookie:x=y",
                 "https://client.example/cb ", "http://127.0.0.1/cb",
             ] {
-                assert_error_page(&come(browser, &encoded(&with(right.clone(), "redirect_uri", address))).await);
+                assert_error_page(&authorize(browser, &encoded(&with(right.clone(), "redirect_uri", address))).await);
             }
             for twice in ["client_id", "redirect_uri"] {
                 let value = &right.iter().find(|(name, _)| name == twice).unwrap().1;
-                assert_error_page(&come(browser, &format!("{}&{}", encoded(&right), encoded(&pairs(&[(twice, value)])))).await);
+                assert_error_page(&authorize(browser, &format!("{}&{}", encoded(&right), encoded(&pairs(&[(twice, value)])))).await);
             }
             for raw in ["", "client_id=%ff", "client_id=%00", "&&&", "=", "client_id[]=x"] {
-                assert_error_page(&come(browser, raw).await);
+                assert_error_page(&authorize(browser, raw).await);
             }
         }
-        // The platform cannot register an invalid redirect URI.
+        // The platform cannot register an invalid redirect URI either.
         let path = format!("/oauth-apps/{}", scene.org.oauth_app);
         for address in ["http://client.example/cb", "javascript:alert(1)", "app:/cb", "https://client.example/cb#x", "https://a@client.example/cb"] {
             let answer = app.platform().send(Method::PUT, &path, Some(json!({ "name": "X", "redirectUris": [address] }))).await;
@@ -65,14 +66,14 @@ on_both! {
         let scene = MemberScene::build(&app).await;
         let (right, stranger) = (scene.ask(), Browser::new(&app));
         let back = async |browser: &Browser, query_: &str, error: &str| {
-            let there = leads_to(&come(browser, query_).await);
+            let there = leads_to(&authorize(browser, query_).await);
             assert!(there.as_str().starts_with(&format!("{REDIRECT}?")), "{there}");
             assert_eq!(query(&there, "error").as_deref(), Some(error), "{query_}");
             assert_eq!((query(&there, "iss"), query(&there, "code")), (Some(app.base.clone()), None));
             query(&there, "state")
         };
-        // Errors are sent to apps of the platform without a sign-in, because these apps are
-        // trusted.
+        // The platform's apps are trusted, so the endpoint redirects errors to them even without a
+        // sign-in.
         for browser in [&scene.browser, &stranger] {
             for (name, value, error) in [
                 ("response_type", "", "invalid_request"), ("response_type", "token", "unsupported_response_type"),
@@ -97,7 +98,7 @@ on_both! {
             }
         }
         let none = with(right, "state", "");
-        let there = leads_to(&come(&scene.browser, &encoded(&with(none, "scope", "x"))).await);
+        let there = leads_to(&authorize(&scene.browser, &encoded(&with(none, "scope", "x"))).await);
         assert_eq!(query(&there, "state"), None);
     }
 
@@ -105,13 +106,13 @@ on_both! {
         let scene = MemberScene::build(&app).await;
         let stranger = Browser::new(&app);
         let query_ = encoded(&scene.ask());
-        let answer = come(&stranger, &format!("{query_}&prompt=none&nonce=1")).await;
+        let answer = authorize(&stranger, &format!("{query_}&prompt=none&nonce=1")).await;
         assert_eq!(answer.status, 303);
         let there = answer.header("location").unwrap();
         let sent: Pairs = form_urlencoded::parse(there.strip_prefix("/sign-in?").unwrap().as_bytes()).into_owned().collect();
         let return_to = sent[0].1.clone();
         assert_eq!(return_to, format!("/oauth/authorize?{query_}"));
-        // A POST of the same parameters leads to the same sign-in address.
+        // A POST with the same parameters redirects to the same sign-in address.
         let fields = scene.ask();
         let by_form = stranger.post("/oauth/authorize", &fields.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
         assert_eq!(by_form.header("location"), Some(there));
@@ -126,7 +127,7 @@ on_both! {
         let scene = MemberScene::build(&app).await;
         let long = with(scene.ask(), "state", &"abcdefghijklmn+/".repeat(256));
         let stranger = Browser::new(&app);
-        let answer = come(&stranger, &encoded(&long)).await;
+        let answer = authorize(&stranger, &encoded(&long)).await;
         let query_ = answer.header("location").unwrap().split_once('?').unwrap().1.to_owned();
         let (name, return_to) = form_urlencoded::parse(query_.as_bytes()).next().unwrap();
         assert_eq!((&*name, return_to.len() > 3_000), ("return_to", true));
@@ -135,10 +136,10 @@ on_both! {
         assert_eq!(stranger.sign_in(&path_of(&link)).await, return_to);
         let page = html(&stranger.get(&return_to).await);
         assert_eq!(form(&page, "deny").iter().find(|(name, _)| name == "state").unwrap().1.len(), 4_096);
-        // This request is too long to return to after sign-in. A stranger gets an error page at
-        // once, a signed-in member gets the consent page.
-        assert_error_page(&come(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
-        assert_eq!(come(&scene.browser, &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await.status, 200);
+        // This request is too long for the address of the return after the sign-in. A visitor
+        // without a session gets an error page at once; a signed-in member gets the consent page.
+        assert_error_page(&authorize(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
+        assert_eq!(authorize(&scene.browser, &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await.status, 200);
     }
 
     async fn self_registered_apps_get_no_redirect_before_the_sign_in(app: App) {
@@ -146,14 +147,14 @@ on_both! {
         let evil = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "token_endpoint_auth_method": "none" })).await;
         let right = ask(evil.body["client_id"].as_str().unwrap(), "https://evil.example/");
         for query_ in [encoded(&right), encoded(&with(right.clone(), "scope", "x")), encoded(&with(right.clone(), "response_type", ""))] {
-            let answer = come(&Browser::new(&app), &query_).await;
+            let answer = authorize(&Browser::new(&app), &query_).await;
             assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{query_}");
         }
-        let there = leads_to(&come(&scene.browser, &encoded(&with(right, "scope", "x"))).await);
+        let there = leads_to(&authorize(&scene.browser, &encoded(&with(right, "scope", "x"))).await);
         assert_eq!(query(&there, "error").as_deref(), Some("invalid_scope"));
     }
 
-    async fn scopes_that_clients_always_send_keep_nobody_out(app: App) {
+    async fn scopes_that_clients_always_send_are_accepted(app: App) {
         let scene = MemberScene::build(&app).await;
         for (scope, granted) in [
             ("view_properties offline_access", Some("view_properties")),
@@ -170,7 +171,7 @@ on_both! {
         }
     }
 
-    async fn an_editor_with_a_scheme_of_its_own_is_let_in(app: App) {
+    async fn an_editor_with_its_own_uri_scheme_is_accepted(app: App) {
         let scene = MemberScene::build(&app).await;
         let uri = "cursor://anysphere.cursor-mcp/oauth/callback";
         let client = register(&app, json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" })).await;
@@ -194,16 +195,16 @@ on_both! {
         let client = register(&app, json!({ "redirect_uris": uris, "token_endpoint_auth_method": "none" })).await;
         let client = client.body["client_id"].as_str().unwrap();
         for address in ["http://127.0.0.1:49152/cb", "http://localhost:49152/cb", "com.example.app:/cb"] {
-            let answer = come(&scene.browser, &encoded(&ask(client, address))).await;
+            let answer = authorize(&scene.browser, &encoded(&ask(client, address))).await;
             assert_eq!(answer.status, 200, "{address}");
             assert!(html(&answer).contains("a program on this device"));
             let there = scene.decide(&ask(client, address), "approve").await;
             assert!(there.as_str().starts_with(&format!("{address}?code=")), "{there}");
         }
         for address in ["http://[::1]:1/cb", "http://127.0.0.2/cb", "http://localhost:1/cb/", "http://127.0.0.1:1/cb?x", "http://localhost.evil.example/cb", "https://localhost/cb", "com.example.app:/cb2", "com.example.app.evil:/cb"] {
-            assert_error_page(&come(&scene.browser, &encoded(&ask(client, address))).await);
+            assert_error_page(&authorize(&scene.browser, &encoded(&ask(client, address))).await);
         }
-        // The client has three redirect URIs, so a request must name one.
-        assert_error_page(&come(&scene.browser, &encoded(&with(ask(client, ""), "redirect_uri", ""))).await);
+        // The client has three redirect URIs, so each request must name one of them.
+        assert_error_page(&authorize(&scene.browser, &encoded(&with(ask(client, ""), "redirect_uri", ""))).await);
     }
 }

@@ -1,4 +1,4 @@
-//! Tests clients that register themselves (RFC 7591).
+//! Tests of clients that register themselves (RFC 7591).
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ on_both! {
         for _ in 0..20 {
             assert_eq!(register(&app, good.clone()).await.status, 201);
         }
-        // The limit ignores addresses in forwarding headers.
+        // An address that a client writes into a forwarding header does not change the limit.
         let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
         let answer = Answer::of(request.header("x-forwarded-for", "203.0.113.9").header("forwarded", "for=203.0.113.9")).await;
         refused(&answer, 429, "temporarily_unavailable");
@@ -77,12 +77,13 @@ on_both! {
             assert_eq!(from("x-forwarded-for", format!("198.51.{network}.7, 127.0.0.2")).await.status, 201);
             assert_eq!(from("forwarded", format!("for=\"203.0.{network}.7:4711\";proto=https")).await.status, 201);
         }
-        // Entries before the proxy's own entry have no effect.
+        // The limit uses the entry that the proxy appended. Entries before it are forged and have
+        // no effect.
         for forged in 0..19 {
             assert_eq!(from("x-forwarded-for", format!("192.0.2.{forged}, 198.51.0.7")).await.status, 201);
         }
         refused(&from("x-forwarded-for", "192.0.2.99, 198.51.0.7".into()).await, 429, "temporarily_unavailable");
-        // Without the header the proxy itself counts.
+        // Without the header, the request counts for the address of the proxy.
         for _ in 0..20 {
             assert_eq!(register(&app, good.clone()).await.status, 201);
         }
@@ -91,7 +92,7 @@ on_both! {
     }
 
     async fn a_client_serves_members_of_any_organization(app: App) {
-        // An app belongs to no organization. A grant belongs to the member's organization only.
+        // An app belongs to no organization. Each grant belongs to the member's organization.
         let (one, other) = (MemberScene::build(&app).await, MemberScene::build(&app).await);
         let ask_by = |scene: &MemberScene| with(scene.ask_for_api(), "client_id", &one.org.oauth_app.to_string());
         let code = other.code(&ask_by(&other)).await;

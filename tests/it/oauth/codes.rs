@@ -1,4 +1,4 @@
-//! Tests authorization codes, and attempts to exchange them without permission.
+//! Tests of authorization codes, and of attempts to exchange a code without permission.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ on_both! {
             refused(&raw(kind, body).await, 400, "invalid_request");
         }
         refused(&raw(kind, Vec::new()).await, 401, "invalid_client");
-        // The refused attempts have not used the code.
+        // The refused exchanges above have not used the code up.
         let tokens = Tokens::of(&token(&app, &with(right, "resource", &scene.resource("/api/v1"))).await);
         scene.api(&tokens).get("/portals").await.data();
     }
@@ -84,8 +84,8 @@ on_both! {
         for tokens in [&tokens, &renewed] {
             scene.api(tokens).get("/portals").await.data();
         }
-        // A repeated exchange ends the tokens even ten minutes after the first exchange, because
-        // the code has leaked.
+        // A second exchange means that the code has leaked, so it revokes the tokens, even ten
+        // minutes after the first exchange.
         app.clock.advance(Duration::from_secs(600));
         refused(&scene.exchange(&code).await, 400, "invalid_grant");
         for tokens in [&tokens, &renewed] {
@@ -143,7 +143,7 @@ on_both! {
         refused(&attempt(Some(basic(&format!("{id}:{first}"))), &first).await, 400, "invalid_request");
         Tokens::of(&attempt(None, &first).await);
         Tokens::of(&attempt(Some(basic(&format!("{id}:{}", first.replace('_', "%5F")))), "").await);
-        // The new secret does not end the previous one, which stays valid for a day.
+        // The previous secret stays valid for a day after a new secret is created.
         let second = make().await.data()["clientSecret"].as_str().unwrap().to_owned();
         assert_ne!(first, second);
         Tokens::of(&attempt(None, &first).await);
@@ -153,7 +153,7 @@ on_both! {
         refused(&attempt(None, "").await, 401, "invalid_client");
         app.clock.advance(Duration::from_secs(3_600));
         Tokens::of(&attempt(None, &first).await);
-        // The member's session ends within that day, so the member signs in again.
+        // The member's session expires within that day, so the member signs in again.
         app.clock.advance(Duration::from_secs(82_800));
         let scene = MemberScene { browser: crate::people::signed_in(&scene.org, scene.member).await, ..scene };
         let code = scene.code(&scene.ask()).await;

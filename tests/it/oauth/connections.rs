@@ -1,4 +1,4 @@
-//! Tests the list of connections, and how a connection ends.
+//! Tests of connections between apps and members: the list, and the end of a connection.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ on_both! {
     async fn an_app_acts_for_a_member_in_a_single_organization(app: App) {
         let scene = MemberScene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
-        // The same member, in another organization, connects the same app there.
+        // A member with the same id in another organization connects the same app.
         let other = app.org().await;
         other.member(scene.member, None, &[Permission::ViewTasks], true).await;
         let there = MemberScene { browser: crate::people::signed_in(&other, scene.member).await, member: scene.member, org: other };
@@ -101,8 +101,8 @@ on_both! {
             let answers = tokio::join!(connect(&scene.org), connect(&other));
             let mut working = 0;
             for answer in [answers.0, answers.1] {
-                // A 503 asks to try again, because the other organization has changed the
-                // connection.
+                // The other organization has changed the connection at the same time, so the
+                // service asks the platform to try again.
                 assert!([201, 503].contains(&answer.status), "round {round}: {}", answer.body);
                 if let Some(token) = answer.body["data"]["token"].as_str() {
                     working += usize::from(app.api(token).get("/tasks").await.status == 200);

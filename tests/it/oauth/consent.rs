@@ -1,4 +1,4 @@
-//! Tests the consent page and the member's decision.
+//! Tests of the consent page and the member's decision.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -37,7 +37,7 @@ on_both! {
         assert!(page.contains("Flat, Flat") && page.contains("It will not be allowed to"), "{page}");
         let tokens = scene.tokens(&ask).await;
         assert_eq!(tokens.scope, "view_tasks");
-        // A permission that the member gains later is not added to the grant.
+        // A grant does not include permissions that the member gains later.
         scene.org.member(scene.member, Some(&flats), Permission::VARIANTS, true).await;
         scene.api(&tokens).get("/members").await.error(403);
         scene.api(&tokens).get("/tasks").await.data();
@@ -70,16 +70,18 @@ on_both! {
         }
         let twice = [right.clone(), vec![("form".into(), foreign)]].concat();
         assert_eq!(send(&scene.browser, &twice).await.status, 403);
-        // Without the session cookie no member is signed in, so the form leads to the sign-in.
+        // A browser without the session cookie has no signed-in member, so the form redirects to
+        // the sign-in.
         let answer = send(&Browser::new(&app), &right).await;
         assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{answer:?}");
-        // The parameters in a submitted form are checked again.
+        // The service checks the parameters of the submitted form again, because a member can
+        // change them.
         for (name, value) in [("redirect_uri", "https://evil.example/"), ("client_id", "x"), ("client_id", "")] {
             assert_eq!(send(&scene.browser, &with(right.clone(), name, value)).await.status, 400, "{name}");
         }
         let there = leads_to(&send(&scene.browser, &with(right.clone(), "code_challenge_method", "plain")).await);
         assert_eq!(query(&there, "error").as_deref(), Some("invalid_request"));
-        // Without a valid decision the page is shown again.
+        // Without a valid decision the service shows the page again.
         for decision in ["", "maybe"] {
             assert_eq!(send(&scene.browser, &with(right.clone(), "decision", decision)).await.status, 200);
         }

@@ -1,4 +1,4 @@
-//! Tests clients that are described by a document (draft client-id-metadata-document).
+//! Tests of clients whose id is the URL of a metadata document (draft client-id-metadata-document).
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ fn document(url: &str) -> Value {
     json!({ "client_id": url, "client_name": "Notes", "redirect_uris": [REDIRECT, "cursor://x/cb"], "token_endpoint_auth_method": "none" })
 }
 
-/// Checks that the person gets an error page which says that the client cannot be checked.
+/// Checks that the member gets an error page that says that the client cannot be checked.
 async fn assert_refused(scene: &MemberScene<'_>, url: &str) {
     let answer = scene
         .browser
@@ -50,8 +50,8 @@ async fn a_client_document_is_used_for_a_day() {
         let scene = MemberScene::build(&app).await;
         let url = format!("{}/client.json", site.base);
         site.put("/client.json", Page::json(&document(&url)));
-        let before = site.asked();
-        // The server fetches no document before the person has signed in.
+        let requests_before = site.request_count();
+        // The server fetches no document before the member has signed in.
         let stranger = Browser::new(&app)
             .get(&format!(
                 "/oauth/authorize?{}",
@@ -64,7 +64,7 @@ async fn a_client_document_is_used_for_a_day() {
                 .unwrap()
                 .starts_with("/sign-in?")
         );
-        assert_eq!(site.asked(), before);
+        assert_eq!(site.request_count(), requests_before);
         let page = scene.page(&ask(&url, REDIRECT)).await;
         assert!(
             page.contains("Connect Notes?") && page.contains("described at 127.0.0.1"),
@@ -72,8 +72,8 @@ async fn a_client_document_is_used_for_a_day() {
         );
         let code = scene.code(&ask(&url, REDIRECT)).await;
         let tokens = Tokens::of(&token(&app, &exchange_of(&scene, &url, &code)).await);
-        assert_eq!(site.asked(), before + 1, "it is kept");
-        // A change of the document takes effect after a day.
+        assert_eq!(site.request_count(), requests_before + 1, "it is kept");
+        // The server uses a fetched document for a day, so a change takes effect after that.
         site.put(
             "/client.json",
             Page::json(&json!({ "client_id": url, "redirect_uris": ["https://other.example/"] })),
@@ -92,8 +92,8 @@ async fn a_client_document_is_used_for_a_day() {
             ))
             .await;
         assert!(html(&answer).contains("This link is not correct"));
-        assert_eq!(site.asked(), before + 2);
-        // Existing grants stay valid.
+        assert_eq!(site.request_count(), requests_before + 2);
+        // Existing grants stay valid while the document is invalid.
         let refresh = super::pairs(&[
             ("grant_type", "refresh_token"),
             ("client_id", &url),
@@ -165,7 +165,7 @@ async fn an_invalid_client_document_is_refused() {
         assert_refused(&scene, "https://127.0.0.1:1/client.json").await;
         let began = Instant::now();
         assert_refused(&scene, &site.put("/hangs.json", Page::Hangs)).await;
-        // The page sends nothing for a minute; the server gives up earlier.
+        // The site sends nothing for a minute. The server stops waiting earlier.
         assert!(
             began.elapsed() < Duration::from_secs(20),
             "{:?}",
@@ -195,5 +195,5 @@ async fn client_documents_are_never_fetched_from_private_networks() {
     ] {
         assert_refused(&scene, url).await;
     }
-    assert_eq!(site.asked(), 0);
+    assert_eq!(site.request_count(), 0);
 }

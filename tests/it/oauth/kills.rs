@@ -1,5 +1,5 @@
-//! Kills nodes while they exchange a code. Afterwards either the code is valid or its tokens exist,
-//! never both.
+//! Tests in which nodes are killed while they exchange an authorization code. Afterwards either the
+//! code is still valid or its tokens exist.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ use crate::people::{Browser, html, member, path_of};
 use crate::support::node::Node;
 use crate::support::{Answer, App, new_id};
 
-/// Public URL of every node.
+/// Flag with the public URL of every node.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
-/// Number of nodes that are killed during an exchange.
+/// Number of exchanges during which a node is killed.
 const KILLS: u32 = 20;
 
 /// A database on which nodes start and stop, and a browser with a signed-in member.
 struct NodeHouse {
-    /// An app used for SQL only. Its clock is not the nodes' clock.
+    /// A server that the tests use for SQL only. The nodes are other processes with other clocks.
     database: App,
     node: Node,
     oauth_app: Uuid,
@@ -79,7 +79,7 @@ impl NodeHouse {
         Node::start(&self.database.database_url, &[PUBLIC_URL])
     }
 
-    /// Approves a request at a node and returns the authorization code.
+    /// Gives consent at a node. Returns the authorization code.
     async fn code(&self) -> String {
         let asked = super::with(
             ask(&self.oauth_app.to_string(), REDIRECT),
@@ -105,7 +105,7 @@ impl NodeHouse {
         query(&leads_to(&answer), "code").unwrap()
     }
 
-    /// Exchanges a code at a node. Returns `None` if the node dies before it answers.
+    /// Exchanges a code at a node. Returns `None` if the node is killed before it responds.
     async fn exchange(&self, base: &str, code: &str) -> Option<Answer> {
         let fields = pairs(&[
             ("grant_type", "authorization_code"),
@@ -126,8 +126,8 @@ impl NodeHouse {
         })
     }
 
-    /// Returns whether a code has been exchanged and the number of refresh and access tokens of its
-    /// grant. Returns `None` if the grant is gone.
+    /// Returns whether a code has been exchanged, and the numbers of refresh and access tokens of
+    /// its grant. Returns `None` if the grant does not exist any more.
     async fn grant_state(&self, code: &str) -> Option<(bool, i64, i64)> {
         let text = "select exchanged_at is not null, (select count(*) from oauth_refresh_token r where r.grant_id = g.id),
             (select count(*) from access_token t where t.grant_id = g.id) from oauth_grant g where code_hash = ?1";
@@ -190,13 +190,13 @@ async fn concurrent_exchanges_on_two_nodes_revoke_the_tokens() {
         };
         let tokens = Tokens::of(&won);
         refused(&lost, 400, "invalid_grant");
-        // The second exchange shows that two parties have the code.
+        // Two exchanges of one code mean that two parties have it, so the tokens are revoked.
         other.api(&tokens.access).get("/portals").await.error(401);
         assert_eq!(house.grant_state(&code).await, None);
     }
 }
 
-/// The kills are spread over the duration of an exchange.
+/// The times of the kills are spread over the duration of an exchange.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_exchange_is_complete_or_not_started() {
     let Some(house) = NodeHouse::build().await else {
@@ -218,8 +218,8 @@ async fn a_killed_exchange_is_complete_or_not_started() {
         let (answer, ()) = join(house.exchange(&base, &code), killed).await;
         let left = house.grant_state(&code).await;
         assert!(left == UNTOUCHED || left == EXCHANGED, "{left:?}");
-        // This exchange waits for the organization's lock, so the victim's transaction is over by
-        // then.
+        // This exchange waits for the lock of the organization, so the transaction of the killed
+        // node has ended.
         let again = house.exchange(&house.node.base, &code).await.unwrap();
         match (&answer, again.status) {
             (Some(answer), _) => {
@@ -251,8 +251,7 @@ async fn a_killed_exchange_is_complete_or_not_started() {
     assert!(before > 0, "{came:?}");
 }
 
-/// Kills the node while its exchange waits for the organization's lock and has already read the
-/// code.
+/// The node has read the code and waits for the lock of the organization when it is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_exchange_killed_while_waiting_leaves_the_code_valid() {
     let Some(house) = NodeHouse::build().await else {

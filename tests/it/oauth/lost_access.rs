@@ -1,4 +1,4 @@
-//! Tests members who lose permissions, properties or access while an app acts for them.
+//! Tests of apps whose member loses permissions, properties or access.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use super::{MemberScene, Tokens, refused};
 use crate::people::signed_in;
 use crate::support::{App, new_id, on_both};
 
-/// Lists the tools at an address with an access token. Returns the status.
+/// Lists the tools at a path below the tool interface. Returns the status.
 async fn tools_at(app: &App, path: &str, token: &str) -> u16 {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     let request = app
@@ -23,7 +23,7 @@ async fn tools_at(app: &App, path: &str, token: &str) -> u16 {
         .status
 }
 
-/// Calls a tool that reads, at an address with an access token. Returns whether it succeeded.
+/// Calls a tool that reads, at a path below the tool interface. Returns whether the call succeeded.
 async fn calls_at(app: &App, path: &str, token: &str) -> bool {
     let params = json!({ "name": "listTags", "arguments": {} });
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
@@ -35,7 +35,7 @@ async fn calls_at(app: &App, path: &str, token: &str) -> bool {
 }
 
 on_both! {
-    async fn a_token_for_the_tools_is_good_below_them_and_one_for_reading_there_alone(app: App) {
+    async fn a_token_for_all_tools_covers_the_read_only_address_and_not_vice_versa(app: App) {
         let scene = MemberScene::build(&app).await;
         let ask = |path: &str| crate::oauth::with(scene.ask(), "resource", &scene.resource(path));
         for (resource, good, bad) in [
@@ -93,7 +93,8 @@ on_both! {
         assert_eq!(scene.api(&tokens).get("/portals").await.error(403)["code"], "TWO_FACTOR_REQUIRED");
         refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
         refused(&scene.exchange(&code).await, 400, "invalid_grant");
-        // When the member is active and enrolled again, the token and the code still work.
+        // When the member is active and enrolled in two-factor authentication again, the token and
+        // the code are valid again.
         scene.org.put(&path, member(true, true)).await;
         Tokens::of(&scene.refresh(&tokens.refresh).await);
         Tokens::of(&scene.exchange(&code).await);

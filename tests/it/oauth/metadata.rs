@@ -1,4 +1,5 @@
-//! Tests the metadata documents by which clients discover the server (RFC 8414, RFC 9728).
+//! Tests of the metadata documents with which clients discover the authorization server (RFC 8414,
+//! RFC 9728).
 
 use reqwest::Method;
 use serde_json::json;
@@ -37,14 +38,14 @@ on_both! {
             assert!(document.body["resource_name"].is_string());
         }
         get("oauth-protected-resource/other").await.error(404);
-        // Some clients look below the address of the tools.
+        // Some clients look for the document below the address of the tools.
         for resource in ["/mcp", "/mcp/read-only"] {
             let below = async |name: &str| Answer::of(app.http.request(Method::GET, format!("{}{resource}/.well-known/{name}", app.base))).await;
             assert_eq!(below("oauth-authorization-server").await.body, server.body, "{resource}");
             let document = below("oauth-protected-resource").await;
             assert_eq!((document.status, &document.body["resource"]), (200, &at(resource)));
         }
-        // The address in each challenge leads to a document.
+        // The address in each `WWW-Authenticate` header leads to a document.
         for (path, resource) in [
             ("/api/v1/portals", "/api/v1"), ("/mcp", "/mcp"), ("/mcp?toolsets=portals", "/mcp"), ("/mcp/read-only", "/mcp/read-only"),
             ("/mcp/read-only?toolsets=portals", "/mcp/read-only"),

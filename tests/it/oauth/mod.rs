@@ -1,4 +1,5 @@
-//! Tests apps that members connect (rules: oauth), and attempts to get access without consent.
+//! Tests of apps that members connect with OAuth (rules: oauth), and of attempts to get access
+//! without consent.
 
 mod asking;
 mod clients;
@@ -25,13 +26,13 @@ use uuid::Uuid;
 use crate::people::{Browser, fields, html, signed_in};
 use crate::support::{Answer, Api, App, Org, new_id};
 
-/// Verifier and challenge of RFC 7636, appendix B.
+/// Code verifier and code challenge of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 /// Redirect URI of the test app of every organization.
 pub const REDIRECT: &str = "https://client.example/cb";
 
-/// Parameters of a query or a form.
+/// Parameters of a query or fields of a form.
 pub type Pairs = Vec<(String, String)>;
 
 pub fn pairs(pairs: &[(&str, &str)]) -> Pairs {
@@ -41,7 +42,7 @@ pub fn pairs(pairs: &[(&str, &str)]) -> Pairs {
         .collect()
 }
 
-/// Replaces one parameter, or removes it if the value is empty.
+/// Sets a parameter to this value, or removes it if the value is empty.
 pub fn with(mut pairs: Pairs, name: &str, value: &str) -> Pairs {
     pairs.retain(|(own, _)| own != name);
     if !value.is_empty() {
@@ -54,7 +55,7 @@ pub fn encoded(pairs: &Pairs) -> String {
     Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// An organization with a member who is signed in in a browser.
+/// An organization with an app, and a browser in which a member is signed in.
 pub struct MemberScene<'a> {
     pub org: Org<'a>,
     pub member: Uuid,
@@ -87,13 +88,14 @@ impl<'a> MemberScene<'a> {
         ask(&self.org.oauth_app.to_string(), REDIRECT)
     }
 
-    /// Approves a request and returns the authorization code.
+    /// Gives consent to an authorization request. Returns the authorization code.
     pub async fn code(&self, ask: &Pairs) -> String {
         let there = self.decide(ask, "approve").await;
         query(&there, "code").unwrap_or_else(|| panic!("no code: {there}"))
     }
 
-    /// Submits the member's decision and returns the address of the redirect.
+    /// Submits the member's decision about a request. Returns the address of the redirect to the
+    /// app.
     pub async fn decide(&self, ask: &Pairs, decision: &str) -> Url {
         let page = self.page(ask).await;
         let answer = self
@@ -110,7 +112,7 @@ impl<'a> MemberScene<'a> {
         leads_to(&answer)
     }
 
-    /// Opens the consent page.
+    /// Opens the consent page of a request. Returns its HTML.
     pub async fn page(&self, ask: &Pairs) -> String {
         let answer = self
             .browser
@@ -143,12 +145,12 @@ impl<'a> MemberScene<'a> {
         ])
     }
 
-    /// Approves a request and exchanges its code for tokens.
+    /// Gives consent to a request and exchanges the code for tokens.
     pub async fn tokens(&self, ask: &Pairs) -> Tokens {
         Tokens::of(&self.exchange(&self.code(ask).await).await)
     }
 
-    /// Refreshes tokens as the organization's app.
+    /// Exchanges a refresh token as the organization's app.
     pub async fn refresh(&self, token: &str) -> Answer {
         self.refresh_with(token, &[]).await
     }
@@ -182,7 +184,7 @@ impl<'a> MemberScene<'a> {
     }
 }
 
-/// Connects the app of an organization to a member.
+/// Connects the organization's app to a member. Returns the tokens.
 pub async fn connect(org: &Org<'_>, member: Uuid) -> Tokens {
     let org = Org {
         app: org.app,
@@ -214,7 +216,7 @@ pub fn ask(client: &str, redirect: &str) -> Pairs {
     ])
 }
 
-/// Returns all fields that the consent form sends.
+/// Returns the fields that the consent form sends with this decision.
 pub fn form(page: &str, decision: &str) -> Pairs {
     let unescaped = |text: &str| {
         text.replace("&#38;", "&")
@@ -232,7 +234,8 @@ pub fn form(page: &str, decision: &str) -> Pairs {
         "code_challenge_method",
         "resource",
     ];
-    // The first form on the page signs out, so the last `form` field is taken.
+    // The page begins with a form for signing out, so the last `form` field belongs to the consent
+    // form.
     let mut all = vec![("form".to_owned(), fields(page, "form").pop().unwrap())];
     all.extend(names.iter().flat_map(|name| {
         fields(page, name)
@@ -242,7 +245,7 @@ pub fn form(page: &str, decision: &str) -> Pairs {
     with(all, "decision", decision)
 }
 
-/// Returns the redirect address of a response. Panics if there is none.
+/// Returns the address that a response redirects to. Panics if there is none.
 #[track_caller]
 pub fn leads_to(answer: &Answer) -> Url {
     let location = answer
@@ -267,7 +270,7 @@ pub fn post(app: &App, path: &str, pairs: &Pairs) -> RequestBuilder {
         .body(encoded(pairs))
 }
 
-/// Sends a request to the token endpoint and checks the headers of the response.
+/// Sends a request to the token endpoint. Checks that the response forbids caching.
 pub async fn token(app: &App, pairs: &Pairs) -> Answer {
     let answer = Answer::of(post(app, "/oauth/token", pairs)).await;
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -275,7 +278,7 @@ pub async fn token(app: &App, pairs: &Pairs) -> Answer {
     answer
 }
 
-/// The tokens that a client gets.
+/// The tokens that the token endpoint returns.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     pub access: String,
@@ -302,7 +305,7 @@ impl Tokens {
     }
 }
 
-/// Checks that an endpoint refuses a request with this status and error code.
+/// Checks that a response refuses the request with this status and OAuth error code.
 #[track_caller]
 pub fn refused(answer: &Answer, status: u16, error: &str) {
     assert_eq!(
@@ -316,7 +319,7 @@ pub fn refused(answer: &Answer, status: u16, error: &str) {
     );
 }
 
-/// Registers a client.
+/// Registers a client at the registration endpoint.
 pub async fn register(app: &App, metadata: Value) -> Answer {
     Answer::of(
         app.http

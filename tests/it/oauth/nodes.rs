@@ -1,4 +1,4 @@
-//! Tests two nodes on one database.
+//! Tests of OAuth with two nodes on one database.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::support::middle_box::MiddleBox;
 use crate::support::standby::Standby;
 use crate::support::{Answer, App, postgres};
 
-/// Public URL of both nodes.
+/// Flag with the public URL of both nodes.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
 /// Time limit of a fail-over.
 const OUTAGE: Duration = Duration::from_secs(30);
@@ -66,8 +66,8 @@ async fn a_code_of_a_node_is_exchanged_once_on_the_other_node() {
     }
 }
 
-/// Two processes of one assistant renew every 15 seconds, at the same moment or some seconds apart,
-/// each at another node.
+/// Two processes of one assistant refresh the same grant every 15 seconds, each at another node.
+/// Their requests are simultaneous or some seconds apart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
     const ROUNDS: u64 = 40;
@@ -114,21 +114,22 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
     assert_eq!(ROUNDS * ROUND, 600, "ten minutes");
 }
 
-/// Sends a request to the token endpoint until the node can answer.
-async fn token_at_last(node: &App, form: &Pairs) -> Tokens {
-    let began = Instant::now();
+/// Repeats a request to the token endpoint until the response is not a 503.
+async fn token_after_retries(node: &App, form: &Pairs) -> Tokens {
+    let start = Instant::now();
     loop {
         let answer = Answer::of(post(node, "/oauth/token", form)).await;
         if answer.status != 503 {
             return Tokens::of(&answer);
         }
-        assert!(began.elapsed() < OUTAGE, "{}", answer.body);
+        assert!(start.elapsed() < OUTAGE, "{}", answer.body);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
-/// The same two processes while the primary becomes unreachable and its standby takes over. A
-/// process that gets 503 presents its token again, because the exchange may have been committed.
+/// Two processes of one assistant refresh the same grant at two nodes, while the primary becomes
+/// unreachable and its standby takes over. A process that gets a 503 repeats its request, because
+/// the exchange may have been committed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
     const ROUNDS: u32 = 40;
@@ -142,12 +143,12 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
     let url = primary.clone();
     let standby = tokio::task::spawn_blocking(move || {
         let standby = Standby::of(&url);
-        standby.becomes_synchronous();
+        standby.make_synchronous();
         standby
     });
     let standby = Arc::new(standby.await.unwrap());
-    let way = MiddleBox::before(&primary).await;
-    let (first, database) = way.database_url.rsplit_once('/').unwrap();
+    let first_host = MiddleBox::in_front_of(&primary).await;
+    let (first, database) = first_host.database_url.rsplit_once('/').unwrap();
     let second = standby.database_url.split_once('@').unwrap().1;
     assert!(second.ends_with(database));
     let both = format!("{first},{second}?target_session_attrs=read-write");
@@ -167,11 +168,11 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
     let mut takeover = None;
     for round in 0..ROUNDS {
         if round == ROUNDS / 2 {
-            way.close();
-            let heir = standby.clone();
+            first_host.close();
+            let new_primary = standby.clone();
             takeover = Some(tokio::task::spawn_blocking(move || {
                 std::thread::sleep(Duration::from_millis(500));
-                heir.promotes();
+                new_primary.promote();
             }));
         }
         let (here, there) = if round % 2 == 0 {
@@ -181,8 +182,8 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
         };
         let forms = (form(&one), form(&two));
         (one, two) = join(
-            token_at_last(here, &forms.0),
-            token_at_last(there, &forms.1),
+            token_after_retries(here, &forms.0),
+            token_after_retries(there, &forms.1),
         )
         .await;
         for (node, tokens) in [(here, &two), (there, &one)] {
@@ -235,5 +236,5 @@ async fn a_client_is_known_on_both_nodes() {
             .await;
         assert_eq!(answer.status, 200, "{client}");
     }
-    assert_eq!(site.asked(), 1);
+    assert_eq!(site.request_count(), 1);
 }

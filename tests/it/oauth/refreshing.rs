@@ -1,4 +1,4 @@
-//! Tests refresh tokens and revocation.
+//! Tests of refresh tokens and of the revocation of tokens.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ on_both! {
         let first = scene.tokens(&scene.ask_for_api()).await;
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
         assert!(second.refresh != first.refresh && second.access != first.access && second.scope == first.scope);
-        // A refresh token works for another minute, in case the answer got lost.
+        // A client whose response was lost can use the old refresh token for another minute.
         app.clock.advance(Duration::from_secs(59));
         let again = Tokens::of(&scene.refresh(&first.refresh).await);
         let third = Tokens::of(&scene.refresh(&again.refresh).await);
@@ -50,7 +50,7 @@ on_both! {
         Tokens::of(&scene.refresh(&bystander.refresh).await);
     }
 
-    async fn two_at_once_have_the_same_pair(app: App) {
+    async fn two_concurrent_refreshes_return_the_same_tokens(app: App) {
         let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let (one, other) = join(scene.refresh(&first.refresh), scene.refresh(&first.refresh)).await;
@@ -59,15 +59,16 @@ on_both! {
         scene.api(&one).get("/portals").await.data();
     }
 
-    async fn a_replaced_token_answers_with_the_same_pair_for_a_minute_and_then_ends_the_grant(app: App) {
+    async fn reusing_a_refresh_token_returns_the_same_tokens_for_a_minute_and_then_ends_the_grant(app: App) {
         let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_devices")).await;
         let second = Tokens::of(&scene.refresh_with(&first.refresh, &[("scope", "view_tasks")]).await);
         app.clock.advance(Duration::from_secs(59));
-        // The scope is that of the first answer.
+        // The response repeats the scope of the first response, even if the request names another
+        // scope.
         let again = Tokens::of(&scene.refresh(&first.refresh).await);
         assert_eq!((&again.refresh, &again.access, again.scope.as_str()), (&second.refresh, &second.access, "view_tasks"));
-        // Its access token lasts an hour from the second answer.
+        // The access token expires an hour after its first issue.
         app.clock.advance(Duration::from_secs(3_599));
         scene.api(&again).get("/tasks").await.data();
         app.clock.advance(Duration::from_secs(1));
@@ -76,7 +77,7 @@ on_both! {
         refused(&scene.refresh(&second.refresh).await, 400, "invalid_grant");
     }
 
-    async fn a_revoked_access_token_does_not_come_back_with_its_pair(app: App) {
+    async fn a_revoked_access_token_stays_revoked_when_its_refresh_is_repeated(app: App) {
         let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
@@ -87,12 +88,13 @@ on_both! {
         scene.api(&Tokens::of(&scene.refresh(&again.refresh).await)).get("/portals").await.data();
     }
 
-    async fn two_processes_of_one_assistant_go_on_for_days(app: App) {
+    async fn two_processes_of_one_assistant_keep_their_grant_for_days(app: App) {
         let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let (mut one, mut other) = (first.clone(), first);
         for round in 0..48_u64 {
-            // Both renew when their access token ends, some seconds apart and in either order.
+            // Both processes refresh shortly before their access token expires, some seconds apart,
+            // in either order.
             app.clock.advance(Duration::from_secs(3_540));
             let [early, late] = if round % 2 == 0 { [&mut one, &mut other] } else { [&mut other, &mut one] };
             *early = Tokens::of(&scene.refresh(&early.refresh).await);
@@ -120,7 +122,7 @@ on_both! {
         assert_eq!(less.scope, "view_tasks");
         scene.api(&less).get("/tasks").await.data();
         scene.api(&less).get("/devices").await.error(403);
-        // A refresh keeps the granted scope (RFC 6749, section 6).
+        // A refresh does not narrow the scope of the grant (RFC 6749, section 6).
         let all = Tokens::of(&scene.refresh(&less.refresh).await);
         assert_eq!(all.scope, "view_tasks view_devices");
         let all = Tokens::of(&scene.refresh_with(&all.refresh, &[("scope", "openid profile email")]).await);

@@ -1,4 +1,4 @@
-//! An HTTPS site whose pages are set by a test.
+//! An HTTPS site on loopback that serves the documents of clients. A test sets its pages.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::support::App;
 use crate::support::http_server::{HttpServer, Reply, response};
 
-/// The response at a path.
+/// What the site sends for a path.
 #[derive(Debug, Clone)]
 pub enum Page {
-    /// These bytes, unchanged.
+    /// Exactly these bytes, head included.
     Raw(String),
     /// No response.
     Hangs,
@@ -62,12 +62,12 @@ impl Site {
         }
     }
 
-    /// Returns the flags that let a server trust the site and connect to it.
+    /// Returns the flags with which a server trusts the site's certificate and may connect to it.
     pub fn flags(&self) -> [String; 2] {
         self.server.flags()
     }
 
-    /// Starts a server on each database that may connect to the site.
+    /// Starts servers that may connect to the site, one on SQLite and one on PostgreSQL.
     pub async fn servers(&self) -> Vec<App> {
         let flags = self.flags();
         let flags = flags.each_ref().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Tests the removal of expired rows, and the limits on their number.
+//! Tests of the background task that deletes expired OAuth rows, and of the limits on their number.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ on_both! {
         app.clock.advance(30 * DAY);
         app.server.sweep_once().await;
         assert_eq!(counts().await, (0, 0, 0));
-        // An access token that the platform created without an expiry is not removed.
+        // The platform created this access token without an expiry, so it stays.
         scene.org.token_of(scene.member, &[]).await;
         app.clock.advance(400 * DAY);
         app.server.sweep_once().await;

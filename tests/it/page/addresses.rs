@@ -1,4 +1,4 @@
-//! Tests every address of the guest page with every method. Each answer is a page.
+//! Tests of every address of the guest page with every method: each response is a page.
 
 use http::Method;
 use serde_json::json;
@@ -16,34 +16,34 @@ on_both! {
         for rest in [format!("/steps/{details}"), "/submit".into(), "/messages".into(), format!("/steps/{details}/files")] {
             shows(&stranger.refused(404, &rest, ADA).await, &["We cannot find this stay."]);
             let json = stranger.body(&rest, "{}").header("content-type", "application/json");
-            shows(&stranger.shown(404, json).await, &["We cannot find this stay."]);
+            shows(&stranger.page_of(404, json).await, &["We cannot find this stay."]);
         }
         for rest in ["", "/review", "/messages", "/stay.ics", "/manifest.webmanifest", "/worker.js"] {
-            stranger.missing(rest).await;
+            stranger.open_missing(rest).await;
         }
         let below = format!("/steps/{details}/x");
         lacks(&browser.refused(404, "/", ADA).await, &["<form"]);
         for rest in ["/submit/", "/steps", "/steps/", "/steps/nonsense", "/steps/%00", below.as_str(), "/else", "/manuals/x"] {
-            browser.missing(rest).await;
+            browser.open_missing(rest).await;
             lacks(&browser.refused(404, rest, ADA).await, &["<form"]);
         }
         for token in ["%00", "%ff", "a%20b", "%22%3E%3Cscript%3E"] {
             let browser = StayBrowser::with_token(&app, token);
-            browser.missing("").await;
+            browser.open_missing("").await;
             browser.refused(404, "/submit", ADA).await;
         }
         for method in [Method::PUT, Method::DELETE, Method::PATCH] {
-            browser.shown(404, browser.http.request(method, format!("{}/stay/{}", app.base, house.token))).await;
+            browser.page_of(404, browser.http.request(method, format!("{}/stay/{}", app.base, house.token))).await;
         }
         for path in ["/stay", "/stay/"] {
-            browser.shown(404, browser.http.get(format!("{}{path}", app.base))).await;
+            browser.page_of(404, browser.http.get(format!("{}{path}", app.base))).await;
         }
         let french = browser.http.get(format!("{}/stay/nonsense", app.base)).header("accept-language", "fr-CH, en;q=0.5");
-        shows(&browser.shown(404, french).await, &["lang=\"fr\""]);
+        shows(&browser.page_of(404, french).await, &["lang=\"fr\""]);
         assert_eq!(house.status().await, "not_started");
     }
 
-    async fn opening_a_form_address_leads_to_its_page(app: App) {
+    async fn opening_the_address_of_a_form_redirects_to_its_page(app: App) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let browser = StayBrowser::new(&house);
@@ -84,7 +84,7 @@ on_both! {
             assert!(policy.contains(part), "{policy}");
         }
         assert!(!policy.contains("script-src 'self'") && !policy.contains("script-src 'unsafe"), "{policy}");
-        // The document states the policy, without the hashes.
+        // The documentation contains the content security policy without the hashes of the script.
         let is_hash = |word: &str| word.starts_with("'sha256-");
         let words: Vec<&str> = policy.split(' ').filter(|word| !is_hash(word)).collect();
         let document = include_str!("../../../docs/explanation/security.md");

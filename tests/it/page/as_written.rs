@@ -1,4 +1,5 @@
-//! Tests that texts of hosts, languages and values of guests are shown and kept as they were meant.
+//! Tests that the guest page shows texts of hosts, and stores values of guests, exactly as they
+//! were written.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,14 +9,14 @@ use super::{StayBrowser, between, lacks, manual, shows};
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// Creates a text of a manual in these languages, the first one by hand.
+/// Creates a text of a manual in these languages. The first language is the source of the others.
 async fn versions(house: &House<'_>, texts: Value) -> Value {
     let body = json!({ "sourceTable": "manual", "texts": texts });
     house.api.post("/translations", body).await.data()["id"].clone()
 }
 
-/// Returns the description of the first manual as HTML, as the guest interface has it.
-async fn described(house: &House<'_>, language: &str) -> Value {
+/// Returns the first manual of the guest view.
+async fn first_manual(house: &House<'_>, language: &str) -> Value {
     let view = house
         .org
         .app
@@ -32,11 +33,11 @@ async fn rebook(house: &House<'_>, more: Value) {
 }
 
 on_both! {
-    async fn codes_in_a_manual_keep_every_sign(app: App) {
+    async fn codes_in_a_manual_keep_every_character(app: App) {
         let house = House::build(&app).await;
         let text = "Press *1234*, then 5*6*7#. Password: <b3ach>\n\n    a*b*c_d_e<f>&g\n\n[Door]: 4321#";
         manual(&house, json!({ "title": "Door", "description": text })).await;
-        let html = described(&house, "en").await["descriptionHtml"].as_str().unwrap().to_owned();
+        let html = first_manual(&house, "en").await["descriptionHtml"].as_str().unwrap().to_owned();
         for line in ["<p>Press *1234*, then 5*6*7#. Password: &lt;b3ach&gt;</p>", "<p>a*b*c_d_e&lt;f&gt;&amp;g</p>", "<p>[Door]: 4321#</p>"] {
             assert!(html.contains(line), "{line} is not in {html}");
         }
@@ -68,14 +69,14 @@ on_both! {
             ("pt", "Lavar"), ("pt-PT", "Lavar"), ("zh-Hant", "洗衣機"), ("zh-CN", "洗衣"), ("zh-HK", "洗衣機"),
             ("iw", "כביסה *12#"), ("no", "Vask"), ("nn", "Vask"), ("sv", "Wash"), ("sr-Latn", "Wash"),
         ] {
-            assert_eq!(described(&house, language).await["title"], expected, "{language}");
+            assert_eq!(first_manual(&house, language).await["title"], expected, "{language}");
         }
         let browser = StayBrowser::new(&house);
         shows(&browser.open("?language=zh-Hant").await, &["<html lang=\"en\"", "lang=\"zh-TW\" dir=\"ltr\">洗衣機<"]);
         shows(&browser.open("?language=iw").await, &["<html lang=\"he\" dir=\"rtl\">", "כביסה <bdi dir=\"ltr\">*12#</bdi>"]);
         let accepted = browser.http.get(format!("{}/stay/{}", app.base, house.token)).header("accept-language", "iw");
         rebook(&house, json!({ "guest": { "firstName": "Ada", "language": "" } })).await;
-        shows(&browser.shown(200, accepted).await, &["<html lang=\"he\""]);
+        shows(&browser.page_of(200, accepted).await, &["<html lang=\"he\""]);
     }
 
     async fn titles_questions_and_answers_in_another_language_are_marked(app: App) {
@@ -102,14 +103,14 @@ on_both! {
         house.submit().await.data();
         shows(&browser.open(&format!("/steps/{step}")).await, &[&answered]);
 
-        // A page in the language of the texts needs no mark.
+        // If page and texts have the same language, the page has no `lang` attributes on texts.
         rebook(&house, json!({ "guest": { "firstName": "Ada", "language": "en" } })).await;
         let body = json!({ "text": "How will you come?" });
         house.api.ok(Method::PUT, &format!("/translations/{question}/entries/en"), Some(body)).await;
         shows(&browser.open("/review").await, &["<dt dir=\"auto\">How will you come?</dt><dd lang=\"zh-TW\""]);
     }
 
-    async fn a_language_that_is_no_tag_refuses_no_record(app: App) {
+    async fn a_record_with_an_invalid_language_tag_is_accepted(app: App) {
         let house = House::build(&app).await;
         for (sent, kept, warned) in [("en_US", json!("en-US"), 0), (" es ", json!("es"), 0), ("", Value::Null, 0), ("English", Value::Null, 1)] {
             let data = with(reservation(Some(house.flat)), json!({ "guest": { "firstName": "Ada", "language": sent } }));
@@ -126,7 +127,7 @@ on_both! {
         shows(&browser.open("?language=en-US").await, &["December 11–15 · 4 nights", "from 3:00 PM"]);
         shows(&browser.open("?language=en-GB").await, &["11–15 December · 4 nights", "from 15:00"]);
         let american = browser.http.get(format!("{}/stay/{}", app.base, house.token)).header("accept-language", "en-US");
-        shows(&browser.shown(200, american).await, &["December 11–15", "3:00 PM"]);
+        shows(&browser.page_of(200, american).await, &["December 11–15", "3:00 PM"]);
         rebook(&house, json!({ "checkOut": "2027-12-11" })).await;
         shows(&browser.open("").await, &["11 December 2026 – 11 December 2027 · 365 nights", "11 December 2027<span>"]);
     }
@@ -136,11 +137,12 @@ on_both! {
         let page = StayBrowser::new(&house).open("").await;
         let link = between(&page, "https://calendar.google.com/calendar/render?", "\"");
         shows(link, &["dates=20261211T150000%2F20261215T110000", "ctz=Europe%2FMadrid"]);
-        // The address of the page is the guest's credential, so no other site gets it.
+        // The page's address contains the guest's token, so the link to another site must not
+        // contain the address.
         lacks(link, &[house.token.as_str()]);
     }
 
-    async fn a_link_with_characters_behind_the_token_leads_to_the_stay(app: App) {
+    async fn a_link_with_punctuation_after_the_token_shows_the_stay(app: App) {
         let house = House::build(&app).await;
         let browser = StayBrowser::new(&house);
         let link = format!("/stay/{}", house.token);
@@ -150,11 +152,11 @@ on_both! {
             let expected = format!("{link}?language=es");
             assert_eq!((answer.status, answer.header("location")), (303, Some(expected.as_str())), "{ending}");
         }
-        browser.missing("/nowhere").await;
-        browser.missing("x.y").await;
+        browser.open_missing("/nowhere").await;
+        browser.open_missing("x.y").await;
     }
 
-    async fn values_are_kept_without_what_nobody_sees(app: App) {
+    async fn invisible_characters_are_removed_from_values(app: App) {
         let house = House::build(&app).await;
         let required = json!({ "requiredGuestFields": ["firstName", "phone", "email", "documentNumber", "postalCode", "birthDate"] });
         let step = house.step("your_details", required).await;
@@ -176,12 +178,12 @@ on_both! {
         assert_eq!(blank["isComplete"], false);
         let page = StayBrowser::new(&house).open(&format!("/steps/{step}")).await;
         shows(&page, &["min=\"1900-01-01\" max=\"2026-11-21\""]);
-        // A name must be visible in the configuration as well.
+        // A name in the configuration must have a visible character as well.
         let unseen = json!({ "nickname": "\u{200b}\u{3164}", "stepType": "main" });
         assert_eq!(house.api.post("/precheck-steps", unseen).await.issues(), ["nickname"]);
     }
 
-    async fn a_guest_is_greeted_with_the_name_that_is_there(app: App) {
+    async fn a_guest_is_greeted_with_the_available_name(app: App) {
         let house = House::build(&app).await;
         let browser = StayBrowser::new(&house);
         rebook(&house, json!({ "guest": { "firstName": "\u{3164}", "lastName": "Lovelace", "language": "en" } })).await;
@@ -202,7 +204,7 @@ on_both! {
         shows(&page, &["¥5,000", "KWD\u{a0}5.000"]);
     }
 
-    async fn support_numbers_are_kept_like_numbers_of_guests(app: App) {
+    async fn support_numbers_are_stored_like_numbers_of_guests(app: App) {
         let house = House::build(&app).await;
         let number = "\u{202a}+\u{0663}\u{0664}\u{2009}934 123 456\u{202c}";
         let portal = house.api.ok(Method::PATCH, &format!("/portals/{}", house.portal), Some(json!({ "data": { "supportPhone": number } }))).await;

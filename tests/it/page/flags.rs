@@ -1,4 +1,5 @@
-//! Tests the pages of issues, surveys and extras, the instructions, the tiles and the header.
+//! Tests of the parts of the guest page that flags of the portal switch on: issues, surveys,
+//! extras, instructions, tiles and header.
 
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ on_both! {
         let house = House::build(&app).await;
         house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
         let browser = StayBrowser::new(&house);
-        browser.missing("/reviews/checkin").await;
+        browser.open_missing("/reviews/checkin").await;
         app.clock.advance(DAY * 21);
         shows(&browser.open("").await, &["Has everything been all right so far?", "/reviews/checkin\""]);
         let page = browser.open("/reviews/checkin").await;
@@ -50,20 +51,20 @@ on_both! {
         browser.refused(400, "/reviews/checkin", &[("overallRating", "9")]).await;
         let page = browser.refused(400, "/reviews/checkin", &[("overallRating", "4"), ("publicText", &"x".repeat(6001))]).await;
         shows(&page, &["Please shorten this to 6000 characters."]);
-        let given = [("overallRating", "4"), ("cleanliness", "5"), ("value", ""), ("publicText", "Lovely"), ("privateReview", " ")];
-        let (_, page) = browser.fill_in(&page, "/reviews/checkin", &given).await;
+        let fields = [("overallRating", "4"), ("cleanliness", "5"), ("value", ""), ("publicText", "Lovely"), ("privateReview", " ")];
+        let (_, page) = browser.fill_in(&page, "/reviews/checkin", &fields).await;
         shows(&page, &["Thank you for your review."]);
         assert_eq!(action(&page, "/reviews"), None);
-        // A form that is sent twice leads to the same page.
-        assert_eq!(browser.post("/reviews/checkin", &given).await.status, 303);
-        browser.missing("/reviews/checkin").await;
+        // A form that is sent twice redirects to the same page.
+        assert_eq!(browser.post("/reviews/checkin", &fields).await.status, 303);
+        browser.open_missing("/reviews/checkin").await;
         lacks(&browser.open("").await, &["/reviews/checkin"]);
     }
 
     async fn a_guest_asks_for_extras_without_a_script(app: App) {
         let house = House::build(&app).await;
         let browser = StayBrowser::new(&house);
-        browser.missing("/extras").await;
+        browser.open_missing("/extras").await;
         lacks(&browser.open("").await, &["id=\"extras\""]);
         let cot = house.org.record("upsell", json!({ "name": "Cot", "description": "For <one> night", "priceCents": 1500, "currency": "EUR" })).await;
         shows(&browser.open("").await, &["id=\"extras\"", "Cot", "€15.00"]);

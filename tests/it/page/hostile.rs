@@ -1,4 +1,4 @@
-//! Tests malicious files, texts and addresses.
+//! Tests of malicious files, texts and addresses on the guest page.
 
 use reqwest::Method;
 use serde_json::json;
@@ -11,8 +11,8 @@ use crate::support::{Answer, App, on_both};
 
 const SCRIPT: &str = "<script>alert(document.domain)</script>";
 
-/// Uploads a file by the form of a step.
-async fn hand_in(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8]) -> Answer {
+/// Uploads a file with the form of a step.
+async fn upload(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8]) -> Answer {
     let name = name.replace('"', "%22");
     let head = format!(
         "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/html\r\n\r\n"
@@ -25,7 +25,8 @@ async fn hand_in(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u
 }
 
 on_both! {
-    /// A file that begins as a picture or PDF and continues as HTML is served as a picture or PDF.
+    /// The service serves a file that begins as a picture or PDF and continues as HTML as a picture
+    /// or PDF.
     async fn polyglot_files_are_served_by_their_first_bytes_and_sandboxed(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
@@ -37,7 +38,7 @@ on_both! {
             (b"\xFF\xD8\xFF\xE0\0\x10JFIF\0", "image/jpeg", true),
             (b"\x89PNG\r\n\x1a\n", "image/png", true),
         ] {
-            assert_eq!(hand_in(&browser, step, "x.html", &begun(begins)).await.status, 303);
+            assert_eq!(upload(&browser, step, "x.html", &begun(begins)).await.status, 303);
             let view = house.step_view(step, "en").await;
             let file = id(&view["files"].as_array().unwrap().last().unwrap()["id"]);
             let redirect = Answer::of(browser.http.get(format!("{}/stay/{}/steps/{step}/files/{file}", app.base, house.token))).await;
@@ -54,7 +55,8 @@ on_both! {
         let step = house.step("document_upload", json!({})).await;
         let browser = StayBrowser::new(&house);
         let svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\">{SCRIPT}</svg>");
-        // A ZIP, a gzip and a PDF above the size limit. The server never unpacks an upload.
+        // The server refuses a ZIP, a gzip and a PDF above the size limit. It never unpacks an
+        // upload.
         let zip = [b"PK\x03\x04".as_slice(), &[0; 1_000]].concat();
         let gzip = [b"\x1f\x8b\x08\0\0\0\0\0\0\x03".as_slice(), &[0; 1_000]].concat();
         let mut large = b"%PDF-1.7".to_vec();
@@ -69,14 +71,14 @@ on_both! {
             ("a.pdf", &large, "too large"),
             ("a.pdf", b"", "choose a file"),
         ] {
-            let answer = hand_in(&browser, step, name, content).await;
+            let answer = upload(&browser, step, name, content).await;
             assert_eq!((answer.status, answer.header("content-type")), (400, Some("text/html; charset=utf-8")), "{name}");
             let page = html(&answer);
             shows(&page, &["role=\"alert\"", reported]);
         }
         let packed = browser.body(&format!("/steps/{step}/files"), gzip.clone());
         let packed = packed.header("content-type", "multipart/form-data; boundary=XX").header("content-encoding", "gzip");
-        browser.shown(400, packed).await;
+        browser.page_of(400, packed).await;
         assert_eq!(house.step_view(step, "en").await["files"], json!([]));
     }
 
@@ -85,7 +87,7 @@ on_both! {
         let step = house.step("document_upload", json!({})).await;
         let browser = StayBrowser::new(&house);
         for name in ["../../../etc/passwd", "..\\..\\boot.ini", "/etc/shadow", "C:\\x.pdf", "<script>alert(1)</script>.pdf", "\" onerror=\"alert(1)"] {
-            assert_eq!(hand_in(&browser, step, name, format!("%PDF-1.7 {name}").as_bytes()).await.status, 303, "{name}");
+            assert_eq!(upload(&browser, step, name, format!("%PDF-1.7 {name}").as_bytes()).await.status, 303, "{name}");
         }
         let page = browser.open(&format!("/steps/{step}")).await;
         lacks(&page, &["..", "etc/", "\" onerror", "boot.ini\\"]);
@@ -99,19 +101,19 @@ on_both! {
         let step = house.step("document_upload", json!({})).await;
         let stay = house.org.reservation(Some(house.flat)).await;
         let (own, other) = (StayBrowser::new(&house), StayBrowser::with_token(&app, &house.org.stay_token(stay).await));
-        hand_in(&own, step, "passport.pdf", b"%PDF-1.7").await;
+        upload(&own, step, "passport.pdf", b"%PDF-1.7").await;
         let file = id(&house.step_view(step, "en").await["files"][0]["id"]);
-        other.missing(&format!("/steps/{step}/files/{file}")).await;
+        other.open_missing(&format!("/steps/{step}/files/{file}")).await;
         let answer = other.post(&format!("/steps/{step}/files/{file}/remove"), &[]).await;
-        assert_eq!(answer.status, 303, "it is not there, which is what was asked for");
+        assert_eq!(answer.status, 303, "deleting a file that does not exist succeeds");
         assert_eq!(house.step_view(step, "en").await["files"].as_array().unwrap().len(), 1);
         lacks(&other.open(&format!("/steps/{step}")).await, &["passport.pdf"]);
         let body = json!({ "reservationId": house.stay });
         let preview = house.api.post(&format!("/portals/{}/preview", house.portal), body).await.data()["url"].as_str().unwrap().to_owned();
         let preview = StayBrowser::with_token(&app, preview.rsplit('/').next().unwrap());
         lacks(&preview.open(&format!("/steps/{step}")).await, &["passport.pdf"]);
-        preview.missing(&format!("/steps/{step}/files/{file}")).await;
-        let refused = hand_in(&preview, step, "x.pdf", b"%PDF-1.7").await;
+        preview.open_missing(&format!("/steps/{step}/files/{file}")).await;
+        let refused = upload(&preview, step, "x.pdf", b"%PDF-1.7").await;
         assert_eq!(refused.status, 403);
         assert_eq!(house.step_view(step, "en").await["files"].as_array().unwrap().len(), 1);
     }
@@ -124,13 +126,14 @@ on_both! {
         forged.push(token.replacen("pv_", "", 1));
         for token in forged {
             let browser = StayBrowser::with_token(&app, &token);
-            browser.missing("").await;
+            browser.open_missing("").await;
             for rest in ["/messages", "/review", "/stay.ics", "/worker.js", "/stay.pkpass"] {
-                browser.missing(rest).await;
+                browser.open_missing(rest).await;
             }
             assert_eq!(browser.post("/submit", &[]).await.status, 404);
         }
-        // A page at another moment needs more than the guest's token, so the status is 401.
+        // A page at another time needs a credential besides the guest's token, so the status is
+        // 401.
         let browser = StayBrowser::new(&house);
         assert_eq!(Answer::of(app.http.get(format!("{}/stay/{}?at=2026-12-12T10:00:00Z", app.base, house.token))).await.status, 401);
         browser.open("").await;

@@ -1,4 +1,5 @@
-//! Tests cached pages: the same page while nothing changes, and a new page after any change.
+//! Tests of guest pages in memory: the page stays the same while nothing changes, and changes after
+//! any write.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::{StayBrowser, lacks, manual, shows, text};
 use crate::support::house::{House, guest, with};
 use crate::support::{App, new_id, on_both, reservation};
 
-/// Opens a page with an `Accept-Encoding` header and returns the encoding and the bytes.
+/// Requests a page with an `Accept-Encoding` header. Returns the content coding and the bytes.
 async fn coded(app: &App, address: &str, accepts: &str) -> (Option<String>, Vec<u8>) {
     let response = app
         .http
@@ -80,7 +81,7 @@ on_both! {
             shows(&speaking("en").await, &["Pool", "lang=\"en\""]);
             shows(&browser.open("?language=es").await, &["Piscina", "language=es"]);
         }
-        // Only the Spanish text changes.
+        // The host changes only the Spanish text.
         let entry = format!("/translations/{}/entries/es", title.as_str().unwrap());
         house.api.ok(Method::PUT, &entry, Some(json!({ "text": "Alberca" }))).await;
         shows(&speaking("es").await, &["Alberca"]);
@@ -98,16 +99,16 @@ on_both! {
         assert_ne!(browser.open("?language=en").await, before, "the page says when it was read");
         app.clock.advance(Duration::from_secs(86_400 * 20));
         shows(&browser.open("?language=en").await, &["You arrive today"]);
-        // A manual is deactivated. Then the stay is cancelled, and then deleted.
+        // The host deactivates a manual; then the platform cancels the stay and deletes it.
         browser.open(&format!("/manuals/{pool}")).await;
         house.api.ok(Method::PATCH, &format!("/portal-manuals/{pool}"), Some(json!({ "data": { "isActive": false } }))).await;
         lacks(&browser.open("?language=en").await, &["Pool"]);
-        browser.missing(&format!("/manuals/{pool}")).await;
+        browser.open_missing(&format!("/manuals/{pool}")).await;
         let cancelled = with(reservation(Some(house.flat)), json!({ "status": "cancelled" }));
         house.org.put_record("reservation", house.stay, cancelled).await;
         shows(&browser.open("?language=en").await, &["This stay has been cancelled."]);
         house.org.delete_record("reservation", house.stay).await;
-        browser.missing("?language=en").await;
+        browser.open_missing("?language=en").await;
     }
 
     async fn cached_pages_are_never_shown_to_another_guest(app: App) {

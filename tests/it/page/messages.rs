@@ -1,4 +1,4 @@
-//! Tests messages that a guest writes on the page.
+//! Tests of messages that a guest writes on the guest page.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ on_both! {
         app.clock.advance(Duration::from_millis(5));
         browser.fill_in(&page, "/messages", &sent).await;
         let (address, page) = browser.fill_in(&browser.open("/messages").await, "/messages", &[("text", "<b>Hello</b>")]).await;
-        assert_eq!(address, format!("/stay/{}/messages", house.token), "the language asked for, and no other");
+        assert_eq!(address, format!("/stay/{}/messages", house.token), "the redirect keeps the language");
         let (hello, bonjour) = (page.find("&#60;b&#62;Hello").unwrap(), page.find("Bonjour,").unwrap());
         assert!(hello < bonjour, "the latest first");
         assert_eq!(page.matches("Bonjour,").count(), 1, "sent twice, written once");
@@ -48,7 +48,7 @@ on_both! {
         let page = browser.refused(403, "/messages?language=fr", &[("text", "Hello")]).await;
         shows(&page, &["Votre hôte ne reçoit pas de messages ici.", "Bonjour,"]);
         assert_eq!(action(&page, "/messages"), None);
-        let messages = house.handed_in().await["messages"].clone();
+        let messages = house.submission().await["messages"].clone();
         assert_eq!(messages.as_array().unwrap().len(), 2);
         assert_eq!((&messages[0]["text"], &messages[1]["text"]), (&json!("Bonjour,\nà quelle heure ?"), &json!("<b>Hello</b>")));
     }
@@ -70,6 +70,6 @@ on_both! {
         send(house.token.clone(), json!({ "text": "Three" })).await.data();
         send(house.token.clone(), json!({ "text": "Three" })).await.data();
         assert_eq!(send(house.token.clone(), json!({ "text": "x", "key": "mine" })).await.issues(), ["key"]);
-        assert_eq!(house.handed_in().await["messages"].as_array().unwrap().len(), 4);
+        assert_eq!(house.submission().await["messages"].as_array().unwrap().len(), 4);
     }
 }

@@ -1,4 +1,4 @@
-//! Tests the guest's page and its forms (rules: stays#page).
+//! Tests of the guest page and its forms over HTTP, without scripts (rules: stays#page).
 
 mod addresses;
 mod as_written;
@@ -26,7 +26,7 @@ use crate::support::{Answer, App};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A browser without scripts on the page of a stay.
+/// A browser without scripts that opens the page of one stay.
 struct StayBrowser<'a> {
     app: &'a App,
     /// The client follows no redirects.
@@ -48,19 +48,19 @@ impl<'a> StayBrowser<'a> {
         }
     }
 
-    /// Opens an address below the page and returns its HTML.
+    /// Opens a path below the stay's page. Returns its HTML.
     async fn open(&self, rest: &str) -> String {
         self.visit(&format!("/stay/{}{rest}", self.token)).await
     }
 
     async fn visit(&self, address: &str) -> String {
-        self.shown(200, self.http.get(format!("{}{address}", self.app.base)))
+        self.page_of(200, self.http.get(format!("{}{address}", self.app.base)))
             .await
     }
 
-    /// Opens an address that does not exist and returns the 404 page.
-    async fn missing(&self, rest: &str) -> String {
-        self.shown(
+    /// Opens a path below the stay's page and expects a 404. Returns its HTML.
+    async fn open_missing(&self, rest: &str) -> String {
+        self.page_of(
             404,
             self.http
                 .get(format!("{}/stay/{}{rest}", self.app.base, self.token)),
@@ -68,7 +68,7 @@ impl<'a> StayBrowser<'a> {
         .await
     }
 
-    /// Builds a POST of a form to an address below the page.
+    /// Builds a POST of a form to a path below the stay's page.
     fn form(&self, rest: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         let body = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(fields)
@@ -86,13 +86,13 @@ impl<'a> StayBrowser<'a> {
         Answer::of(self.form(rest, fields)).await
     }
 
-    /// Submits a form that is refused and returns the page.
+    /// Submits a form and expects a refusal with this status. Returns the page.
     async fn refused(&self, status: u16, rest: &str, fields: &[(&str, &str)]) -> String {
-        self.shown(status, self.form(rest, fields)).await
+        self.page_of(status, self.form(rest, fields)).await
     }
 
-    /// Sends a request and returns the page of its response.
-    async fn shown(&self, status: u16, request: RequestBuilder) -> String {
+    /// Sends a request and expects this status. Returns the page.
+    async fn page_of(&self, status: u16, request: RequestBuilder) -> String {
         let answer = Answer::of(request).await;
         assert_eq!(
             (answer.status, answer.header("content-type")),
@@ -103,16 +103,21 @@ impl<'a> StayBrowser<'a> {
         html(&answer)
     }
 
-    /// Submits the form whose address contains `place`, with its hidden fields of shown values, and
-    /// follows the redirect. Returns the address and the page.
-    async fn fill_in(&self, page: &str, place: &str, fields: &[(&str, &str)]) -> (String, String) {
-        let action =
-            action(page, place).unwrap_or_else(|| panic!("no form goes to {place}: {page}"));
+    /// Submits the form whose address contains `address_part`, with its hidden fields, and follows the
+    /// redirect. Returns the address and the page.
+    async fn fill_in(
+        &self,
+        page: &str,
+        address_part: &str,
+        fields: &[(&str, &str)],
+    ) -> (String, String) {
+        let action = action(page, address_part)
+            .unwrap_or_else(|| panic!("no form goes to {address_part}: {page}"));
         let rest = action
             .strip_prefix(&format!("/stay/{}", self.token))
             .unwrap()
             .to_owned();
-        let hidden = hidden(page, place);
+        let hidden = hidden(page, address_part);
         let all: Vec<(&str, &str)> = hidden
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -133,8 +138,8 @@ impl<'a> StayBrowser<'a> {
     }
 }
 
-/// Returns the HTML without the page's own script. Checks that the policy allows that script and
-/// that there is no other.
+/// Returns the HTML of a page without its script. Checks that the page has one script at most and
+/// that the content security policy allows it.
 fn html(answer: &Answer) -> String {
     let html = answer.body.as_str().unwrap();
     let (before, rest) = html
@@ -158,19 +163,19 @@ fn html(answer: &Answer) -> String {
     html
 }
 
-/// Returns the address of a form, unescaped.
-fn action(page: &str, place: &str) -> Option<String> {
+/// Returns the unescaped address of the form whose address contains `address_part`.
+fn action(page: &str, address_part: &str) -> Option<String> {
     let actions = page
         .split("action=\"")
         .skip(1)
         .map(|rest| rest.split('"').next().unwrap());
     actions
         .map(|action| action.replace("&#38;", "&"))
-        .find(|action| action.contains(place))
+        .find(|action| action.contains(address_part))
 }
 
-/// Returns the hidden fields of a form, which hold the shown values, as a browser sends them.
-fn hidden(page: &str, place: &str) -> Vec<(String, String)> {
+/// Returns the hidden fields of the form whose address contains `address_part`.
+fn hidden(page: &str, address_part: &str) -> Vec<(String, String)> {
     let unescaped = |text: &str| {
         let text = text.replace("&#34;", "\"").replace("&#39;", "'");
         text.replace("&#60;", "<")
@@ -181,7 +186,7 @@ fn hidden(page: &str, place: &str) -> Vec<(String, String)> {
         .split("<form ")
         .skip(1)
         .map(|form| form.split("</form>").next().unwrap())
-        .find(|form| form.split('>').next().unwrap().contains(place));
+        .find(|form| form.split('>').next().unwrap().contains(address_part));
     let inputs = form
         .unwrap_or_default()
         .split("<input type=\"hidden\" name=\"")
@@ -197,7 +202,7 @@ fn hidden(page: &str, place: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the part of a page from one text to the next occurrence of another.
+/// Returns the part of a page after `from`, up to the next occurrence of `until`.
 fn between<'p>(page: &'p str, from: &str, until: &str) -> &'p str {
     let start = page
         .find(from)
@@ -205,7 +210,7 @@ fn between<'p>(page: &'p str, from: &str, until: &str) -> &'p str {
     let rest = &page[start..];
     &rest[..rest[from.len()..]
         .find(until)
-        .map_or(rest.len(), |place| place + from.len())]
+        .map_or(rest.len(), |address_part| address_part + from.len())]
 }
 
 #[track_caller]
@@ -241,8 +246,8 @@ async fn text(house: &House<'_>, table: &str, english: &str, spanish: &str) -> V
     created
 }
 
-/// Creates a category for manuals.
-async fn heading(house: &House<'_>, title: &str) -> Value {
+/// Creates a category of manuals.
+async fn category(house: &House<'_>, title: &str) -> Value {
     house
         .api
         .post("/portal-manual-categories", json!({ "title": title }))
@@ -251,7 +256,7 @@ async fn heading(house: &House<'_>, title: &str) -> Value {
         .clone()
 }
 
-/// Creates an active manual of the flat, with a later creation time than all before.
+/// Creates an active manual of the flat, newer than all earlier ones.
 async fn manual(house: &House<'_>, more: Value) -> Uuid {
     house
         .org

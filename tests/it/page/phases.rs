@@ -1,4 +1,4 @@
-//! Tests the page on each day of the stay, in the time zone of the flat.
+//! Tests of the guest page on each day of the stay, in the time zone of the flat.
 
 use std::time::Duration;
 
@@ -86,13 +86,13 @@ on_both! {
         let asking = |rest: &str, accepted: &str| {
             browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token)).header("accept-language", accepted)
         };
-        shows(&browser.shown(200, asking("", "sv, ar;q=0.9, en;q=0.8")).await, &["lang=\"ar\" dir=\"rtl\""]);
-        shows(&browser.shown(200, asking("?language=fr", "ar")).await, &["lang=\"fr\" dir=\"ltr\"", "Votre séjour"]);
-        shows(&browser.shown(200, asking("?language=xx-yy-zz", "de")).await, &["lang=\"de\"", "Freitag, 11. Dezember"]);
-        shows(&browser.shown(200, asking("?language=sv", "")).await, &["lang=\"en\"", "Your stay"]);
-        shows(&browser.shown(404, asking("/nowhere", "it")).await, &["lang=\"it\""]);
-        // The language of the reservation takes precedence over the browser's languages.
+        shows(&browser.page_of(200, asking("", "sv, ar;q=0.9, en;q=0.8")).await, &["lang=\"ar\" dir=\"rtl\""]);
+        shows(&browser.page_of(200, asking("?language=fr", "ar")).await, &["lang=\"fr\" dir=\"ltr\"", "Votre séjour"]);
+        shows(&browser.page_of(200, asking("?language=xx-yy-zz", "de")).await, &["lang=\"de\"", "Freitag, 11. Dezember"]);
+        shows(&browser.page_of(200, asking("?language=sv", "")).await, &["lang=\"en\"", "Your stay"]);
+        shows(&browser.page_of(404, asking("/nowhere", "it")).await, &["lang=\"it\""]);
+        // The reservation's language takes precedence over the browser's languages.
         house.org.put_record("reservation", house.stay, reservation(Some(house.flat))).await;
-        shows(&browser.shown(200, asking("", "de")).await, &["lang=\"en\""]);
+        shows(&browser.page_of(200, asking("", "de")).await, &["lang=\"en\""]);
     }
 }

@@ -1,4 +1,5 @@
-//! Tests the pushes to phones whose pass changed. A local HTTP/2 server plays Apple's push service.
+//! Tests of pushes to phones whose wallet pass has changed. An HTTP/2 server on loopback stands in
+//! for Apple's push service.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -23,21 +24,21 @@ use super::wallet::{PassPhone, TYPE, WalletAuthority, content, is_tested, pass};
 use crate::support::App;
 use crate::support::house::House;
 
-/// A push that the service got.
+/// A push that the push service received.
 #[derive(Debug, PartialEq, Eq)]
-struct Got {
+struct ReceivedPush {
     path: String,
     topic: String,
     body: String,
 }
 
-/// Apple's push service as the test plays it. It accepts HTTP/2 and certificates of the authority
-/// alone.
+/// A stand-in for Apple's push service. It accepts only HTTP/2, and only client certificates of the
+/// authority.
 #[derive(Clone)]
 struct PushService {
     port: u16,
-    got: Arc<Mutex<Vec<Got>>>,
-    /// The answers to the next pushes; 200 to all others.
+    received: Arc<Mutex<Vec<ReceivedPush>>>,
+    /// Status and reason of the next responses. When the list is empty, the status is 200.
     answers: Arc<Mutex<VecDeque<(u16, &'static str)>>>,
 }
 
@@ -47,7 +48,7 @@ impl PushService {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let service = Self {
             port: listener.local_addr().unwrap().port(),
-            got: Arc::default(),
+            received: Arc::default(),
             answers: Arc::default(),
         };
         let shared = service.clone();
@@ -78,7 +79,10 @@ impl PushService {
         let topic = request.headers()["apns-topic"].to_str().unwrap().to_owned();
         let body = request.into_body().collect().await?.to_bytes();
         let body = String::from_utf8(body.to_vec()).unwrap();
-        self.got.lock().unwrap().push(Got { path, topic, body });
+        self.received
+            .lock()
+            .unwrap()
+            .push(ReceivedPush { path, topic, body });
         let (status, reason) = self
             .answers
             .lock()
@@ -94,18 +98,19 @@ impl PushService {
         Ok(response.body(Full::from(body)).unwrap())
     }
 
-    /// Lets the server look for changed passes. Returns the number of pushes that it sends.
+    /// Runs the server's background task for pushes once. Returns the number of pushes that
+    /// arrived.
     async fn pushes_of(&self, app: &App) -> usize {
         app.server.push_passes().await;
-        std::mem::take(&mut *self.got.lock().unwrap()).len()
+        std::mem::take(&mut *self.received.lock().unwrap()).len()
     }
 
-    fn will_answer(&self, status: u16, reason: &'static str) {
+    fn answer_next_with(&self, status: u16, reason: &'static str) {
         self.answers.lock().unwrap().push_back((status, reason));
     }
 }
 
-/// Returns a TLS configuration that wants a client certificate of the authority.
+/// Returns a TLS configuration that requires a client certificate of the authority.
 fn config(authority: &WalletAuthority) -> ServerConfig {
     let key = KeyPair::generate().unwrap();
     let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
@@ -134,9 +139,9 @@ fn config(authority: &WalletAuthority) -> ServerConfig {
     config
 }
 
-/// Starts a server on each database that pushes to this service.
+/// Starts servers that use this push service, one on SQLite and one on PostgreSQL.
 async fn apps(authority: &WalletAuthority, service: &PushService) -> Vec<App> {
-    // The machine's clock judges the certificate in the handshake, so it has been valid for long.
+    // The TLS handshake uses the machine's clock, so the certificate is valid from 2020.
     let certificate = authority.usual("pass.pem", 2020);
     let root = authority.directory.path().join("root.pem");
     let flags = [
@@ -176,7 +181,7 @@ async fn a_phone_is_pushed_once_for_each_change_of_its_pass() {
         assert_eq!(
             service.pushes_of(&app).await,
             0,
-            "a new phone asks by itself"
+            "a new phone requests the pass by itself"
         );
 
         let code = |more: serde_json::Value| {
@@ -190,20 +195,24 @@ async fn a_phone_is_pushed_once_for_each_change_of_its_pass() {
             .record("lock_code", code(json!({ "code": "4711" })))
             .await;
         app.server.push_passes().await;
-        let got = std::mem::take(&mut *service.got.lock().unwrap());
-        let expected = Got {
+        let received = std::mem::take(&mut *service.received.lock().unwrap());
+        let expected = ReceivedPush {
             path: "/3/device/abc".into(),
             topic: TYPE.into(),
             body: "{}".into(),
         };
-        assert_eq!(got, [expected]);
-        assert_eq!(service.pushes_of(&app).await, 0, "it is told already");
+        assert_eq!(received, [expected]);
+        assert_eq!(
+            service.pushes_of(&app).await,
+            0,
+            "the phone has got this change already"
+        );
 
-        // Another stay of the organization changes no pass of this one.
+        // Another stay of the organization does not change this pass.
         house.org.reservation(Some(house.flat)).await;
         assert_eq!(service.pushes_of(&app).await, 0);
 
-        // A code that comes into force changes the pass at that moment.
+        // A code becomes valid in an hour. The pass changes at that time.
         let later = app.clock.now() + jiff::SignedDuration::from_hours(1);
         let later = code(json!({ "code": "8888", "startsAt": later.to_string() }));
         house.org.record("lock_code", later).await;
@@ -229,7 +238,7 @@ async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
             house.org.record("lock_code", data).await;
         };
         change("1111").await;
-        service.will_answer(503, "ServiceUnavailable");
+        service.answer_next_with(503, "ServiceUnavailable");
         assert_eq!(service.pushes_of(&app).await, 1);
         assert_eq!(service.pushes_of(&app).await, 0, "not before the pause");
         app.clock.advance(Duration::from_secs(31));
@@ -237,10 +246,10 @@ async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
         app.clock.advance(Duration::from_secs(600));
         assert_eq!(service.pushes_of(&app).await, 0);
 
-        // Five attempts of one change, and no more.
+        // The service makes five attempts for one change, and no more.
         change("2222").await;
         for _ in 0..6 {
-            service.will_answer(429, "TooManyRequests");
+            service.answer_next_with(429, "TooManyRequests");
         }
         let mut count = 0;
         for _ in 0..8 {
@@ -251,15 +260,16 @@ async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
         service.answers.lock().unwrap().clear();
 
         change("3333").await;
-        service.will_answer(410, "Unregistered");
+        service.answer_next_with(410, "Unregistered");
         assert_eq!(service.pushes_of(&app).await, 1);
         assert_eq!(phone.changed("").await, None, "the registration is gone");
     }
 }
 
-/// A push that was put off by a clock that was days ahead is sent at the next look.
+/// A server whose clock was days ahead scheduled a push. A server with the right clock sends it at
+/// its next run.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_of_a_clock_that_was_ahead_is_sent_at_once() {
+async fn a_push_that_a_fast_clock_scheduled_is_sent_at_once() {
     if !is_tested() {
         return;
     }
@@ -271,7 +281,7 @@ async fn a_push_of_a_clock_that_was_ahead_is_sent_at_once() {
         app.clock.advance(Duration::from_secs(1));
         let code = json!({ "name": "Door", "reservationId": house.stay, "code": "1111" });
         house.org.record("lock_code", code).await;
-        service.will_answer(503, "ServiceUnavailable");
+        service.answer_next_with(503, "ServiceUnavailable");
         assert_eq!(service.pushes_of(&app).await, 1);
         let put_off = "update pass_registration set next_push_at = ?2 where organization_id = ?1";
         let ahead = app.clock.now() + jiff::SignedDuration::from_hours(48);

@@ -1,8 +1,8 @@
-//! Tests the texts that the guest page shows.
+//! Tests of the manuals that the guest page shows.
 
 use serde_json::json;
 
-use super::{StayBrowser, between, heading, lacks, manual, shows};
+use super::{StayBrowser, between, category, lacks, manual, shows};
 use crate::support::App;
 use crate::support::house::House;
 use crate::support::on_both;
@@ -10,8 +10,8 @@ use crate::support::on_both;
 on_both! {
     async fn manuals_are_grouped_under_their_categories(app: App) {
         let house = House::build(&app).await;
-        let (away, home) = (heading(&house, "Getting <b>away</b>").await, heading(&house, "At home").await);
-        heading(&house, "Nothing").await;
+        let (away, home) = (category(&house, "Getting <b>away</b>").await, category(&house, "At home").await);
+        category(&house, "Nothing").await;
         house.api.post("/portal-manual-categories/reorder", json!({ "orderedIds": [home, away] })).await.data();
         let field = house.org.record("custom_field", json!({ "name": "Door code", "value": "<b>4711</b>\nthen #" })).await;
         let door = manual(&house, json!({ "displayMode": "pms_variable", "customFieldId": field, "iconName": "key-round" })).await;
@@ -26,7 +26,7 @@ on_both! {
 
         let browser = StayBrowser::new(&house);
         let page = browser.open("?language=es").await;
-        // A text in another language than the page says so.
+        // A text in another language than the page has a `lang` attribute.
         let titles = [
             ("At home", "lang=\"en\" dir=\"ltr\""),
             ("Getting &#60;b&#62;away&#60;/b&#62;", "lang=\"en\" dir=\"ltr\""),
@@ -53,7 +53,7 @@ on_both! {
 
         let alone = browser.open(&format!("/manuals/{wifi}?language=es")).await;
         shows(&alone, &["<h1 lang=\"en\" dir=\"ltr\">&#60;i&#62;Wi-Fi", "<code>1234</code>", &format!("href=\"/stay/{}?language=es\"", house.token)]);
-        let missing = browser.missing(&format!("/manuals/{}?language=fr", house.flat)).await;
+        let missing = browser.open_missing(&format!("/manuals/{}?language=fr", house.flat)).await;
         shows(&missing, &["lang=\"fr\""]);
 
         house.org.delete_record("custom_field", field).await;

@@ -1,4 +1,4 @@
-//! Tests the size of the page as it is sent, so that it loads over a slow network in one request.
+//! Tests of the compressed size of the guest page, so that it loads quickly over a slow network.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::dice::Dice;
 use crate::support::house::House;
 use crate::support::{App, choose_tls_provider};
 
-/// Words for generated manuals. Random words compress worse than natural text.
+/// Words of generated manuals. Random words compress worse than real text, so the test is strict.
 const WORDS: &str = "the a in of by at turn press hold pull close open leave take put wait left right behind below beside door key window \
     wheel switch tap valve boiler router meter lift stairs kitchen bedroom balcony terrace cellar garage bin glass paper plastic towel linen \
     pillow blanket oven hob fridge dishwasher kettle toaster shower drain heater thermostat socket lamp remote television speaker minutes \
@@ -16,7 +16,7 @@ const WORDS: &str = "the a in of by at turn press hold pull close open leave tak
     harbour beach museum garden bridge corner street square number floor code card coin cash receipt deposit notice please never always \
     only first then after before until again twice slowly gently firmly upwards downwards red green blue yellow white small large";
 
-/// Returns the length of a page, uncompressed and compressed by gzip.
+/// Returns the length of a page, uncompressed and compressed with gzip.
 async fn lengths(address: &str) -> (usize, usize) {
     let http = reqwest::Client::new();
     let length = async |coding: &str| {

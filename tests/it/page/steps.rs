@@ -1,4 +1,4 @@
-//! Tests the pages of steps and the submission.
+//! Tests of the pages of steps, and of the submission.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -7,7 +7,8 @@ use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
 use crate::support::house::{House, with};
 use crate::support::{Answer, App, new_id, on_both, reservation};
 
-/// A step with three questions: whether the guest drives, which car, and what to prepare.
+/// A step with three questions: whether the guest drives, which car, and what the host should
+/// prepare.
 struct QuestionPage {
     step: Uuid,
     /// Names of the form fields.
@@ -65,7 +66,7 @@ impl QuestionPage {
     }
 }
 
-/// Returns the start of the HTML of a checkbox or radio button.
+/// Returns the beginning of a checkbox or radio button in the HTML.
 fn input(kind: &str, field: &str, option: &str) -> String {
     format!("<input type=\"{kind}\" id=\"o-{option}\" name=\"{field}\" value=\"{option}\"")
 }
@@ -146,9 +147,9 @@ on_both! {
         shows(&closed, &["Tu pre-check-in ya se ha enviado.", "ada@example.com"]);
         assert_eq!(action(&closed, "/steps/"), None, "read, and no more");
 
-        let handed_in = house.handed_in().await;
+        let submission = house.submission().await;
         let (car, extras) = (&survey.car[2..38], &survey.extras[2..]);
-        let answers: Vec<&Value> = handed_in["steps"].as_array().unwrap().iter().map(|step| &step["answers"]).collect();
+        let answers: Vec<&Value> = submission["steps"].as_array().unwrap().iter().map(|step| &step["answers"]).collect();
         assert_eq!(json!(answers), json!([
             { "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" },
             { "guests": [] },
@@ -159,11 +160,12 @@ on_both! {
             { "isConfirmed": true },
             { "isAccepted": true },
         ]));
-        assert_eq!(handed_in["status"], "in_review");
+        assert_eq!(submission["status"], "in_review");
     }
 
-    /// Each state has a mark and words, and the next step to do is not one that waits for others.
-    async fn each_state_is_told_in_words(app: App) {
+    /// Each state of a step has an icon and a text. The page suggests a step that the guest can do,
+    /// not one that waits for another system.
+    async fn each_state_of_a_step_has_a_text(app: App) {
         let house = House::build(&app).await;
         let identity = house.step("identity_check", json!({})).await;
         let check = house.step("background_check", json!({})).await;
@@ -198,7 +200,7 @@ on_both! {
             shows(&browser.open(&format!("?language={language}")).await, &[text]);
         }
 
-        // The review lists the missing steps, and lets the guest submit pending ones.
+        // The review page lists the incomplete steps. Pending steps do not prevent the submission.
         let page = browser.open("/review").await;
         shows(&page, &["Still missing:", " disabled aria-describedby=\"submit-hint\"", "With your host"]);
         let missing = page.split_once("id=\"submit-hint\"").unwrap().1;
@@ -216,7 +218,7 @@ on_both! {
         shows(&page, &["In review", "With your host"]);
     }
 
-    async fn the_form_of_other_guests_knows_how_many_come(app: App) {
+    async fn the_form_of_other_guests_has_a_fieldset_for_each_booked_guest(app: App) {
         let house = House::build(&app).await;
         let people = json!({ "adults": 3, "children": 1 });
         house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), people)).await;
@@ -236,7 +238,7 @@ on_both! {
         lacks(&page, &["Still missing:"]);
     }
 
-    async fn an_agreement_is_headed_and_signed_as_its_provider_has_it(app: App) {
+    async fn an_agreement_has_the_title_and_signature_field_of_its_provider(app: App) {
         let house = House::build(&app).await;
         let title = text(&house, "precheck_step_detail", "Sign it", "Fírmalo").await;
         let below = text(&house, "precheck_step_detail", "With us", "Con nosotros").await;
@@ -279,8 +281,8 @@ on_both! {
         let (_, page) = browser.fill_in(&page, &place, &[luis[0], luis[1], luis[2], ("remove", "0")]).await;
         shows(&page, &["value=\"Luis\""]);
         lacks(&page, &["value=\"Ana\"", "Guest 3"]);
-        assert_eq!(house.handed_in().await["steps"][0]["answers"]["guests"][0]["firstName"], "Luis");
-        // A number of guests above the limit is ignored.
+        assert_eq!(house.submission().await["steps"][0]["answers"]["guests"][0]["firstName"], "Luis");
+        // The page ignores a number of guests above the limit.
         assert_eq!(browser.open(&format!("{place}?guests=51")).await.matches("<fieldset").count(), 1);
         let long = "x".repeat(501);
         let page = browser.refused(400, &place, &[("g.0.firstName", &long), ("g.0.lastName", "Gil")]).await;
@@ -356,7 +358,7 @@ on_both! {
         named(&page, &["g-0-firstName", "g-0-birthDate", "g-1-birthDate"]);
         assert_eq!(house.status().await, "not_started");
 
-        // If a step requires no fields, only the form itself checks its usual fields.
+        // This step requires no field, so only the form itself validates its usual fields.
         let usual = house.step("your_details", json!({})).await;
         let sent = [("firstName", ""), ("lastName", ""), ("email", "ada"), ("phone", "")];
         named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["firstName", "email"]);
@@ -399,14 +401,14 @@ on_both! {
             body().header("content-type", FORM).header("content-encoding", "gzip"),
             browser.body(&path, format!("{encoded}{}", "+".repeat(128 << 10))).header("content-type", FORM),
         ] {
-            shows(&browser.shown(400, request).await, &["This could not be saved.", "<h1 dir=\"auto\">Your details</h1>"]);
+            shows(&browser.page_of(400, request).await, &["This could not be saved.", "<h1 dir=\"auto\">Your details</h1>"]);
         }
-        assert_eq!(house.handed_in().await["steps"][0]["answers"], Value::Null);
+        assert_eq!(house.submission().await["steps"][0]["answers"], Value::Null);
         let padding = "+".repeat((128 << 10) - encoded.len());
         let whole = browser.body(&path, format!("{encoded}{padding}"));
         let whole = whole.header("content-type", "Application/X-WWW-Form-Urlencoded; charset=UTF-8");
         assert_eq!(Answer::of(whole).await.status, 303, "128 KiB are taken");
-        assert_eq!(house.handed_in().await["steps"][0]["answers"]["firstName"], "Ada");
+        assert_eq!(house.submission().await["steps"][0]["answers"]["firstName"], "Ada");
     }
 
     async fn written_texts_are_escaped(app: App) {
@@ -437,7 +439,7 @@ on_both! {
         shows(&page, &[&format!("value=\"{escaped}\"")]);
         let refused = browser.refused(400, "/messages", &[("text", evil), ("to", "x")]).await;
         shows(&refused, &[&format!("{escaped}</textarea>")]);
-        // An invalid language is ignored and not repeated in the page.
+        // The page ignores an invalid language and does not repeat it.
         let page = browser.open(&format!("/steps/{details}?language=%22%3E%3Cscript%3E")).await;
         shows(&page, &["lang=\"en\"", &format!("action=\"/stay/{}/steps/{details}\"", house.token)]);
     }
@@ -460,7 +462,7 @@ on_both! {
     }
 }
 
-/// A portal without steps shows no form, and a portal without chat shows no message box.
+/// A portal without steps shows no form, and a portal without messages shows no message box.
 #[tokio::test(flavor = "multi_thread")]
 async fn disabled_features_and_empty_steps_show_no_form() {
     let app = App::on_sqlite(&[]).await;

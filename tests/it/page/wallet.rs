@@ -1,5 +1,5 @@
-//! Tests the stay as a pass for Apple Wallet. `unzip` unpacks it, and `openssl` verifies its
-//! signature.
+//! Tests of the pass for Apple Wallet. The tests unpack it with `unzip` and verify its signature
+//! with `openssl`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ use crate::support::{Answer, App, reservation};
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// Runs a program and returns its output. Panics if the program fails.
-fn run(program: &str, arguments: &[&str], at: &Path) -> Vec<u8> {
+fn run_program(program: &str, arguments: &[&str], at: &Path) -> Vec<u8> {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(at)
@@ -32,7 +32,7 @@ fn run(program: &str, arguments: &[&str], at: &Path) -> Vec<u8> {
     output.stdout
 }
 
-/// Returns whether both programs are installed. If not, records the test as left out.
+/// Returns whether `unzip` and `openssl` are installed. If not, records the test as skipped.
 pub fn is_tested() -> bool {
     let is_there = |program: &&str| {
         Command::new(program)
@@ -53,11 +53,11 @@ pub fn is_tested() -> bool {
     is_tested
 }
 
-/// A certificate authority for the test.
+/// A certificate authority that signs the certificates of pass types.
 pub struct WalletAuthority {
     pub(super) directory: TempDir,
     pub(super) intermediate: (String, Issuer<'static, KeyPair>),
-    /// The key of the pass type.
+    /// The key of the certificates of pass types.
     key: KeyPair,
 }
 
@@ -80,8 +80,8 @@ impl WalletAuthority {
         let root = Issuer::new(root, root_key);
         let (params, key) = authority("Between");
         let pem = params.signed_by(&key, &root).unwrap().pem();
-        // `rcgen` cannot generate RSA keys here, so `openssl` does.
-        let rsa = run(
+        // `rcgen` cannot generate RSA keys here, so the test uses `openssl`.
+        let rsa = run_program(
             "openssl",
             &[
                 "genpkey",
@@ -100,7 +100,7 @@ impl WalletAuthority {
         }
     }
 
-    /// Writes the certificate file of a pass type, valid from the year `from`, and returns its
+    /// Writes the certificate file of a pass type, valid from the year `from`. Returns the file's
     /// path.
     fn file(&self, name: &str, names: &[(DnType, &str)], from: i32) -> String {
         let mut params = CertificateParams::new([]).unwrap();
@@ -113,7 +113,7 @@ impl WalletAuthority {
             .unwrap()
             .pem();
         let path = self.directory.path().join(name);
-        // The order of the parts and other text between them do not matter.
+        // The service accepts the PEM blocks in any order and ignores text between them.
         let text = format!(
             "Bag Attributes\n{}\n{}\n{certificate}",
             self.intermediate.0,
@@ -134,7 +134,7 @@ impl WalletAuthority {
     }
 }
 
-/// Downloads the pass; `None` if there is no pass.
+/// Downloads the pass of the house's stay; `None` if the stay has no pass.
 pub(super) async fn pass(app: &App, house: &House<'_>, query: &str) -> Option<Vec<u8>> {
     let response = app
         .http
@@ -176,7 +176,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
 
     let at = authority.directory.path();
     std::fs::write(at.join("stay.pkpass"), bytes).unwrap();
-    run("unzip", &["-q", "stay.pkpass", "-d", "stay"], at);
+    run_program("unzip", &["-q", "stay.pkpass", "-d", "stay"], at);
     let stay = at.join("stay");
     let read = |name: &str| std::fs::read(stay.join(name)).unwrap();
     let manifest: Value = serde_json::from_slice(&read("manifest.json")).unwrap();
@@ -215,13 +215,13 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
         "-content",
         "stay/manifest.json",
     ];
-    let verified = run(
+    let verified = run_program(
         "openssl",
         &[&verify[..], &["-CAfile", "root.pem", "-purpose", "any"]].concat(),
         at,
     );
     assert_eq!(verified, read("manifest.json"));
-    let message = String::from_utf8(run(
+    let message = String::from_utf8(run_program(
         "openssl",
         &[
             "cms",
@@ -347,7 +347,7 @@ async fn a_pass_is_offered_only_while_available() {
     .await;
     assert_eq!(unknown.status, 404);
 
-    // There is no pass without a certificate or before the certificate is valid.
+    // There is no pass without a certificate, or before the certificate becomes valid.
     for flags in [
         vec![],
         vec![
@@ -365,7 +365,7 @@ async fn a_pass_is_offered_only_while_available() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pass_has_the_own_times_of_the_stay_and_names_another_year() {
+async fn a_pass_has_the_times_of_the_stay_and_shows_another_year() {
     if !is_tested() {
         return;
     }
@@ -447,15 +447,15 @@ async fn an_unusable_pass_certificate_is_reported_at_start() {
     }
 }
 
-/// Returns the content of a pass.
+/// Returns `pass.json` of a pass.
 pub(super) fn content(authority: &WalletAuthority, bytes: &[u8]) -> Value {
     let at = authority.directory.path();
     std::fs::write(at.join("one.pkpass"), bytes).unwrap();
-    let text = run("unzip", &["-p", "one.pkpass", "pass.json"], at);
+    let text = run_program("unzip", &["-p", "one.pkpass", "pass.json"], at);
     serde_json::from_slice(&text).unwrap()
 }
 
-/// A phone with the pass of a stay.
+/// A phone with the pass of a stay. It uses Apple's web service protocol for passes.
 pub(super) struct PassPhone<'a> {
     pub(super) app: &'a App,
     pub(super) serial: String,
@@ -508,7 +508,7 @@ impl PassPhone<'_> {
             .as_u16()
     }
 
-    /// Returns the answer on what changed since a tag; `None` where nothing did.
+    /// Returns which passes of the phone have changed since a tag; `None` if none has.
     pub(super) async fn changed(&self, since: &str) -> Option<Value> {
         let path = format!("/devices/phone-1/registrations/{TYPE}{since}");
         let response = self.send(reqwest::Method::GET, &path, None).await;
@@ -579,7 +579,7 @@ async fn a_phone_keeps_its_pass_up_to_date() {
         .unwrap();
     assert_eq!(again.status(), 304);
 
-    // The flag voids the pass and takes the code out of it.
+    // The flag voids the pass and removes the code from it.
     house
         .update_portal(house.portal, json!({ "isWalletPassEnabled": false }))
         .await;
@@ -600,7 +600,7 @@ async fn a_phone_keeps_its_pass_up_to_date() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pass_is_kept_from_those_without_its_token() {
+async fn a_pass_needs_its_token() {
     if !is_tested() {
         return;
     }

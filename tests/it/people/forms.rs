@@ -1,4 +1,4 @@
-//! Tests that a form is accepted only from the browser that got it.
+//! Tests that the service accepts a sign-in form only from the browser that opened its page.
 
 use reqwest::Method;
 
@@ -26,7 +26,7 @@ on_both! {
             assert_eq!(refused.status, 403, "{fields:?}");
             html(&refused);
         }
-        // The form is refused without its cookie or with the cookie of another browser.
+        // The form is refused without its cookie, and with the cookie of another browser.
         assert_eq!(Browser::new(&app).post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
         assert_eq!(other.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
         // A body that is not a valid form is refused.
@@ -40,8 +40,8 @@ on_both! {
             assert_eq!(refused.status, 403, "{kind}");
             html(&refused);
         }
-        // Another page in the same browser keeps the first form valid. The refused attempts have
-        // not used the link.
+        // The first form stays valid when the browser opens another page. The refused attempts have
+        // not used the link up.
         browser.page(&path).await;
         assert_eq!(browser.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 303);
     }
@@ -50,7 +50,7 @@ on_both! {
         let org = app.org().await;
         let id = ada(&org).await;
         let url = format!("{}{}", app.base, link(&org, id).await);
-        // A client without cookies, which follows no redirect.
+        // This client keeps no cookies and follows no redirects.
         let http = Browser::new(&app).http;
         for _ in 0..2 {
             let looked = Answer::of(http.get(&url)).await;
@@ -65,7 +65,7 @@ on_both! {
             Answer::of(from.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
         };
         assert_eq!(post("", None).await.status, 403);
-        // A cross-site form in a browser, with a ticket of its author, is refused.
+        // A cross-site form with a link of the attacker's own is refused.
         assert_eq!(post(&form, Some(("origin", "https://evil.example"))).await.status, 403);
         assert_eq!(post(&form, Some(("sec-fetch-site", "cross-site"))).await.status, 403);
         assert_eq!(post(&form, None).await.status, 303);

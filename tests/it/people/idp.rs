@@ -1,4 +1,4 @@
-//! An OpenID provider in the test process that can give wrong answers.
+//! An OpenID provider on loopback whose responses a test can make wrong.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -26,54 +26,54 @@ use url::Url;
 pub const CLIENT_ID: &str = "vestibule";
 pub const CLIENT_SECRET: &str = "a secret of the client/+ä";
 
-/// The key that signs an ID token.
+/// The key with which the provider signs an ID token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signed {
+pub enum SigningKey {
     /// The RSA key that the provider publishes.
     Rsa,
     /// The `EdDSA` key that the provider publishes.
     EdDsa,
-    /// An unpublished key with the key id of the `EdDSA` key.
+    /// An unpublished key that has the key id of the `EdDSA` key.
     Forged,
     /// An unpublished key with its own key id.
     Unknown,
-    /// The client secret.
+    /// The client secret, as an HMAC key.
     Shared,
     /// No signature.
     None,
 }
 
-/// How the provider answers at an address.
+/// What an endpoint of the provider sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Manner {
+pub enum ResponseKind {
     /// The correct response.
-    Proper,
-    /// No response for ten minutes.
+    Correct,
+    /// Nothing for ten minutes.
     Silent,
     /// This status and body.
-    Says(u16, String),
-    /// A body above the size limit.
+    Custom(u16, String),
+    /// A body above the service's size limit.
     Huge,
     /// A redirect to another address.
-    Away,
+    Redirect,
 }
 
 struct Behaviour {
-    discovery: Manner,
-    keys: Manner,
-    token: Manner,
-    signed: Signed,
-    /// Changes to the discovery document.
+    discovery: ResponseKind,
+    keys: ResponseKind,
+    token: ResponseKind,
+    signing_key: SigningKey,
+    /// Fields that replace those of the discovery document.
     metadata: Value,
-    /// Changes to the claims of the ID token. A null value removes a claim.
-    claims: Value,
+    /// Claims that replace those of the ID token. A null value removes a claim.
+    override_claims: Value,
     /// The response of the userinfo endpoint.
-    userinfo: Manner,
-    /// Whether the provider also publishes the unknown key.
-    shows_all: bool,
-    /// The issued code, with the parameters of the authorization request.
-    given: Option<(String, Vec<(String, String)>)>,
-    asked: Vec<String>,
+    userinfo: ResponseKind,
+    /// Whether the provider also publishes [`SigningKey::Unknown`].
+    publishes_all: bool,
+    /// The issued authorization code, with the parameters of its authorization request.
+    issued_code: Option<(String, Vec<(String, String)>)>,
+    parameter: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -114,16 +114,16 @@ impl Idp {
             unknown: eddsa("new"),
         });
         let behaviour = Arc::new(Mutex::new(Behaviour {
-            discovery: Manner::Proper,
-            keys: Manner::Proper,
-            token: Manner::Proper,
-            signed: Signed::Rsa,
+            discovery: ResponseKind::Correct,
+            keys: ResponseKind::Correct,
+            token: ResponseKind::Correct,
+            signing_key: SigningKey::Rsa,
             metadata: json!({}),
-            claims: json!({}),
-            userinfo: Manner::Says(401, "{}".into()),
-            shows_all: false,
-            given: None,
-            asked: Vec::new(),
+            override_claims: json!({}),
+            userinfo: ResponseKind::Custom(401, "{}".into()),
+            publishes_all: false,
+            issued_code: None,
+            parameter: Vec::new(),
         }));
         let idp = Self {
             issuer,
@@ -141,7 +141,7 @@ impl Idp {
         idp
     }
 
-    /// Returns the flags that configure the provider in a server.
+    /// Returns the flags with which a server uses this provider.
     pub fn flags(&self) -> [String; 3] {
         [
             format!("--oidc-issuer={}", self.issuer),
@@ -150,8 +150,8 @@ impl Idp {
         ]
     }
 
-    /// Sets the clock of the provider.
-    pub fn goes_by(&self, clock: &Clock) {
+    /// Makes the provider use the clock of a test.
+    pub fn use_clock(&self, clock: &Clock) {
         self.clock.set(clock.clone()).ok();
     }
 
@@ -159,48 +159,48 @@ impl Idp {
         change(&mut self.behaviour.lock().unwrap());
     }
 
-    pub fn says_of_itself(&self, metadata: Value) {
+    pub fn override_metadata(&self, metadata: Value) {
         self.change(|behaviour| behaviour.metadata = metadata);
     }
 
-    pub fn claims(&self, claims: Value) {
-        self.change(|behaviour| behaviour.claims = claims);
+    pub fn override_claims(&self, override_claims: Value) {
+        self.change(|behaviour| behaviour.override_claims = override_claims);
     }
 
-    /// Adds a userinfo endpoint with this response.
-    pub fn says_besides(&self, userinfo: Manner) {
-        self.says_of_itself(json!({ "userinfo_endpoint": format!("{}/userinfo", self.issuer) }));
+    /// Adds a userinfo endpoint that sends this response.
+    pub fn add_userinfo(&self, userinfo: ResponseKind) {
+        self.override_metadata(json!({ "userinfo_endpoint": format!("{}/userinfo", self.issuer) }));
         self.change(|behaviour| behaviour.userinfo = userinfo);
     }
 
-    pub fn signs(&self, signed: Signed) {
-        self.change(|behaviour| behaviour.signed = signed);
+    pub fn sign_with(&self, signing_key: SigningKey) {
+        self.change(|behaviour| behaviour.signing_key = signing_key);
     }
 
-    pub fn shows_all_keys(&self) {
-        self.change(|behaviour| behaviour.shows_all = true);
+    pub fn publish_all_keys(&self) {
+        self.change(|behaviour| behaviour.publishes_all = true);
     }
 
-    pub fn answers(&self, discovery: Manner, keys: Manner, token: Manner) {
+    pub fn set_responses(&self, discovery: ResponseKind, keys: ResponseKind, token: ResponseKind) {
         self.change(|behaviour| {
             (behaviour.discovery, behaviour.keys, behaviour.token) = (discovery, keys, token);
         });
     }
 
     /// Returns the requests since the last call.
-    pub fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.behaviour.lock().unwrap().asked)
+    pub fn parameter(&self) -> Vec<String> {
+        std::mem::take(&mut self.behaviour.lock().unwrap().requests)
     }
 
-    /// Accepts a sign-in at the authorization endpoint and returns the query of the callback.
-    pub fn lets_in(&self, address: &str) -> Vec<(String, String)> {
+    /// Accepts a sign-in at the authorization endpoint. Returns the query of the callback.
+    pub fn accept_sign_in(&self, address: &str) -> Vec<(String, String)> {
         let url = Url::parse(address).unwrap();
         assert!(
             address.starts_with(&format!("{}/authorize?", self.issuer)),
             "{address}"
         );
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        let asked = |name: &str| {
+        let parameter = |name: &str| {
             query
                 .iter()
                 .find(|(key, _)| key == name)
@@ -210,74 +210,75 @@ impl Idp {
         };
         assert_eq!(
             (
-                asked("response_type"),
-                asked("client_id"),
-                asked("code_challenge_method")
+                parameter("response_type"),
+                parameter("client_id"),
+                parameter("code_challenge_method")
             ),
             ("code".into(), CLIENT_ID.into(), "S256".into())
         );
-        assert_eq!(asked("scope"), "openid email");
-        let state = asked("state");
-        self.change(|behaviour| behaviour.given = Some(("the code".into(), query)));
+        assert_eq!(parameter("scope"), "openid email");
+        let state = parameter("state");
+        self.change(|behaviour| behaviour.issued_code = Some(("the code".into(), query)));
         vec![("code".into(), "the code".into()), ("state".into(), state)]
     }
 
-    fn signature(&self, signed: Signed, message: &[u8]) -> Vec<u8> {
+    fn signature(&self, signing_key: SigningKey, message: &[u8]) -> Vec<u8> {
         let Keys {
             rsa,
             eddsa,
             forged,
             unknown,
         } = &*self.keys;
-        match signed {
-            Signed::Rsa => rsa
+        match signing_key {
+            SigningKey::Rsa => rsa
                 .sign(&CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256, message)
                 .unwrap(),
-            Signed::EdDsa => eddsa
+            SigningKey::EdDsa => eddsa
                 .sign(&CoreJwsSigningAlgorithm::EdDsa, message)
                 .unwrap(),
-            Signed::Forged => forged
+            SigningKey::Forged => forged
                 .sign(&CoreJwsSigningAlgorithm::EdDsa, message)
                 .unwrap(),
-            Signed::Unknown => unknown
+            SigningKey::Unknown => unknown
                 .sign(&CoreJwsSigningAlgorithm::EdDsa, message)
                 .unwrap(),
-            Signed::Shared => CoreHmacKey::new(CLIENT_SECRET)
+            SigningKey::Shared => CoreHmacKey::new(CLIENT_SECRET)
                 .sign(&CoreJwsSigningAlgorithm::HmacSha256, message)
                 .unwrap(),
-            Signed::None => Vec::new(),
+            SigningKey::None => Vec::new(),
         }
     }
 
-    fn id_token(&self, signed: Signed, nonce: &str, more: &Value) -> String {
-        let header = match signed {
-            Signed::Rsa => json!({ "alg": "RS256", "kid": "rsa" }),
-            Signed::EdDsa | Signed::Forged => json!({ "alg": "EdDSA", "kid": "ed" }),
-            Signed::Unknown => json!({ "alg": "EdDSA", "kid": "new" }),
-            Signed::Shared => json!({ "alg": "HS256" }),
-            Signed::None => json!({ "alg": "none" }),
+    fn id_token(&self, signing_key: SigningKey, nonce: &str, more: &Value) -> String {
+        let header = match signing_key {
+            SigningKey::Rsa => json!({ "alg": "RS256", "kid": "rsa" }),
+            SigningKey::EdDsa | SigningKey::Forged => json!({ "alg": "EdDSA", "kid": "ed" }),
+            SigningKey::Unknown => json!({ "alg": "EdDSA", "kid": "new" }),
+            SigningKey::Shared => json!({ "alg": "HS256" }),
+            SigningKey::None => json!({ "alg": "none" }),
         };
         let now = self.clock.get().unwrap().now().as_second();
-        let mut claims = json!({
+        let mut override_claims = json!({
             "iss": self.issuer, "sub": "ada", "aud": CLIENT_ID, "exp": now + 300, "iat": now, "nonce": nonce,
             "email": "ada@example.com", "email_verified": true,
         });
         for (name, value) in more.as_object().unwrap() {
             if value.is_null() {
-                claims.as_object_mut().unwrap().remove(name);
+                override_claims.as_object_mut().unwrap().remove(name);
             } else {
-                claims[name] = value.clone();
+                override_claims[name] = value.clone();
             }
         }
         let encoded = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
-        let message = format!("{}.{}", encoded(&header), encoded(&claims));
-        let signature = BASE64_URL_SAFE_NO_PAD.encode(self.signature(signed, message.as_bytes()));
+        let message = format!("{}.{}", encoded(&header), encoded(&override_claims));
+        let signature =
+            BASE64_URL_SAFE_NO_PAD.encode(self.signature(signing_key, message.as_bytes()));
         format!("{message}.{signature}")
     }
 }
 
-/// Responds in the given manner. `proper` builds the correct response.
-async fn in_manner(manner: Manner, proper: impl FnOnce() -> Response) -> Response {
+/// Sends the response of this kind. `correct` builds the correct response.
+async fn respond(kind: ResponseKind, correct: impl FnOnce() -> Response) -> Response {
     let text = |status: u16, body: String| {
         (
             StatusCode::from_u16(status).unwrap(),
@@ -286,15 +287,15 @@ async fn in_manner(manner: Manner, proper: impl FnOnce() -> Response) -> Respons
         )
             .into_response()
     };
-    match manner {
-        Manner::Proper => proper(),
-        Manner::Silent => {
+    match kind {
+        ResponseKind::Correct => correct(),
+        ResponseKind::Silent => {
             tokio::time::sleep(Duration::from_secs(600)).await;
             text(200, String::new())
         }
-        Manner::Says(status, body) => text(status, body),
-        Manner::Huge => text(200, format!("\"{}\"", "x".repeat(2 << 20))),
-        Manner::Away => {
+        ResponseKind::Custom(status, body) => text(status, body),
+        ResponseKind::Huge => text(200, format!("\"{}\"", "x".repeat(2 << 20))),
+        ResponseKind::Redirect => {
             (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, "/elsewhere")]).into_response()
         }
     }
@@ -305,9 +306,9 @@ fn json_text(value: &Value) -> Response {
 }
 
 async fn discovery(State(idp): State<Idp>) -> Response {
-    let (manner, more) = {
+    let (kind, more) = {
         let mut behaviour = idp.behaviour.lock().unwrap();
-        behaviour.asked.push("discovery".into());
+        behaviour.requests.push("discovery".into());
         (behaviour.discovery.clone(), behaviour.metadata.clone())
     };
     let issuer = &idp.issuer;
@@ -319,50 +320,50 @@ async fn discovery(State(idp): State<Idp>) -> Response {
     for (name, value) in more.as_object().unwrap() {
         metadata[name] = value.clone();
     }
-    in_manner(manner, || json_text(&metadata)).await
+    respond(kind, || json_text(&metadata)).await
 }
 
 async fn keys_of(State(idp): State<Idp>) -> Response {
-    let (manner, shows_all) = {
+    let (kind, publishes_all) = {
         let mut behaviour = idp.behaviour.lock().unwrap();
-        behaviour.asked.push("keys".into());
-        (behaviour.keys.clone(), behaviour.shows_all)
+        behaviour.requests.push("keys".into());
+        (behaviour.keys.clone(), behaviour.publishes_all)
     };
     let mut keys: Vec<CoreJsonWebKey> = vec![
         idp.keys.rsa.as_verification_key(),
         idp.keys.eddsa.as_verification_key(),
     ];
-    if shows_all {
+    if publishes_all {
         keys.push(idp.keys.unknown.as_verification_key());
     }
-    in_manner(manner, || json_text(&json!({ "keys": keys }))).await
+    respond(kind, || json_text(&json!({ "keys": keys }))).await
 }
 
 async fn userinfo(State(idp): State<Idp>, headers: HeaderMap) -> Response {
-    let manner = {
+    let kind = {
         let mut behaviour = idp.behaviour.lock().unwrap();
-        behaviour.asked.push("userinfo".into());
+        behaviour.requests.push("userinfo".into());
         behaviour.userinfo.clone()
     };
     assert_eq!(headers.get(AUTHORIZATION).unwrap(), "Bearer at");
-    in_manner(manner, || {
+    respond(kind, || {
         json_text(&json!({ "sub": "ada", "email": "ada@example.com", "email_verified": true }))
     })
     .await
 }
 
 async fn token(State(idp): State<Idp>, headers: HeaderMap, body: String) -> Response {
-    let (manner, signed, claims, given) = {
+    let (kind, signing_key, override_claims, issued_code) = {
         let mut behaviour = idp.behaviour.lock().unwrap();
-        behaviour.asked.push("token".into());
+        behaviour.requests.push("token".into());
         (
             behaviour.token.clone(),
-            behaviour.signed,
-            behaviour.claims.clone(),
-            behaviour.given.take(),
+            behaviour.signing_key,
+            behaviour.override_claims.clone(),
+            behaviour.issued_code.take(),
         )
     };
-    in_manner(manner, || {
+    respond(kind, || {
         let refusal = || {
             (
                 StatusCode::BAD_REQUEST,
@@ -370,7 +371,7 @@ async fn token(State(idp): State<Idp>, headers: HeaderMap, body: String) -> Resp
             )
                 .into_response()
         };
-        let Some((code, asked)) = given else {
+        let Some((code, parameter)) = issued_code else {
             return refusal();
         };
         let sent: Vec<(String, String)> = form_urlencoded::parse(body.as_bytes())
@@ -393,12 +394,12 @@ async fn token(State(idp): State<Idp>, headers: HeaderMap, body: String) -> Resp
             .is_some_and(|value| value == &format!("Basic {basic}"))
             && of(&sent, "grant_type") == "authorization_code"
             && of(&sent, "code") == code
-            && of(&sent, "redirect_uri") == of(&asked, "redirect_uri")
-            && challenge == of(&asked, "code_challenge");
+            && of(&sent, "redirect_uri") == of(&parameter, "redirect_uri")
+            && challenge == of(&parameter, "code_challenge");
         if !is_right {
             return refusal();
         }
-        let id_token = idp.id_token(signed, &of(&asked, "nonce"), &claims);
+        let id_token = idp.id_token(signing_key, &of(&parameter, "nonce"), &override_claims);
         json_text(&json!({ "access_token": "at", "token_type": "Bearer", "id_token": id_token }))
     })
     .await

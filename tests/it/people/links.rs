@@ -1,4 +1,4 @@
-//! Tests sign-in links. Each link works once.
+//! Tests of sign-in links: each link works once, for a few minutes.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ on_both! {
         assert!(made["url"].as_str().unwrap().starts_with(&format!("{}/sign-in?ticket=", app.base)), "{made}");
         let (path, browser) = (path_of(&made), Browser::new(&app));
 
-        // Prefetching a link does not use it.
+        // Opening a link does not use it up, because mail programs prefetch links.
         for _ in 0..2 {
             let head = browser.send(browser.request(Method::HEAD, &path)).await;
             assert_eq!((head.status, head.body), (200, json!("")));
@@ -37,7 +37,7 @@ on_both! {
         let page = browser.page("/sign-in?return_to=%2Fconsole").await;
         assert!(page.contains("href=\"/console\""), "{page}");
 
-        // A used link works in no browser any more.
+        // A used link works in no browser any more, not even in the one that used it.
         for browser in [browser, Browser::new(&app)] {
             let again = browser.get(&path).await;
             assert_eq!(again.status, 410);
@@ -45,7 +45,7 @@ on_both! {
         }
     }
 
-    async fn a_link_pressed_concurrently_signs_in_once(app: App) {
+    async fn a_link_that_is_used_concurrently_signs_in_once(app: App) {
         let org = app.org().await;
         let path = &link(&org, ada(&org).await).await;
         let browsers: Vec<Browser> = (0..6).map(|_| Browser::new(&app)).collect();
@@ -121,7 +121,7 @@ on_both! {
             assert_eq!(answer.status, 403);
             assert!(html(&answer).contains("Two-factor"));
         }
-        // A refused sign-in has not used the link.
+        // The refused sign-in has not used the link up.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert_eq!(press().await.status, 303);
         let path = link(&org, id).await;

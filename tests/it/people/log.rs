@@ -1,5 +1,5 @@
-//! Tests the log lines about sign-ins, which contain no secrets, and the errors about invalid
-//! flags.
+//! Tests of the log lines about sign-ins, which contain no secret, and of the errors about
+//! conflicting flags.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,15 +9,16 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::idp::Idp;
-use super::provider::through;
+use super::provider::sign_in_at_provider;
 use super::{Browser, field, member, path_of};
 use crate::support::node::Node;
 use crate::support::{Answer, new_id};
 
-/// Waits for the one log line about a request, apart from the request line, and checks its message.
+/// Waits until the log has one line about a request besides the access line, and checks its
+/// message. Returns the line.
 async fn line(node: &Node, answer: &Answer, message: &str) -> String {
     let id = answer.header("x-request-id").unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         let lines: Vec<String> = node
             .lines(id)
@@ -31,7 +32,7 @@ async fn line(node: &Node, answer: &Answer, message: &str) -> String {
             return line.clone();
         }
         assert!(
-            lines.len() < 2 && begun.elapsed() < Duration::from_secs(20),
+            lines.len() < 2 && start.elapsed() < Duration::from_secs(20),
             "{lines:?}"
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -120,9 +121,10 @@ async fn sign_ins_and_refusals_are_logged_without_secrets() {
     }
 }
 
-/// The log line names the issuer, the claim, its value and the expected value, and no person.
+/// The log line contains the issuer, the claim, its value and the expected value. It identifies no
+/// person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_claim_of_the_provider_is_logged_with_what_was_expected() {
+async fn a_refused_claim_is_logged_with_its_expected_value() {
     let idp = Idp::start().await;
     idp.goes_by(&Clock::system());
     let directory = tempfile::tempdir().unwrap();
@@ -166,8 +168,8 @@ async fn a_refused_claim_of_the_provider_is_logged_with_what_was_expected() {
             ["email is", "missing", "expected an address and true"],
         ),
     ] {
-        idp.claims(claims);
-        let refused = through(&browser, &idp).await;
+        idp.override_claims(claims);
+        let refused = sign_in_at_provider(&browser, &idp).await;
         let text = line(&node, &refused, message).await;
         for part in [idp.issuer.as_str()].iter().chain(&parts) {
             assert!(text.contains(part), "{part}: {text}");

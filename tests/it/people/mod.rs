@@ -1,4 +1,5 @@
-//! Tests how members sign in, stay signed in and sign out (rules: members#signing-in).
+//! Tests of sessions of members: how they sign in, stay signed in and sign out (rules:
+//! members#signing-in).
 
 mod forms;
 pub mod idp;
@@ -21,7 +22,7 @@ use uuid::Uuid;
 
 use crate::support::{Answer, App, Org, new_id};
 
-/// A browser without scripts. It keeps cookies and follows no redirects.
+/// A browser without scripts. It stores cookies and does not follow redirects.
 pub struct Browser {
     http: Client,
     base: String,
@@ -42,7 +43,7 @@ impl Browser {
         }
     }
 
-    /// Returns another browser with the same cookies.
+    /// Returns another browser with a copy of the cookies.
     pub fn copy(&self) -> Self {
         Self {
             cookies: Mutex::new(self.cookies.lock().unwrap().clone()),
@@ -72,7 +73,7 @@ impl Browser {
             .http
             .request(method.clone(), format!("{}{path}", self.base))
             .header("accept", "text/html,*/*;q=0.8");
-        // Browsers send this header with each form.
+        // Browsers send `Origin` with every form.
         let request = if method == Method::POST {
             request.header("origin", &self.base)
         } else {
@@ -127,7 +128,7 @@ impl Browser {
         }
     }
 
-    /// Opens a sign-in link and presses its button. Returns the address of the redirect.
+    /// Opens a sign-in link and submits its form. Returns the address of the redirect.
     pub async fn sign_in(&self, link: &str) -> String {
         let page = self.page(link).await;
         let answer = self
@@ -143,15 +144,15 @@ impl Browser {
         answer.header("location").unwrap().to_owned()
     }
 
-    /// Returns whether a member is signed in.
+    /// Returns whether the browser has a session of a member.
     async fn is_signed_in(&self) -> bool {
         let page = self.page("/sign-in").await;
         page.contains("You are signed in")
     }
 }
 
-/// Checks that a page cannot be cached or framed and that its policy has these directives. Returns
-/// the HTML and its tags without attribute values.
+/// Checks that a page may not be cached or framed and that its content security policy has these
+/// directives. Returns the HTML, and its tags without attribute values.
 #[track_caller]
 pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
     let html = answer
@@ -169,8 +170,8 @@ pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
         assert_eq!(answer.header(name), Some(value), "{name}");
     }
     let policy = answer.header("content-security-policy").unwrap();
-    // The decision about an app redirects to the app, which may lead on to anywhere. Only that form
-    // is not restricted.
+    // The consent form redirects to the app, and the app may redirect to any address. So the policy
+    // does not restrict the target of that form.
     let asks_for_an_app = html.contains("/oauth/consent\"");
     assert_eq!(
         policy.contains("form-action 'self'"),
@@ -192,7 +193,7 @@ pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
         .split('<')
         .skip(1)
         .map(|rest| rest.split('>').next().unwrap());
-    // Text between quotes is an attribute value.
+    // Attribute values are between quotes, so every second part is outside a value.
     let tags: Vec<String> = tags
         .map(|tag| tag.split('"').step_by(2).collect())
         .collect();
@@ -206,7 +207,7 @@ pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
     (html, tags)
 }
 
-/// Returns the HTML of a sign-in page. Checks that it runs no script and loads nothing.
+/// Returns the HTML of a sign-in page. Checks that the page has no script and loads nothing.
 #[track_caller]
 pub fn html(answer: &Answer) -> String {
     let (html, tags) = guarded(answer, &[]);
@@ -238,7 +239,7 @@ pub fn fields(page: &str, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the data of an active member with all permissions.
+/// Returns the fields of an active member with all permissions.
 pub fn member(email: &str) -> Value {
     json!({
         "name": "Ada", "email": email, "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
@@ -254,7 +255,7 @@ pub async fn ada(org: &Org<'_>) -> Uuid {
     id
 }
 
-/// Creates a sign-in link for a member and returns the platform's response.
+/// Creates a sign-in link for a member. Returns the platform interface's response.
 pub async fn link_for(org: &Org<'_>, id: Uuid, body: Value) -> Answer {
     org.app
         .platform()
@@ -267,13 +268,13 @@ pub async fn link(org: &Org<'_>, id: Uuid) -> String {
     path_of(&link_for(org, id, json!({})).await.data())
 }
 
-/// Returns the path of a sign-in link.
+/// Returns the path and query of a sign-in link.
 pub fn path_of(link: &Value) -> String {
     let url = link["url"].as_str().unwrap();
     url[url.find("/sign-in").unwrap()..].to_owned()
 }
 
-/// Returns a browser in which the member is signed in.
+/// Signs a member in. Returns the browser.
 pub async fn signed_in(org: &Org<'_>, id: Uuid) -> Browser {
     let browser = Browser::new(org.app);
     browser.sign_in(&link(org, id).await).await;

@@ -1,4 +1,4 @@
-//! Tests the sign-in pages: their texts, for whom and in which language.
+//! Tests of the sign-in pages: their texts and their languages.
 
 use reqwest::Method;
 
@@ -68,14 +68,15 @@ on_both! {
         assert_eq!(away.header("location"), Some("https://app.example/enter?from=stay&return_to=%2Fconsole%3Fa%3Db%26c"));
         let away = browser.get("/sign-in?return_to=%2F%2Fevil.example").await;
         assert_eq!(away.header("location"), Some("https://app.example/enter?from=stay"));
-        // A member with a ticket still signs in here.
+        // A link that signs in here works nevertheless.
         let org = app.org().await;
         browser.sign_in(&link(&org, ada(&org).await).await).await;
         assert!(browser.is_signed_in().await);
     }
 }
 
-/// Tests cookie names and links behind HTTPS and a path.
+/// With HTTPS and a path in the public URL, cookies have the `__Host-` prefix and links contain the
+/// path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn behind_https_cookies_have_the_host_prefix() {
     let app = App::on_sqlite(&["--public-url=https://stay.example/guests"]).await;
@@ -117,7 +118,7 @@ async fn behind_https_cookies_have_the_host_prefix() {
         "{session}"
     );
     assert!(browser.is_signed_in().await);
-    // Behind HTTPS the cookie is not accepted without the `__Host-` prefix.
+    // Behind HTTPS the service does not accept the cookie without its prefix.
     let value = browser.cookie("__Host-vestibule_session").unwrap();
     let plain = Browser::new(&app);
     plain.set("vestibule_session", &value);

@@ -1,14 +1,14 @@
-//! Tests sign-in at an OpenID provider.
+//! Tests of signing in with an OpenID provider.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::idp::{CLIENT_ID, Idp, Manner, Signed};
+use super::idp::{CLIENT_ID, Idp, ResponseKind, SigningKey};
 use super::{Browser, ada, field, fields, html, member};
 use crate::support::{Answer, App, new_id};
 
-/// Starts a server on each database that uses the provider.
+/// Starts servers that use the provider, one on SQLite and one on PostgreSQL.
 async fn apps(idp: &Idp, more: &[&str]) -> Vec<App> {
     let flags = idp.flags();
     let flags: Vec<&str> = flags
@@ -19,17 +19,17 @@ async fn apps(idp: &Idp, more: &[&str]) -> Vec<App> {
     let mut apps = vec![App::on_sqlite(&flags).await];
     apps.extend(App::on_postgres(&flags).await);
     for app in &apps {
-        idp.goes_by(&app.clock);
+        idp.use_clock(&app.clock);
     }
     apps
 }
 
-/// Starts a provider and a server on SQLite alone, for failures that do not depend on the database.
-async fn alone() -> (Idp, App) {
+/// Starts a provider, and a server on SQLite. For failures that do not depend on the database.
+async fn provider_and_server() -> (Idp, App) {
     let idp = Idp::start().await;
     let flags = idp.flags();
     let app = App::on_sqlite(&flags.each_ref().map(String::as_str)).await;
-    idp.goes_by(&app.clock);
+    idp.use_clock(&app.clock);
     (idp, app)
 }
 
@@ -42,16 +42,17 @@ fn callback(query: &[(String, String)]) -> String {
     )
 }
 
-/// Goes to the provider, which accepts the sign-in. Returns the query of the callback.
+/// Starts a sign-in in the browser and accepts it at the provider. Returns the query of the
+/// callback.
 async fn provider_callback(browser: &Browser, idp: &Idp, from: &str) -> Vec<(String, String)> {
     let off = browser.get(from).await;
     assert_eq!(off.status, 303, "{}", off.body);
     assert_eq!(off.header("cache-control"), Some("no-store"));
-    idp.lets_in(off.header("location").unwrap())
+    idp.accept_sign_in(off.header("location").unwrap())
 }
 
-/// Signs in at the provider and returns the response of the callback.
-pub(super) async fn through(browser: &Browser, idp: &Idp) -> Answer {
+/// Signs in at the provider. Returns the response to the callback.
+pub(super) async fn sign_in_at_provider(browser: &Browser, idp: &Idp) -> Answer {
     let back = provider_callback(browser, idp, "/sign-in/provider").await;
     browser.get(&callback(&back)).await
 }
@@ -88,9 +89,9 @@ async fn a_member_signs_in_by_a_verified_email_address() {
             .next()
             .unwrap()
             .replace("&#38;", "&");
-        for signed in [Signed::Rsa, Signed::EdDsa] {
-            idp.signs(signed);
-            idp.claims(json!({ "email": "ADA@Example.COM", "name": "somebody" }));
+        for signed in [SigningKey::Rsa, SigningKey::EdDsa] {
+            idp.sign_with(signed);
+            idp.override_claims(json!({ "email": "ADA@Example.COM", "name": "somebody" }));
             let back = provider_callback(&browser, &idp, &way).await;
             let answer = browser.get(&callback(&back)).await;
             assert_eq!(
@@ -104,8 +105,8 @@ async fn a_member_signs_in_by_a_verified_email_address() {
             // The callback works once.
             refused(&browser.get(&callback(&back)).await, 403, "start again");
         }
-        // Each sign-in has created a session, and the second replaced the first. No member was
-        // created.
+        // Each sign-in has created a session, and the second one replaced the first. No sign-in
+        // creates a member.
         assert_eq!(
             app.query("select member_id from member_session", Vec::new(), |row| {
                 row.get::<uuid::Uuid>(0)
@@ -144,7 +145,7 @@ async fn a_member_of_several_organizations_chooses_among_them() {
         simple["isTwoFactorEnrolled"] = json!(false);
         strict.put(&format!("/members/{}", new_id()), simple).await;
         let browser = Browser::new(&app);
-        let answer = through(&browser, &idp).await;
+        let answer = sign_in_at_provider(&browser, &idp).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert!(!browser.is_signed_in().await);
         let page = html(&answer);
@@ -199,9 +200,13 @@ async fn a_refused_sign_in_is_explained() {
 }
 
 async fn assert_refusals_explained(idp: &Idp, app: &App) {
-    idp.claims(json!({}));
+    idp.override_claims(json!({}));
     let browser = Browser::new(app);
-    refused(&through(&browser, idp).await, 403, "No account here");
+    refused(
+        &sign_in_at_provider(&browser, idp).await,
+        403,
+        "No account here",
+    );
     let org = app.org().await;
     let id = ada(&org).await;
     for claims in [
@@ -209,8 +214,12 @@ async fn assert_refusals_explained(idp: &Idp, app: &App) {
         json!({ "email_verified": null }),
         json!({ "email": null }),
     ] {
-        idp.claims(claims);
-        refused(&through(&browser, idp).await, 403, "is not confirmed");
+        idp.override_claims(claims);
+        refused(
+            &sign_in_at_provider(&browser, idp).await,
+            403,
+            "is not confirmed",
+        );
     }
     for (email, text) in [
         ("ada@example.org", "No account here"),
@@ -218,26 +227,30 @@ async fn assert_refusals_explained(idp: &Idp, app: &App) {
         ("ada@example.com\u{0}", "No account here"),
         ("%", "No account here"),
     ] {
-        idp.claims(json!({ "email": email }));
-        refused(&through(&browser, idp).await, 403, text);
+        idp.override_claims(json!({ "email": email }));
+        refused(&sign_in_at_provider(&browser, idp).await, 403, text);
     }
-    idp.claims(json!({}));
+    idp.override_claims(json!({}));
     let mut inactive = member("ada@example.com");
     inactive["isActive"] = json!(false);
     org.put(&format!("/members/{id}"), inactive).await;
-    refused(&through(&browser, idp).await, 403, "switched off");
+    refused(
+        &sign_in_at_provider(&browser, idp).await,
+        403,
+        "switched off",
+    );
     let mut simple = member("ada@example.com");
     simple["isTwoFactorEnrolled"] = json!(false);
     org.put(&format!("/members/{id}"), simple).await;
     org.put("", json!({ "name": "Casa", "isTwoFactorRequired": true }))
         .await;
-    refused(&through(&browser, idp).await, 403, "Two-factor");
+    refused(&sign_in_at_provider(&browser, idp).await, 403, "Two-factor");
     assert!(!browser.is_signed_in().await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_id_token_is_refused() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let browser = Browser::new(&app);
     let now = app.clock.now().as_second();
@@ -258,8 +271,8 @@ async fn an_invalid_id_token_is_refused() {
         json!({ "azp": "another" }),
         json!({ "aud": ["vestibule", "another"], "azp": "another" }),
     ] {
-        idp.claims(claims.clone());
-        let answer = through(&browser, &idp).await;
+        idp.override_claims(claims.clone());
+        let answer = sign_in_at_provider(&browser, &idp).await;
         assert!(
             [403, 502].contains(&answer.status),
             "{claims}: {}",
@@ -267,15 +280,15 @@ async fn an_invalid_id_token_is_refused() {
         );
         refused(&answer, answer.status, "Sign-in is not available");
     }
-    idp.claims(json!({}));
+    idp.override_claims(json!({}));
     for signed in [
-        Signed::Forged,
-        Signed::Unknown,
-        Signed::Shared,
-        Signed::None,
+        SigningKey::Forged,
+        SigningKey::Unknown,
+        SigningKey::Shared,
+        SigningKey::None,
     ] {
-        idp.signs(signed);
-        let answer = through(&browser, &idp).await;
+        idp.sign_with(signed);
+        let answer = sign_in_at_provider(&browser, &idp).await;
         assert!(
             [403, 502].contains(&answer.status),
             "{signed:?}: {}",
@@ -284,13 +297,13 @@ async fn an_invalid_id_token_is_refused() {
         refused(&answer, answer.status, "Sign-in is not available");
     }
     assert!(!browser.is_signed_in().await);
-    idp.signs(Signed::Rsa);
-    assert_eq!(through(&browser, &idp).await.status, 303);
+    idp.sign_with(SigningKey::Rsa);
+    assert_eq!(sign_in_at_provider(&browser, &idp).await.status, 303);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_claim_that_nobody_needs_keeps_nobody_out() {
-    let (idp, app) = alone().await;
+async fn an_unused_invalid_claim_does_not_prevent_a_sign_in() {
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     for claims in [
         json!({ "azp": CLIENT_ID, "aud": [CLIENT_ID] }),
@@ -302,15 +315,15 @@ async fn a_claim_that_nobody_needs_keeps_nobody_out() {
         json!({ "address": "Carrer Gran 7", "phone_number_verified": "yes", "at_hash": 5 }),
         json!({ "website": "", "profile": "no address", "birthdate": 1815, "zoneinfo": null }),
     ] {
-        idp.claims(claims.clone());
-        let answer = through(&Browser::new(&app), &idp).await;
+        idp.override_claims(claims.clone());
+        let answer = sign_in_at_provider(&Browser::new(&app), &idp).await;
         assert_eq!(answer.status, 303, "{claims}: {}", answer.body);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unused_provider_metadata_refuses_no_one() {
-    let (idp, app) = alone().await;
+async fn unused_invalid_metadata_does_not_prevent_a_sign_in() {
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     for metadata in [
         json!({ "op_tos_uri": "", "op_policy_uri": "", "service_documentation": "" }),
@@ -319,51 +332,51 @@ async fn unused_provider_metadata_refuses_no_one() {
         json!({ "scopes_supported": null, "grant_types_supported": 5, "display_values_supported": "page" }),
         json!({ "id_token_signing_alg_values_supported": ["RS256", 5, "XY99"], "acr_values_supported": 1 }),
     ] {
-        idp.says_of_itself(metadata.clone());
+        idp.override_metadata(metadata.clone());
         app.clock.advance(Duration::from_secs(301));
-        let answer = through(&Browser::new(&app), &idp).await;
+        let answer = sign_in_at_provider(&Browser::new(&app), &idp).await;
         assert_eq!(answer.status, 303, "{metadata}: {}", answer.body);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_email_claim_is_fetched_from_userinfo() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let silent = json!({ "email": null, "email_verified": null });
-    idp.claims(silent.clone());
+    idp.override_claims(silent.clone());
     refused(
-        &through(&Browser::new(&app), &idp).await,
+        &sign_in_at_provider(&Browser::new(&app), &idp).await,
         403,
         "not confirmed",
     );
     app.clock.advance(Duration::from_secs(301));
-    idp.says_besides(Manner::Proper);
+    idp.add_userinfo(ResponseKind::Correct);
     for claims in [
         silent.clone(),
         json!({ "email": null }),
         json!({ "email_verified": null }),
     ] {
-        idp.claims(claims.clone());
-        idp.asked();
+        idp.override_claims(claims.clone());
+        idp.requests();
         assert_eq!(
-            through(&Browser::new(&app), &idp).await.status,
+            sign_in_at_provider(&Browser::new(&app), &idp).await.status,
             303,
             "{claims}"
         );
-        assert_eq!(idp.asked().last().unwrap(), "userinfo");
+        assert_eq!(idp.requests().last().unwrap(), "userinfo");
     }
-    // If the ID token has the claim, the userinfo endpoint is not called.
-    idp.claims(json!({ "email_verified": false }));
-    idp.asked();
+    // The ID token contains the claim, so the service does not call the userinfo endpoint.
+    idp.override_claims(json!({ "email_verified": false }));
+    idp.requests();
     refused(
-        &through(&Browser::new(&app), &idp).await,
+        &sign_in_at_provider(&Browser::new(&app), &idp).await,
         403,
         "not confirmed",
     );
-    assert_eq!(idp.asked(), ["token"]);
-    idp.claims(silent);
-    let says = |text: serde_json::Value| Manner::Says(200, text.to_string());
+    assert_eq!(idp.requests(), ["token"]);
+    idp.override_claims(silent);
+    let says = |text: serde_json::Value| ResponseKind::Custom(200, text.to_string());
     for (text, status, reported) in [
         (
             says(json!({ "sub": "another", "email": "ada@example.com", "email_verified": true })),
@@ -392,15 +405,15 @@ async fn a_missing_email_claim_is_fetched_from_userinfo() {
         ),
         (says(json!([])), 502, "Sign-in is not available"),
         (
-            Manner::Says(401, "{}".into()),
+            ResponseKind::Custom(401, "{}".into()),
             502,
             "Sign-in is not available",
         ),
-        (Manner::Huge, 502, "Sign-in is not available"),
-        (Manner::Away, 502, "Sign-in is not available"),
+        (ResponseKind::Huge, 502, "Sign-in is not available"),
+        (ResponseKind::Redirect, 502, "Sign-in is not available"),
     ] {
-        idp.says_besides(text.clone());
-        let answer = through(&Browser::new(&app), &idp).await;
+        idp.add_userinfo(text.clone());
+        let answer = sign_in_at_provider(&Browser::new(&app), &idp).await;
         assert!(
             answer.status == status || (status == 502 && answer.status == 403),
             "{text:?}: {}",
@@ -408,10 +421,10 @@ async fn a_missing_email_claim_is_fetched_from_userinfo() {
         );
         refused(&answer, answer.status, reported);
     }
-    idp.says_of_itself(json!({ "userinfo_endpoint": "http://evil.example/userinfo" }));
+    idp.override_metadata(json!({ "userinfo_endpoint": "http://evil.example/userinfo" }));
     app.clock.advance(Duration::from_secs(301));
     refused(
-        &through(&Browser::new(&app), &idp).await,
+        &sign_in_at_provider(&Browser::new(&app), &idp).await,
         502,
         "Sign-in is not available",
     );
@@ -419,7 +432,7 @@ async fn a_missing_email_claim_is_fetched_from_userinfo() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_return_path_survives_the_provider_sign_in() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let browser = Browser::new(&app);
     for length in [8_000, 3_000, 2_600, 5_400, 20] {
@@ -443,37 +456,36 @@ async fn a_long_return_path_survives_the_provider_sign_in() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_provider_key_is_fetched() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let browser = Browser::new(&app);
-    assert_eq!(through(&browser, &idp).await.status, 303);
-    assert_eq!(idp.asked(), ["discovery", "keys", "token"]);
-    assert_eq!(through(&browser, &idp).await.status, 303);
-    assert_eq!(idp.asked(), ["token"]);
-    idp.signs(Signed::Unknown);
-    idp.shows_all_keys();
+    assert_eq!(sign_in_at_provider(&browser, &idp).await.status, 303);
+    assert_eq!(idp.requests(), ["discovery", "keys", "token"]);
+    assert_eq!(sign_in_at_provider(&browser, &idp).await.status, 303);
+    assert_eq!(idp.requests(), ["token"]);
+    idp.sign_with(SigningKey::Unknown);
+    idp.publish_all_keys();
     app.clock.advance(Duration::from_secs(31));
-    assert_eq!(through(&browser, &idp).await.status, 303);
-    assert_eq!(idp.asked(), ["token", "discovery", "keys"]);
+    assert_eq!(sign_in_at_provider(&browser, &idp).await.status, 303);
+    assert_eq!(idp.requests(), ["token", "discovery", "keys"]);
     app.clock.advance(Duration::from_secs(300));
-    assert_eq!(through(&browser, &idp).await.status, 303);
-    assert_eq!(idp.asked(), ["discovery", "keys", "token"]);
+    assert_eq!(sign_in_at_provider(&browser, &idp).await.status, 303);
+    assert_eq!(idp.requests(), ["discovery", "keys", "token"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_callback_is_valid_only_in_its_browser() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let (browser, other) = (Browser::new(&app), Browser::new(&app));
     let back = provider_callback(&browser, &idp, "/sign-in/provider").await;
-    // The callback of another browser is refused, both without and with a sign-in of its own in
-    // progress.
+    // A callback of another browser is refused, whether or not this browser has started a sign-in.
     refused(&other.get(&callback(&back)).await, 403, "start again");
     let own = other.get("/sign-in/provider").await;
     let cookie = other.cookie("vestibule_provider").unwrap();
     assert_eq!(own.status, 303);
     refused(&other.get(&callback(&back)).await, 403, "start again");
-    idp.asked();
+    idp.requests();
     let state = &back[1].1;
     for query in [
         vec![("code", "the code")],
@@ -495,8 +507,8 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
         refused(&browser.get(&callback(&query)).await, 403, "start again");
         assert_eq!(browser.cookie("vestibule_provider"), None);
     }
-    // Without a valid state the provider is not called.
-    assert_eq!(idp.asked(), [""; 0]);
+    // Without a valid `state` the service does not call the provider.
+    assert_eq!(idp.requests(), [""; 0]);
     for forged in ["", ".", "x", "x.y", &cookie[..20], &format!("{cookie}é")] {
         let browser = Browser::new(&app);
         browser.set("vestibule_provider", forged);
@@ -534,44 +546,44 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_provider_answers_show_an_error_page() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let browser = Browser::new(&app);
-    let proper = || Manner::Proper;
+    let correct = || ResponseKind::Correct;
     let bad = || {
         [
-            Manner::Says(500, "<html>".into()),
-            Manner::Says(200, "{}".into()),
-            Manner::Says(200, "no JSON".into()),
-            Manner::Says(200, "[".repeat(100_000)),
-            Manner::Says(400, "{\"error\": \"<b>\\u0000\"}".into()),
-            Manner::Huge,
-            Manner::Away,
+            ResponseKind::Custom(500, "<html>".into()),
+            ResponseKind::Custom(200, "{}".into()),
+            ResponseKind::Custom(200, "no JSON".into()),
+            ResponseKind::Custom(200, "[".repeat(100_000)),
+            ResponseKind::Custom(400, "{\"error\": \"<b>\\u0000\"}".into()),
+            ResponseKind::Huge,
+            ResponseKind::Redirect,
         ]
     };
     let later = || app.clock.advance(Duration::from_secs(301));
     for manner in bad() {
-        idp.answers(manner.clone(), proper(), proper());
+        idp.set_responses(manner.clone(), correct(), correct());
         refused(
             &browser.get("/sign-in/provider").await,
             502,
             "Please try again",
         );
-        // The provider is not called again at once.
-        idp.asked();
+        // After a failure the service does not call the provider again at once.
+        idp.requests();
         refused(
             &browser.get("/sign-in/provider").await,
             502,
             "Please try again",
         );
-        assert_eq!(idp.asked(), [""; 0]);
+        assert_eq!(idp.requests(), [""; 0]);
         later();
     }
     for manner in bad()
         .into_iter()
-        .filter(|manner| *manner != Manner::Says(200, "{}".into()))
+        .filter(|manner| *manner != ResponseKind::Custom(200, "{}".into()))
     {
-        idp.answers(proper(), manner, proper());
+        idp.set_responses(correct(), manner, correct());
         refused(
             &browser.get("/sign-in/provider").await,
             502,
@@ -580,8 +592,8 @@ async fn invalid_provider_answers_show_an_error_page() {
         later();
     }
     for manner in bad() {
-        idp.answers(proper(), proper(), manner.clone());
-        let answer = through(&browser, &idp).await;
+        idp.set_responses(correct(), correct(), manner.clone());
+        let answer = sign_in_at_provider(&browser, &idp).await;
         assert!(
             [403, 502].contains(&answer.status),
             "{manner:?}: {}",
@@ -595,8 +607,8 @@ async fn invalid_provider_answers_show_an_error_page() {
         json!({ "authorization_endpoint": "javascript:alert(1)" }),
         json!({ "jwks_uri": "http://evil.example/keys" }),
     ] {
-        idp.answers(proper(), proper(), proper());
-        idp.says_of_itself(metadata);
+        idp.set_responses(correct(), correct(), correct());
+        idp.override_metadata(metadata);
         later();
         refused(
             &browser.get("/sign-in/provider").await,
@@ -608,30 +620,42 @@ async fn invalid_provider_answers_show_an_error_page() {
         json!({ "token_endpoint": "http://evil.example/token" }),
         json!({ "token_endpoint": "file:///etc/passwd" }),
     ] {
-        idp.says_of_itself(metadata);
+        idp.override_metadata(metadata);
         later();
-        refused(&through(&browser, &idp).await, 502, "Please try again");
+        refused(
+            &sign_in_at_provider(&browser, &idp).await,
+            502,
+            "Please try again",
+        );
     }
-    idp.says_of_itself(json!({}));
+    idp.override_metadata(json!({}));
     later();
-    assert_eq!(through(&browser, &idp).await.status, 303);
+    assert_eq!(sign_in_at_provider(&browser, &idp).await.status, 303);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_provider_times_out_after_ten_seconds() {
-    let (idp, app) = alone().await;
+    let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let (browser, begun) = (Browser::new(&app), Instant::now());
     let back = provider_callback(&browser, &idp, "/sign-in/provider").await;
-    idp.answers(Manner::Proper, Manner::Proper, Manner::Silent);
+    idp.set_responses(
+        ResponseKind::Correct,
+        ResponseKind::Correct,
+        ResponseKind::Silent,
+    );
     refused(
         &browser.get(&callback(&back)).await,
         502,
         "Please try again",
     );
-    idp.answers(Manner::Silent, Manner::Proper, Manner::Proper);
+    idp.set_responses(
+        ResponseKind::Silent,
+        ResponseKind::Correct,
+        ResponseKind::Correct,
+    );
     app.clock.advance(Duration::from_secs(301));
-    // The time limit holds for many requests at once.
+    // The time limit also applies to many requests at once.
     let many: Vec<Browser> = (0..40).map(|_| Browser::new(&app)).collect();
     let answers =
         futures_util::future::join_all(many.iter().map(|browser| browser.get("/sign-in/provider")))

@@ -1,4 +1,4 @@
-//! Tests how long sessions last and what ends them.
+//! Tests of sessions: how long they last, and what ends them.
 
 use std::time::Duration;
 
@@ -10,8 +10,9 @@ use crate::support::{App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Waits until the use of this many sessions has been stored, which happens in the background.
-async fn noted(app: &App, sessions: usize) {
+/// Waits until the last use of this many sessions is stored. The service stores it in the
+/// background.
+async fn until_uses_are_stored(app: &App, sessions: usize) {
     let wanted = app.clock.now();
     for _ in 0..800 {
         let used = app
@@ -33,10 +34,10 @@ on_both! {
         let id = ada(&org).await;
         let browser = signed_in(&org, id).await;
         let idle = signed_in(&org, id).await;
-        // A used session continues. An unused session ends after two hours.
+        // A session that is used continues. A session without a request ends after two hours.
         app.clock.advance(MINUTE * 119);
         assert!(browser.is_signed_in().await);
-        noted(&app, 1).await;
+        until_uses_are_stored(&app, 1).await;
         app.clock.advance(MINUTE);
         assert!(browser.is_signed_in().await);
         assert!(!idle.is_signed_in().await);
@@ -45,12 +46,12 @@ on_both! {
         for _ in 0..10 {
             app.clock.advance(MINUTE * 59);
             assert!(browser.is_signed_in().await);
-            noted(&app, 1).await;
+            until_uses_are_stored(&app, 1).await;
         }
         // The session is 11 h 50 min old.
         app.clock.advance(Duration::from_millis(599_999));
         assert!(browser.is_signed_in().await);
-        noted(&app, 1).await;
+        until_uses_are_stored(&app, 1).await;
         app.clock.advance(Duration::from_millis(1));
         assert!(!browser.is_signed_in().await);
         app.server.sweep_once().await;
@@ -67,7 +68,7 @@ on_both! {
         assert_eq!(app.query("select used_at from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await, [began]);
         app.clock.advance(Duration::from_millis(1));
         assert!(browser.is_signed_in().await);
-        noted(&app, 1).await;
+        until_uses_are_stored(&app, 1).await;
     }
 
     async fn a_session_depends_on_the_current_state_of_its_member(app: App) {
@@ -78,8 +79,8 @@ on_both! {
         inactive["isActive"] = json!(false);
         org.put(&format!("/members/{id}"), inactive).await;
         assert!(!browser.is_signed_in().await);
-        // Every request uses the member's current state. A member who is active again can use the
-        // session again, until it expires.
+        // Every request reads the member's current state. If the member is active again, the
+        // session is valid again until it expires.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert!(browser.is_signed_in().await);
         let mut simple = member("ada@example.com");
@@ -117,7 +118,7 @@ on_both! {
         assert_eq!(browser.cookie("vestibule_session"), None);
         assert!(browser.page("/sign-out").await.contains("You are signed out"));
         assert!(!copy.is_signed_in().await);
-        // There is no session left to end.
+        // The session has ended already, so signing out ends no session.
         assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
     }
 
@@ -174,7 +175,7 @@ async fn a_session_is_valid_on_both_nodes() {
     let other = app.second_node(&[]).await;
     let org = app.org().await;
     let id = ada(&org).await;
-    // The link is opened at one node, and its button is pressed at the other.
+    // The member opens the link at one node and submits its form at the other.
     let (path, browser) = (link(&org, id).await, Browser::new(&app));
     let page = browser.page(&path).await;
     let there = Browser {

@@ -1,4 +1,4 @@
-//! Tests of the set-up of the first organization, and of members who are invited (rules:
+//! Tests of the set-up link of a new server, and of members who are invited (rules:
 //! organizations#first-start; members#invitations).
 
 use std::time::Duration;
@@ -28,7 +28,7 @@ async fn link(app: &App) -> Option<String> {
 }
 
 on_both! {
-    async fn a_set_up_link_makes_the_first_organization_and_its_member(app: App) {
+    async fn a_set_up_link_creates_the_first_organization_and_its_member(app: App) {
         let (first, second) = (link(&app).await.unwrap(), link(&app).await.unwrap());
         let browser = Browser::new(&app);
         let answer = browser.get(&first).await;
@@ -46,7 +46,8 @@ on_both! {
         assert_eq!((made.status, made.header("location")), (303, Some("/console")), "{}", made.body);
         let home = browser.get("/console").await;
         assert!(home.status == 200 && console::html(&home).contains("Casa Mar"), "{}", home.body);
-        // Neither link works any more, and no other link exists.
+        // The first link is used up and the second one is void. The service creates no further
+        // link.
         for link in [&first, &second] {
             assert_eq!(browser.get(link).await.status, 404);
         }
@@ -58,7 +59,7 @@ on_both! {
         assert_eq!((&members[0]["email"], members[0]["permissions"].as_array().unwrap().len()), (&json!("marta@example.com"), Permission::VARIANTS.len()));
     }
 
-    async fn a_set_up_link_is_good_for_an_hour(app: App) {
+    async fn a_set_up_link_is_valid_for_an_hour(app: App) {
         let link = link(&app).await.unwrap();
         let browser = Browser::new(&app);
         app.clock.advance(Duration::from_secs(3_599));
@@ -70,7 +71,7 @@ on_both! {
         }
     }
 
-    async fn the_root_leads_a_browser_to_the_console(app: App) {
+    async fn the_root_redirects_a_browser_to_the_console(app: App) {
         let answer = Browser::new(&app).get("/").await;
         assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
         let answer = Answer::of(app.http.get(format!("{}/", app.base))).await;
@@ -103,7 +104,7 @@ on_both! {
         assert!(people::invite(&app.server.service, nowhere).await.is_err());
     }
 
-    async fn a_member_gives_at_most_their_own_permissions(app: App) {
+    async fn a_member_grants_at_most_their_own_permissions(app: App) {
         let org = app.org().await;
         let own: Vec<Permission> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != Permission::ViewDevices).collect();
         let (me, other) = (new_id(), new_id());
@@ -122,7 +123,7 @@ on_both! {
         assert!(made.status == 200 && console::html(&made).contains("/sign-in?ticket=st_"), "{}", made.body);
         let link = browser.post(&format!("/console/access/members/{other}/link"), &[("form", &form)]).await;
         assert_eq!(link.status, 403, "nobody signs in as a member with more permissions");
-        // A key has the permission, and is no member.
+        // An API key may have the permission, but only members can invite members.
         let body = json!({ "email": "key@example.com", "permissions": [] });
         org.key().await.post("/members", body).await.error(403);
         let token = org.token_of(me, &own).await;

@@ -1,4 +1,4 @@
-//! Tests clocks that jump ahead or are set back.
+//! Tests of clocks that jump ahead or are set back.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use vestibule::server::Server;
 use crate::support::receiver::{Receiver, subscribe, until_read};
 use crate::support::{Answer, App, Org, new_id, on_both, on_both_with, serve_flags};
 
-/// A server on the same database with another clock.
-struct Elsewhen {
+/// A server with another clock on the same database.
+struct OtherClockServer {
     server: Server,
     http: reqwest::Client,
 }
 
-impl Elsewhen {
+impl OtherClockServer {
     async fn start(app: &App, now: &str) -> Self {
         let clock = Clock::manual(now.parse().unwrap());
         let server = Server::start(serve_flags(&app.database_url, &[]), clock)
@@ -69,8 +69,8 @@ static JOBS: Statement = Statement::new(
 static TIMERS: Statement =
     Statement::new("select online_since from device_timer where organization_id = ?1");
 
-/// Returns the moments in the first row that a statement finds for an organization.
-async fn moments<const N: usize>(
+/// Returns the timestamps in the first row of a statement's result.
+async fn timestamps<const N: usize>(
     app: &App,
     statement: &'static Statement,
     organization: Uuid,
@@ -78,17 +78,17 @@ async fn moments<const N: usize>(
     let store = &app.server.service.store;
     let read = store.read(move |tx: &mut Transaction<'_>| {
         let rows = tx.rows(statement, &[organization.into()])?;
-        let mut found = [None; N];
-        for (column, found) in found.iter_mut().enumerate() {
-            *found = rows[0].get(column)?;
+        let mut columns = [None; N];
+        for (column, columns) in columns.iter_mut().enumerate() {
+            *columns = rows[0].get(column)?;
         }
-        Ok::<_, store::Error>(found)
+        Ok::<_, store::Error>(columns)
     });
     read.await.unwrap()
 }
 
 on_both! {
-    async fn timers_and_translations_of_a_clock_that_was_ahead_are_due_soon(app: App) {
+    async fn timers_and_translations_that_a_fast_clock_scheduled_are_due_soon(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -101,15 +101,15 @@ on_both! {
         for is_online in [true, false, true] {
             org.put_record("device", id, device(is_online)).await;
         }
-        let [since] = moments(&app, &TIMERS, org.id).await;
+        let [since] = timestamps(&app, &TIMERS, org.id).await;
         assert_eq!(since, Some("2026-11-23T09:30:00Z".parse().unwrap()));
 
-        let right = Elsewhen::start(&app, "2026-11-21T09:30:00Z").await;
-        right.server.sweep_once().await;
-        right.server.stop().await;
-        let [since] = moments(&app, &TIMERS, org.id).await;
+        let server_with_right_clock = OtherClockServer::start(&app, "2026-11-21T09:30:00Z").await;
+        server_with_right_clock.server.sweep_once().await;
+        server_with_right_clock.server.stop().await;
+        let [since] = timestamps(&app, &TIMERS, org.id).await;
         assert_eq!(since, Some("2026-11-21T09:30:00Z".parse().unwrap()));
-        let [due, leased_until] = moments(&app, &JOBS, org.id).await;
+        let [due, leased_until] = timestamps(&app, &JOBS, org.id).await;
         assert_eq!((due, leased_until), (Some("2026-11-21T09:40:00Z".parse().unwrap()), None));
     }
 
@@ -127,8 +127,8 @@ on_both! {
         app.api(&tonight).get("/portals").await.error(401);
         app.api(&next_week).get("/portals").await.data();
         app.stay(&token, "").await.data();
-        // The idempotency key has expired, even before the sweep. The request counts as new, and
-        // the name is taken.
+        // The idempotency key has expired, although no sweep has run. The request is a new one, and
+        // its name is in use.
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(409);
         app.server.sweep_once().await;
         let other = api.post_with_key("/portals", "k", json!({ "name": "Two" })).await;
@@ -141,8 +141,8 @@ on_both! {
         }
     }
 
-    /// The clock is set back as after a restart of a machine, or as on a second node whose clock is
-    /// slow.
+    /// The clock is set back, as after the restart of a machine. A second node with a slow clock
+    /// has the same effect.
     async fn a_clock_set_back_loses_no_writes_or_replays(app: App) {
         let org = app.org().await;
         let api = org.key().await;
@@ -151,7 +151,7 @@ on_both! {
         let first = api.post_with_key("/portals", "k", json!({ "name": "One" })).await;
         let path = format!("/portals/{}", first.body["data"]["id"].as_str().unwrap());
         let mut last = first.body["data"]["updatedAt"].as_str().unwrap().to_owned();
-        let behind = Elsewhen::start(&app, "2026-11-21T09:20:00Z").await;
+        let behind = OtherClockServer::start(&app, "2026-11-21T09:20:00Z").await;
 
         let again = behind.send(Method::POST, "/portals", &key, "k", json!({ "name": "One" })).await;
         assert_eq!((again.status, again.header("idempotency-replayed"), &again.body), (201, Some("true"), &first.body));
@@ -191,15 +191,16 @@ on_both_with! {
         receiver.next().await;
         let path = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
         let attempts = |log: &Value| log[0]["attempts"].as_array().map_or(0, Vec::len);
-        // A sweep that began before the clock went ahead may have made it due once more.
+        // A sweep that began before the clock was advanced may make the delivery due once more.
         let log = until_read(&api, &path, |log| attempts(log) > 0 && log[0]["nextAttemptAt"].as_str() > Some("2026-11-23")).await;
         let before = attempts(&log);
-        let right = Elsewhen::start(&app, "2026-11-21T09:30:00Z").await;
-        right.server.sweep_once().await;
-        // The node whose clock is ahead sends it as soon as it finds it, and puts it off again.
+        let server_with_right_clock = OtherClockServer::start(&app, "2026-11-21T09:30:00Z").await;
+        server_with_right_clock.server.sweep_once().await;
+        // The node with the fast clock sends the delivery when it finds it, and schedules the next
+        // attempt late again.
         let is_sent = |log: &Value| attempts(log) > before;
         let log = until_read(&api, &path, |log| is_sent(log) || log[0]["nextAttemptAt"].as_str() < Some("2026-11-22")).await;
         assert!(is_sent(&log) || log[0]["nextAttemptAt"] == "2026-11-21T10:30:00.000Z", "{log}");
-        right.server.stop().await;
+        server_with_right_clock.server.stop().await;
     }
 }

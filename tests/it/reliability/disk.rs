@@ -1,4 +1,4 @@
-//! Tests a full disk and a disk whose fsync fails: writes are refused completely, and reads
+//! Tests of a full disk, and of a disk whose fsync fails: writes are refused completely, and reads
 //! continue.
 
 use std::io::Write as _;
@@ -8,15 +8,16 @@ use std::process::Command;
 use futures_util::future::join_all;
 use tempfile::TempDir;
 
-use super::{Client, Process, assert_whole, sqlite_in};
+use super::{Client, Process, assert_intact, sqlite_in};
 use crate::support::left_out::leave_out;
 
-/// A small file system for the test, unmounted when dropped. It has room for the largest
-/// write-ahead log and little more.
+/// A small file system for one test, unmounted when dropped. Its size is that of the largest
+/// write-ahead log and a little more.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// Mounts the file system. Returns `None` if the test may not mount; the test is then left out.
+    /// Mounts the file system. Returns `None` if this process may not mount; the test is then
+    /// skipped.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
@@ -34,7 +35,8 @@ impl SmallDisk {
         None
     }
 
-    /// Fills the free space with a file and returns its path. Removing the file frees the space.
+    /// Fills the free space with a file. Returns the file's path. Removing the file frees the
+    /// space.
     fn fill(&self) -> PathBuf {
         let path = self.0.path().join("ballast");
         let mut file = std::fs::File::create(&path).unwrap();
@@ -53,8 +55,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// On a full disk, writes get 503 and leave no data, and reads continue. When there is space again,
-/// writes work without a restart.
+/// On a full disk, writes get a 503 and leave no data, and reads continue. When there is space
+/// again, writes succeed without a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_full_disk_refuses_writes_completely_and_still_serves_reads() {
     let Some(disk) = SmallDisk::mount() else {
@@ -66,11 +68,12 @@ async fn a_full_disk_refuses_writes_completely_and_still_serves_reads() {
         let ballast = disk.fill();
         move || std::fs::remove_file(ballast).unwrap()
     };
-    // Writes that fit into the existing log may still succeed.
-    writes_are_refused_whole(server, &database_url, 100, fill).await;
+    // Writes that fit into the existing write-ahead log may still succeed.
+    assert_writes_refused_completely(server, &database_url, 100, fill).await;
 }
 
-/// Source of a library for `LD_PRELOAD`. It makes `fsync` and `fdatasync` fail while a file exists.
+/// Source of a library for `LD_PRELOAD`. While a file with a certain name exists, it makes `fsync`
+/// and `fdatasync` fail.
 const NO_FSYNC: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -86,7 +89,7 @@ int fsync(int file) { return ask("fsync", file); }
 int fdatasync(int file) { return ask("fdatasync", file); }
 "#;
 
-/// If fsync fails, no write is acknowledged.
+/// While fsync fails, no write is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_failing_fsync_refuses_writes_and_still_serves_reads() {
     let directory = tempfile::tempdir().unwrap();
@@ -114,19 +117,19 @@ async fn a_failing_fsync_refuses_writes_and_still_serves_reads() {
         std::fs::write(&broken, "").unwrap();
         || std::fs::remove_file(&broken).unwrap()
     };
-    writes_are_refused_whole(server, &database_url, 200, break_it).await;
+    assert_writes_refused_completely(server, &database_url, 200, break_it).await;
 }
 
-/// Writes before, during and after a disk failure. Of the 200 writes during the failure, at least
-/// `least_refused` must be refused.
-async fn writes_are_refused_whole<Mend: FnOnce()>(
+/// Writes before, during and after a disk failure. `fail` starts the failure and returns a function
+/// that ends it. Of the 200 writes during the failure, at least `least_refused` must be refused.
+async fn assert_writes_refused_completely<Mend: FnOnce()>(
     mut server: Process,
     database_url: &str,
     least_refused: usize,
     break_it: impl FnOnce() -> Mend,
 ) {
     const BEFORE: usize = 20;
-    const MEANWHILE: usize = 200;
+    const DURING: usize = 200;
     let client = Client::of(&server).await;
     let name = |number: usize| format!("manual {number}");
     for number in 0..BEFORE {
@@ -134,8 +137,8 @@ async fn writes_are_refused_whole<Mend: FnOnce()>(
     }
     let mend = break_it();
     let (mut acknowledged, mut refused) = ((0..BEFORE).map(name).collect::<Vec<_>>(), Vec::new());
-    // Ten requests run at once, so that they share commits.
-    for first in (BEFORE..BEFORE + MEANWHILE).step_by(10) {
+    // Ten requests run at once, so that some of them share a commit.
+    for first in (BEFORE..BEFORE + DURING).step_by(10) {
         let names: Vec<_> = (first..first + 10).map(name).collect();
         for (answer, name) in join_all(names.iter().map(|name| client.create(name)))
             .await
@@ -153,7 +156,7 @@ async fn writes_are_refused_whole<Mend: FnOnce()>(
     }
     assert!(
         refused.len() >= least_refused,
-        "{} of {MEANWHILE} were refused",
+        "{} of {DURING} were refused",
         refused.len()
     );
     let sorted = |mut names: Vec<String>| {
@@ -186,11 +189,11 @@ async fn writes_are_refused_whole<Mend: FnOnce()>(
             answer.body
         );
     }
-    assert_eq!(client.manuals().await.len(), BEFORE + MEANWHILE);
+    assert_eq!(client.manuals().await.len(), BEFORE + DURING);
     server.assert_sound();
     server.kill();
     let server = Process::start(database_url);
     client.base.lock().unwrap().clone_from(&server.base);
-    assert_eq!(client.manuals().await.len(), BEFORE + MEANWHILE);
-    assert_whole(database_url);
+    assert_eq!(client.manuals().await.len(), BEFORE + DURING);
+    assert_intact(database_url);
 }

@@ -1,4 +1,4 @@
-//! Tests SIGTERM under load: every accepted request gets a complete response.
+//! Tests of SIGTERM under load: every accepted request gets a complete response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, on_each};
 
-/// Opens a connection and sends the head and the first `sent` bytes of a request.
+/// Opens a connection. Sends the head of a request and the first `sent` bytes of its body.
 async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let length = body.len();
@@ -25,15 +25,15 @@ async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream
 
 /// Reads until the connection ends. A connection error counts as the end.
 async fn rest(stream: &mut TcpStream) -> String {
-    let (mut heard, mut bytes) = (Vec::new(), vec![0; 4096]);
+    let (mut responses, mut bytes) = (Vec::new(), vec![0; 4096]);
     while let Ok(count @ 1..) = stream.read(&mut bytes).await {
-        heard.extend_from_slice(&bytes[..count]);
+        responses.extend_from_slice(&bytes[..count]);
     }
-    String::from_utf8(heard).unwrap()
+    String::from_utf8(responses).unwrap()
 }
 
 /// Returns whether a response is complete.
-fn is_whole(answer: &str) -> bool {
+fn is_complete(answer: &str) -> bool {
     let Some((head, body)) = answer.split_once("\r\n\r\n") else {
         return false;
     };
@@ -48,9 +48,9 @@ fn is_whole(answer: &str) -> bool {
 }
 
 on_each! {
-    /// Sends SIGTERM under load. A request whose headers were read before the signal gets a
-    /// response, even if its body comes later. A later request is refused completely. No response
-    /// is cut, and no request without a response is applied.
+    /// Sends SIGTERM under load. A request whose head the server read before the signal gets a
+    /// response, even if its body arrives later. A later request is refused completely. No response
+    /// is truncated, and no request without a response is applied.
     async fn sigterm_under_load_loses_no_response(database_url: String) {
         const BEGUN: usize = 40;
         let mut server = Process::start(&database_url);
@@ -58,22 +58,22 @@ on_each! {
         let (address, token) = (server.address().to_owned(), client.token.clone());
         let body = |name: &str| json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
 
-        // Half of each body is sent, so the server waits for the rest.
-        let mut begun = Vec::new();
+        // The first half of each body is sent, so the server waits for the rest.
+        let mut pending = Vec::new();
         for number in 0..BEGUN {
             let body = body(&format!("begun {number}"));
-            begun.push((begin(&address, &token, &body, body.len() / 2).await, body));
+            pending.push((begin(&address, &token, &body, body.len() / 2).await, body));
         }
-        // More clients send requests, each on a new connection.
+        // Further clients send requests, each on a new connection.
         let mut others: JoinSet<Vec<(String, String)>> = JoinSet::new();
         let count = Arc::new(AtomicUsize::new(0));
         for sender in 0..16 {
             let (address, token, count) = (address.clone(), token.clone(), count.clone());
             others.spawn(async move {
-                let mut heard = Vec::new();
+                let mut responses = Vec::new();
                 for number in 0.. {
                     let name = format!("other {sender} {number}");
-                    // After the listening socket is closed, connecting fails at once.
+                    // When the server has closed its listening socket, connecting fails at once.
                     let Ok(mut stream) = TcpStream::connect(&address).await else { break };
                     let body = json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
                     let request = format!(
@@ -81,10 +81,10 @@ on_each! {
                         body.len()
                     );
                     stream.write_all(request.as_bytes()).await.ok();
-                    heard.push((name, rest(&mut stream).await));
+                    responses.push((name, rest(&mut stream).await));
                     count.fetch_add(1, Ordering::Relaxed);
                 }
-                heard
+                responses
             });
         }
         let soon = Instant::now() + Duration::from_secs(15);
@@ -99,14 +99,14 @@ on_each! {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         assert!(server.server.is_running(), "it waits for those that have begun");
-        for (stream, body) in &mut begun {
+        for (stream, body) in &mut pending {
             stream.write_all(&body.as_bytes()[body.len() / 2..]).await.unwrap();
         }
-        for (stream, _) in &mut begun {
+        for (stream, _) in &mut pending {
             let answer = rest(stream).await;
-            assert!(answer.starts_with("HTTP/1.1 201") && is_whole(&answer), "{answer:?}");
+            assert!(answer.starts_with("HTTP/1.1 201") && is_complete(&answer), "{answer:?}");
         }
-        let heard = others.join_all().await.concat();
+        let responses = others.join_all().await.concat();
         let ending = Instant::now();
         assert_eq!(server.server.wait().code(), Some(0));
         assert!(ending.elapsed() < Duration::from_secs(5), "it waits for nobody else");
@@ -116,15 +116,15 @@ on_each! {
         client.base.lock().unwrap().clone_from(&server.base);
         let manuals = client.manuals().await;
         let mut unanswered = 0;
-        for (name, answer) in &heard {
-            assert!(answer.is_empty() || (answer.starts_with("HTTP/1.1 201") && is_whole(answer)), "{answer:?}");
+        for (name, answer) in &responses {
+            assert!(answer.is_empty() || (answer.starts_with("HTTP/1.1 201") && is_complete(answer)), "{answer:?}");
             assert_eq!(manuals.contains_key(name), !answer.is_empty(), "{name}: {answer:?}");
             unanswered += usize::from(answer.is_empty());
         }
-        assert_eq!(manuals.len(), BEGUN + heard.len() - unanswered);
-        // The kernel had accepted these connections, but the server had not: at most one for each
-        // sender.
-        assert!(unanswered <= 16 && heard.len() >= 50, "{unanswered} of {} without an answer", heard.len());
-        eprintln!("{} answered under load, {unanswered} never taken up", heard.len() - unanswered);
+        assert_eq!(manuals.len(), BEGUN + responses.len() - unanswered);
+        // The kernel had accepted these connections, but the server had not. Each client has at
+        // most one such connection.
+        assert!(unanswered <= 16 && responses.len() >= 50, "{unanswered} of {} without an answer", responses.len());
+        eprintln!("{} answered under load, {unanswered} never taken up", responses.len() - unanswered);
     }
 }

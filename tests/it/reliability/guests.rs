@@ -1,5 +1,5 @@
-//! Tests guests of a server that is killed repeatedly. Each submission, each due charge and each
-//! abandoned cart is reported exactly once.
+//! Tests of guests whose server is killed repeatedly. The platform gets each submission, each due
+//! charge and each abandoned cart exactly once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,15 +14,15 @@ use strum::VariantArray;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::{Client, Heard, Process, assert_whole, on_each};
+use super::{ApiResponse, Client, Process, assert_intact, on_each};
 use crate::support::{PLATFORM_KEY, new_id, reservation};
 
-/// Number of stays, and of guests that act at one time.
+/// Number of stays, and of guests who act at the same time.
 const STAYS: usize = 48;
 const GUESTS: usize = 6;
-/// Time limit for a request that gets no final response.
+/// Time limit of a guest's action. A guest repeats a request until its response is final.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time limit for the last notice. A node looks for due charges every 20 s at least.
+/// Time limit until the last notice. A node looks for due charges every 20 s at least.
 const LAST_NOTICE: Duration = Duration::from_secs(60);
 
 /// Starts a server on which a cart counts as abandoned after half a second.
@@ -31,12 +31,17 @@ fn start(database_url: &str) -> Process {
     Process::start_with(database_url, &[delay])
 }
 
-/// Sends a request until the response is final.
-async fn answered(client: &Client, method: Method, path: &str, body: Option<Value>) -> Heard {
+/// Repeats a request until its response is final.
+async fn final_response(
+    client: &Client,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> ApiResponse {
     let began = Instant::now();
     loop {
         if let Some(heard) = client.ask(method.clone(), path, None, body.clone()).await
-            && !heard.is_passing()
+            && !heard.is_retryable()
         {
             return heard;
         }
@@ -47,7 +52,7 @@ async fn answered(client: &Client, method: Method, path: &str, body: Option<Valu
 
 async fn done(client: &Client, method: Method, path: &str, body: Value) -> Value {
     let body = (method != Method::GET).then_some(body);
-    let heard = answered(client, method.clone(), path, body).await;
+    let heard = final_response(client, method.clone(), path, body).await;
     assert!(
         (200..300).contains(&heard.status),
         "{method} {path}: {}",
@@ -56,11 +61,11 @@ async fn done(client: &Client, method: Method, path: &str, body: Value) -> Value
     heard.body["data"].clone()
 }
 
-/// An organization whose stays ask for a fee and a deposit.
+/// An organization whose stays have a fee and a deposit.
 struct ChargesScene {
     platform: Client,
     organization: String,
-    /// Id and token of each stay.
+    /// Id and guest token of each stay.
     stays: Vec<(Uuid, String)>,
     fees: String,
     deposit: String,
@@ -93,7 +98,7 @@ impl ChargesScene {
         let [flat, account, product, extra] = [(); 4].map(|()| new_id());
         let ids: Vec<Uuid> = (0..STAYS).map(|_| new_id()).collect();
         let mut stay = reservation(Some(flat));
-        // These servers use the machine's clock.
+        // These servers use the machine's clock, so the stay is in the distant future.
         stay["checkIn"] = json!("2999-12-11");
         stay["checkOut"] = json!("2999-12-15");
         let mut records = vec![
@@ -150,7 +155,7 @@ impl ChargesScene {
         }
     }
 
-    /// Fills the cart of a stay and submits its pre-check-in, as its guest.
+    /// As a guest, fills the cart of a stay and submits its pre-check-in.
     async fn act(&self, token: &str) {
         let stay = format!("/guest/v1/stays/{token}");
         let guest = &self.platform;
@@ -166,7 +171,8 @@ impl ChargesScene {
         let submit = format!("{stay}/submit");
         let began = Instant::now();
         loop {
-            // A submission without an answer may have been applied, which the view tells.
+            // A submission without a response may have been applied. The guest view shows whether
+            // it was.
             let view = done(guest, Method::GET, &stay, Value::Null).await;
             let status = view["precheckin"]["status"].as_str().unwrap();
             if ["in_review", "approved"].contains(&status) {
@@ -179,8 +185,8 @@ impl ChargesScene {
         }
     }
 
-    /// Returns how often each notice was told: by kind, and by charge or else by stay.
-    async fn told(&self) -> HashMap<(String, String), usize> {
+    /// Returns how often the platform got each notice, by its kind and its charge or stay.
+    async fn notice_counts(&self) -> HashMap<(String, String), usize> {
         let mut reported = HashMap::new();
         let mut after = String::new();
         loop {
@@ -201,7 +207,7 @@ impl ChargesScene {
         }
     }
 
-    /// Returns the ids of all charges with their stays.
+    /// Returns the id of each charge and its stay.
     async fn charges(&self) -> Vec<(String, String)> {
         let path = format!("{}/charges?limit=1000", self.organization);
         let page = done(&self.platform, Method::GET, &path, Value::Null).await;
@@ -215,7 +221,7 @@ impl ChargesScene {
 }
 
 on_each! {
-    async fn kills_tell_each_submission_charge_and_cart_once(database_url: String) {
+    async fn repeated_kills_report_each_submission_charge_and_cart_once(database_url: String) {
         let mut server = start(&database_url);
         let scene = Arc::new(ChargesScene::build(&server).await);
         let acted = Arc::new(AtomicUsize::new(0));
@@ -231,7 +237,7 @@ on_each! {
         }
         let mut kills = 0;
         while acted.load(Ordering::Relaxed) < STAYS || kills < 3 {
-            // The delay differs between kills and between runs.
+            // The delay before a kill differs between kills and between runs.
             let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 401;
             tokio::time::sleep(Duration::from_millis(200 + noise)).await;
             server.kill();
@@ -248,7 +254,7 @@ on_each! {
             assert_eq!(count, 2, "the fee and the deposit of {stay}");
         }
         let began = Instant::now();
-        let mut reported = scene.told().await;
+        let mut reported = scene.notice_counts().await;
         let is_all = |reported: &HashMap<(String, String), usize>| {
             let carts = reported.keys().filter(|(kind, _)| kind == "cart_abandoned").count();
             let due = reported.keys().filter(|(kind, _)| kind == "charge_due").count();
@@ -256,7 +262,7 @@ on_each! {
         };
         while !is_all(&reported) && began.elapsed() < LAST_NOTICE {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            reported = scene.told().await;
+            reported = scene.notice_counts().await;
         }
         for (stay, _) in &scene.stays {
             for kind in ["submitted", "cart_abandoned"] {
@@ -267,7 +273,7 @@ on_each! {
             assert_eq!(reported.get(&("charge_due".to_owned(), charge.clone())), Some(&1), "{charge}");
         }
         server.assert_sound();
-        assert_whole(&database_url);
+        assert_intact(&database_url);
         eprintln!("{database_url}: {kills} kills, {} charges", charges.len());
     }
 }

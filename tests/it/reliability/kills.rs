@@ -1,5 +1,5 @@
-//! Tests a server that is killed repeatedly: each acknowledged write exists exactly once.
-//! `VESTIBULE_RELIABILITY_REQUESTS` sets the length of the run.
+//! Tests of a server that is killed repeatedly: each acknowledged write exists exactly once.
+//! `VESTIBULE_RELIABILITY_REQUESTS` sets the number of requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,35 +10,35 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Client, Heard, Process, assert_whole, number, on_each};
+use super::{ApiResponse, Client, Process, assert_intact, number, on_each};
 
-/// Time limit for a client that gets no response.
+/// Time limit of a request. A client repeats it until its response is final.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Progress of the clients while the server is killed.
+/// The progress of the clients, which the test reads to decide when to kill the server.
 #[derive(Default)]
-struct Course {
-    answered: AtomicUsize,
+struct Progress {
+    final_response: AtomicUsize,
     sent_again: AtomicUsize,
     is_over: AtomicBool,
 }
 
-impl Course {
-    /// Sends a request again, with the same key, until the response is final.
-    async fn answered(
+impl Progress {
+    /// Repeats a request with the same key until its response is final.
+    async fn final_response(
         &self,
         client: &Client,
         method: Method,
         path: &str,
         key: Option<&str>,
         body: Option<Value>,
-    ) -> Heard {
+    ) -> ApiResponse {
         let began = Instant::now();
         loop {
             if let Some(heard) = client.ask(method.clone(), path, key, body.clone()).await
-                && !heard.is_passing()
+                && !heard.is_retryable()
             {
-                self.answered.fetch_add(1, Ordering::Relaxed);
+                self.final_response.fetch_add(1, Ordering::Relaxed);
                 return heard;
             }
             self.sent_again.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl Course {
     }
 
     /// Creates manuals, reads and changes them, and reads them again. Returns name, id and icon of
-    /// each manual as acknowledged.
+    /// each manual as the server acknowledged them.
     async fn write_and_read(
         self: Arc<Self>,
         client: Client,
@@ -59,7 +59,7 @@ impl Course {
             let name = format!("w{writer}-{}-", made.len());
             let body = json!({ "nickname": name, "title": "Wi-Fi" });
             let created = self
-                .answered(
+                .final_response(
                     &client,
                     Method::POST,
                     "/api/v1/portal-manuals",
@@ -78,11 +78,13 @@ impl Course {
                 if change {
                     let body = json!({ "data": { "iconName": icon } });
                     let changed = self
-                        .answered(&client, Method::PATCH, &one, None, Some(body))
+                        .final_response(&client, Method::PATCH, &one, None, Some(body))
                         .await;
                     assert_eq!(changed.status, 200, "{}", changed.body);
                 }
-                let listed = self.answered(&client, Method::GET, &list, None, None).await;
+                let listed = self
+                    .final_response(&client, Method::GET, &list, None, None)
+                    .await;
                 assert_eq!(listed.status, 200, "{}", listed.body);
                 let rows = listed.body["data"].as_array().unwrap();
                 assert_eq!(
@@ -103,21 +105,21 @@ impl Course {
 }
 
 on_each! {
-    /// Kills the server about once a second under load. Acknowledged writes are kept, and a
-    /// repeated key is applied once and gets the first response.
+    /// Kills the server about once a second under load. Acknowledged writes survive. A repeated key
+    /// is applied once and gets the first response.
     async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
         const WRITERS: usize = 16;
         const KILLS: u64 = 3;
         let (wanted, began) = (number("VESTIBULE_RELIABILITY_REQUESTS", 2_000), Instant::now());
         let mut server = Process::start(&database_url);
-        let (client, course) = (Client::of(&server).await, Arc::new(Course::default()));
+        let (client, course) = (Client::of(&server).await, Arc::new(Progress::default()));
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
             writers.spawn(course.clone().write_and_read(client.clone(), writer));
         }
         let mut kills = 0;
-        while kills < KILLS || course.answered.load(Ordering::Relaxed) < wanted {
-            // The delay differs between kills and between runs.
+        while kills < KILLS || course.final_response.load(Ordering::Relaxed) < wanted {
+            // The delay before a kill differs between kills and between runs.
             let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 601;
             tokio::time::sleep(Duration::from_millis(900 + noise)).await;
             server.kill();
@@ -135,7 +137,8 @@ on_each! {
             let row = manuals.get(name).unwrap_or_else(|| panic!("{name} was acknowledged"));
             assert_eq!((&row["id"], row["iconName"].as_str()), (id, Some(icon.as_str())), "{name}");
         }
-        // Sends every key once more: the first response is repeated, and nothing new is created.
+        // The test repeats every request with its key. It gets the first response, and no manual is
+        // created.
         for some in made.chunks(WRITERS) {
             for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name))).await.into_iter().zip(some) {
                 let again = again.unwrap();
@@ -144,11 +147,11 @@ on_each! {
         }
         assert_eq!(client.manuals().await.len(), made.len());
         server.assert_sound();
-        assert_whole(&database_url);
+        assert_intact(&database_url);
         let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         eprintln!(
             "{}: {} requests answered, {} times one was sent again, {kills} kills, {} manuals, {:.1} s",
-            database_url.split(':').next().unwrap(), count(&course.answered), count(&course.sent_again), made.len(), began.elapsed().as_secs_f64(),
+            database_url.split(':').next().unwrap(), count(&course.final_response), count(&course.sent_again), made.len(), began.elapsed().as_secs_f64(),
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Tests failures around a server, and how its clients see them. The guarantees are in
-//! docs/explanation/reliability.md.
+//! Tests of failures around a server as its clients see them. docs/explanation/reliability.md
+//! states the guarantees.
 
 mod clocks;
 mod disk;
@@ -47,7 +47,7 @@ impl Process {
         )
     }
 
-    /// Starts a server of another version from its binary.
+    /// Starts a server from the binary of another version.
     fn start_of(program: &Path, database_url: &str, environment: &[(&str, &Path)]) -> Self {
         let log = NamedTempFile::new().unwrap();
         let mut command = serve_by(program, database_url, &[]);
@@ -72,7 +72,7 @@ impl Process {
         self.server.kill();
     }
 
-    /// Checks that the log has no sign of a defect.
+    /// Checks that the log has no panic and no other sign of a defect.
     fn assert_sound(&self) {
         let log = std::fs::read_to_string(self.log.path()).unwrap();
         for trouble in [
@@ -98,17 +98,17 @@ impl Process {
     }
 }
 
-/// A response.
-struct Heard {
+/// An HTTP response with its body.
+struct ApiResponse {
     status: u16,
     is_replay: bool,
     body: Value,
 }
 
-impl Heard {
-    /// Returns whether the same request may get another response later. This is so if the database
-    /// is unavailable or the same key is in progress.
-    fn is_passing(&self) -> bool {
+impl ApiResponse {
+    /// Returns whether a repeated request may get another response: the database was unavailable,
+    /// or the same key was in progress.
+    fn is_retryable(&self) -> bool {
         let is_in_flight = self.status == 409
             && self.body["error"]["message"]
                 .as_str()
@@ -118,7 +118,7 @@ impl Heard {
     }
 }
 
-/// A client with an organization's API key. Its base address changes when another server takes
+/// A client with an API key of one organization. Its base address changes when another server takes
 /// over.
 #[derive(Clone)]
 struct Client {
@@ -128,7 +128,7 @@ struct Client {
 }
 
 impl Client {
-    /// Creates an organization and a client with all permissions.
+    /// Creates an organization, and a client with an API key that has every permission.
     async fn of(server: &Process) -> Self {
         let http = reqwest::Client::builder()
             .timeout(Duration::from_secs(20))
@@ -166,14 +166,14 @@ impl Client {
         client
     }
 
-    /// Sends a request. Returns `None` if no complete response comes back.
+    /// Sends a request. Returns `None` if no complete response arrives.
     async fn ask(
         &self,
         method: Method,
         path: &str,
         key: Option<&str>,
         body: Option<Value>,
-    ) -> Option<Heard> {
+    ) -> Option<ApiResponse> {
         let url = format!("{}{path}", self.base.lock().unwrap());
         let mut request = self.http.request(method, url).bearer_auth(&self.token);
         if let Some(key) = key {
@@ -187,19 +187,19 @@ impl Client {
             response.status().as_u16(),
             response.headers().contains_key("idempotency-replayed"),
         );
-        Some(Heard {
+        Some(ApiResponse {
             status,
             is_replay,
             body: response.json().await.ok()?,
         })
     }
 
-    async fn get(&self, path: &str) -> Option<Heard> {
+    async fn get(&self, path: &str) -> Option<ApiResponse> {
         self.ask(Method::GET, path, None, None).await
     }
 
     /// Creates a manual whose idempotency key is its name.
-    async fn create(&self, name: &str) -> Option<Heard> {
+    async fn create(&self, name: &str) -> Option<ApiResponse> {
         let body = json!({ "nickname": name, "title": "Wi-Fi" });
         self.ask(
             Method::POST,
@@ -210,8 +210,8 @@ impl Client {
         .await
     }
 
-    /// Returns the manuals by name and checks that no name occurs twice. Only the idempotency keys
-    /// prevent duplicate names.
+    /// Returns the manuals by name, after checking that no name occurs twice. Only idempotency keys
+    /// prevent two manuals with one name.
     async fn manuals(&self) -> HashMap<String, Value> {
         let listed = self.get("/api/v1/portal-manuals").await.unwrap();
         assert_eq!(listed.status, 200, "{}", listed.body);
@@ -225,7 +225,7 @@ impl Client {
     }
 }
 
-/// Runs a test on a fresh database of each kind.
+/// Runs a test on a fresh SQLite database and on a fresh PostgreSQL database.
 macro_rules! on_each {
     ($($(#[$meta:meta])* async fn $name:ident($database_url:ident: String) $body:block)*) => {
         $($(#[$meta])* mod $name {
@@ -260,16 +260,16 @@ async fn fresh_postgres() -> Option<String> {
         .unwrap()
 }
 
-/// Returns a number from an environment variable, or the default.
-fn number(variable: &str, otherwise: usize) -> usize {
-    std::env::var(variable).map_or(otherwise, |text| {
+/// Returns the number in an environment variable, or `default`.
+fn number(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |text| {
         text.parse()
             .unwrap_or_else(|_| panic!("{variable} is no number: {text}"))
     })
 }
 
-/// Checks the integrity of a SQLite file by a backup, which reads the whole file.
-fn assert_whole(database_url: &str) {
+/// Checks the integrity of a SQLite file with `vestibule backup`, which reads the whole file.
+fn assert_intact(database_url: &str) {
     if database_url.starts_with("sqlite:") {
         let directory = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));

@@ -1,4 +1,5 @@
-//! Tests a PostgreSQL that fails and comes back: the server answers 503 in time, and recovers.
+//! Tests of a PostgreSQL that fails and comes back: the server answers with 503 in time, and
+//! recovers.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,25 +15,25 @@ use tokio::task::JoinSet;
 use super::{Client, Process, fresh_postgres};
 use crate::support::pgbouncer::PgBouncer;
 
-/// Time limit of a response while the database does not answer: the guaranteed five seconds, and
-/// half a second more for a busy machine.
-const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
+/// Time limit of a response while the database does not respond: the guaranteed five seconds, and
+/// half a second for a busy machine.
+const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
 
-/// How the proxy treats bytes between a server and its database.
+/// What the proxy does with bytes between a server and its database.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// Bytes pass.
+enum ProxyMode {
+    /// Passes bytes on.
     Open,
-    /// Bytes are held back without an error.
+    /// Holds bytes back without an error.
     Held,
-    /// Connections end, and new ones are refused.
+    /// Closes connections and refuses new ones.
     Cut,
 }
 
 /// A proxy in front of PostgreSQL that a test can close.
 struct DatabaseProxy {
     database_url: String,
-    way: watch::Sender<Way>,
+    mode: watch::Sender<ProxyMode>,
 }
 
 impl DatabaseProxy {
@@ -42,21 +43,21 @@ impl DatabaseProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         url.set_port(Some(listener.local_addr().unwrap().port()))
             .unwrap();
-        let (way, seen) = watch::channel(Way::Open);
+        let (mode, current_mode) = watch::channel(ProxyMode::Open);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, port, seen.clone()));
+                tokio::spawn(carry(client, port, current_mode.clone()));
             }
         });
         Self {
             database_url: url.into(),
-            way,
+            mode,
         }
     }
 }
 
-async fn carry(client: TcpStream, port: u16, way: watch::Receiver<Way>) {
-    let is_cut = *way.borrow() == Way::Cut;
+async fn carry(client: TcpStream, port: u16, mode: watch::Receiver<ProxyMode>) {
+    let is_cut = *mode.borrow() == ProxyMode::Cut;
     if is_cut {
         return;
     }
@@ -68,24 +69,24 @@ async fn carry(client: TcpStream, port: u16, way: watch::Receiver<Way>) {
     let ((from_client, to_client), (from_server, to_server)) =
         (client.into_split(), server.into_split());
     tokio::select! {
-        () = pump(from_client, to_server, way.clone()) => {}
-        () = pump(from_server, to_client, way.clone()) => {}
-        () = turned(way, Way::Cut) => {}
+        () = pump(from_client, to_server, mode.clone()) => {}
+        () = pump(from_server, to_client, mode.clone()) => {}
+        () = until_mode(mode, ProxyMode::Cut) => {}
     }
 }
 
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, way: watch::Receiver<Way>) {
+async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mode: watch::Receiver<ProxyMode>) {
     let mut bytes = vec![0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
-        turned(way.clone(), Way::Open).await;
+        until_mode(mode.clone(), ProxyMode::Open).await;
         if to.write_all(&bytes[..count]).await.is_err() {
             return;
         }
     }
 }
 
-async fn turned(mut way: watch::Receiver<Way>, wanted: Way) {
-    way.wait_for(|way| *way == wanted).await.ok();
+async fn until_mode(mut mode: watch::Receiver<ProxyMode>, expected: ProxyMode) {
+    mode.wait_for(|mode| *mode == expected).await.ok();
 }
 
 /// A request of the load, with its result.
@@ -111,7 +112,7 @@ impl ReadWriteLoad {
             clients: JoinSet::new(),
         };
         for number in 0..clients {
-            load.clients.spawn(ask_on(
+            load.clients.spawn(send_requests(
                 client.clone(),
                 number,
                 load.samples.clone(),
@@ -126,30 +127,30 @@ impl ReadWriteLoad {
     }
 
     /// Waits until this many requests have succeeded.
-    async fn succeeds(&self, count: usize) {
-        self.has(Instant::now(), count, Duration::from_secs(30))
+    async fn until_successes(&self, count: usize) {
+        self.until_count(Instant::now(), count, Duration::from_secs(30))
             .await;
     }
 
-    /// Waits until this many requests, sent after a moment, have succeeded.
-    async fn succeeds_again(&self, since: Instant, count: usize) {
-        self.has(since, count, Duration::from_secs(7)).await;
+    /// Waits until this many requests that were sent after `since` have succeeded.
+    async fn until_successes_since(&self, since: Instant, count: usize) {
+        self.until_count(since, count, Duration::from_secs(7)).await;
     }
 
-    async fn has(&self, since: Instant, count: usize, patience: Duration) {
-        let good =
+    async fn until_count(&self, since: Instant, count: usize, time_limit: Duration) {
+        let is_success =
             |sample: &Sample| sample.sent > since && matches!(sample.status, Some(200 | 201));
-        while self.samples().into_iter().filter(good).count() < count {
-            assert!(since.elapsed() < patience, "it does not recover");
+        while self.samples().into_iter().filter(is_success).count() < count {
+            assert!(since.elapsed() < time_limit, "the service does not recover");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         eprintln!(
-            "{count} requests have succeeded {:.1?} after the way was open",
+            "{count} requests have succeeded {:.1?} after the proxy was open",
             since.elapsed()
         );
     }
 
-    /// Stops the load. Checks that each acknowledged write exists exactly once and that every
+    /// Stops the load. Checks that each acknowledged write exists exactly once, and that every
     /// request got a valid status in time.
     async fn end(self, client: &Client, server: &Process) {
         self.is_over.store(true, Ordering::Relaxed);
@@ -162,14 +163,14 @@ impl ReadWriteLoad {
         let samples = self.samples.lock().unwrap();
         let (mut longest, mut refused) = (Duration::ZERO, 0);
         for sample in samples.iter() {
-            // A repeated request gets 409 while the first one is in progress.
+            // While a request is in progress, its repetition gets a 409.
             assert!(
                 matches!(sample.status, Some(200 | 201 | 409 | 503)),
                 "{:?}",
                 sample.status
             );
             assert!(
-                sample.took < AT_THE_LATEST,
+                sample.took < RESPONSE_LIMIT,
                 "{:?} until {:?}",
                 sample.took,
                 sample.status
@@ -186,9 +187,9 @@ impl ReadWriteLoad {
     }
 }
 
-/// Clients with even numbers write, the others read. A writer repeats a request with the same key
-/// until it succeeds. Returns the written names.
-async fn ask_on(
+/// Writes if `number` is even, otherwise reads. A writer repeats a request with the same key until
+/// it succeeds. Returns the names of the written manuals.
+async fn send_requests(
     client: Client,
     number: usize,
     samples: Arc<Mutex<Vec<Sample>>>,
@@ -206,7 +207,10 @@ async fn ask_on(
         };
         let status = heard.as_ref().map(|heard| heard.status);
         is_owed = is_write && status != Some(201);
-        assert!(status != Some(409) || heard.unwrap().is_passing(), "{name}");
+        assert!(
+            status != Some(409) || heard.unwrap().is_retryable(),
+            "{name}"
+        );
         samples.lock().unwrap().push(Sample {
             sent,
             took: sent.elapsed(),
@@ -221,24 +225,24 @@ async fn ask_on(
     written
 }
 
-/// Closes the proxy under load. The server must answer 503 in time, and recover when the proxy is
-/// open again.
-async fn assert_outage_survived(closed: Way, clients: usize) {
+/// Closes the proxy under load. Checks that the server answers with 503 in time, and recovers when
+/// the proxy is open again.
+async fn assert_outage_survived(closed: ProxyMode, clients: usize) {
     let Some(database_url) = fresh_postgres().await else {
         return;
     };
-    let proxy = DatabaseProxy::before(&database_url).await;
+    let proxy = DatabaseProxy::in_front_of(&database_url).await;
     let server = Process::start(&proxy.database_url);
     let client = Client::of(&server).await;
     let load = ReadWriteLoad::start(&client, clients);
-    load.succeeds(50).await;
-    proxy.way.send_replace(closed);
+    load.until_successes(50).await;
+    proxy.mode.send_replace(closed);
     let gone = Instant::now();
-    // Together with the following checks, this is longer than a request may wait.
+    // Together with the following checks, the outage lasts longer than a request may wait.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     assert_outage_noticed(&server, &client, &load, gone).await;
-    proxy.way.send_replace(Way::Open);
-    load.succeeds_again(Instant::now(), 100).await;
+    proxy.mode.send_replace(ProxyMode::Open);
+    load.until_successes_since(Instant::now(), 100).await;
     load.end(&client, &server).await;
 }
 
@@ -265,10 +269,10 @@ async fn assert_outage_noticed(
         "the database is not, as is found out after a second or two"
     );
     let after_a_moment = gone + Duration::from_millis(200);
-    let good =
+    let is_success =
         |sample: &Sample| sample.sent > after_a_moment && matches!(sample.status, Some(200 | 201));
     assert_eq!(
-        load.samples().into_iter().filter(good).count(),
+        load.samples().into_iter().filter(is_success).count(),
         0,
         "there is no database to have asked"
     );
@@ -281,7 +285,7 @@ async fn killing_the_pooler_loses_no_acknowledged_writes() {
     let Some(database_url) = fresh_postgres().await else {
         return;
     };
-    let Some(mut pooler) = PgBouncer::before(
+    let Some(mut pooler) = PgBouncer::in_front_of(
         &database_url,
         "pool_mode = transaction\ndefault_pool_size = 4",
     ) else {
@@ -294,29 +298,29 @@ async fn killing_the_pooler_loses_no_acknowledged_writes() {
     let server = Process::start_with(&pooler.database_url, &environment);
     let client = Client::of(&server).await;
     let load = ReadWriteLoad::start(&client, 40);
-    load.succeeds(200).await;
+    load.until_successes(200).await;
     pooler.kill();
     let gone = Instant::now();
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     assert_outage_noticed(&server, &client, &load, gone).await;
     pooler.restart();
-    load.succeeds_again(Instant::now(), 100).await;
+    load.until_successes_since(Instant::now(), 100).await;
     load.end(&client, &server).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_postgres_gives_503_until_it_recovers() {
-    assert_outage_survived(Way::Held, 40).await;
+    assert_outage_survived(ProxyMode::Held, 40).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn cut_postgres_connections_give_503_until_they_recover() {
-    assert_outage_survived(Way::Cut, 6).await;
+    assert_outage_survived(ProxyMode::Cut, 6).await;
 }
 
-/// There are more clients than connections, so clients wait for a pool slot and then for a
-/// connection.
+/// There are more clients than connections. Some wait for the connection pool while others wait for
+/// PostgreSQL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_cut_postgres_gives_503_with_more_clients_than_connections() {
-    assert_outage_survived(Way::Cut, 48).await;
+    assert_outage_survived(ProxyMode::Cut, 48).await;
 }

@@ -1,5 +1,5 @@
-//! Tests clients that send one byte at a time: the server closes their connections and serves
-//! others meanwhile.
+//! Tests of clients that send one byte at a time: the server closes their connections, and serves
+//! other clients in the meantime.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, sqlite_in};
 
-/// Sends one byte at a time until the connection ends. Returns how long that took.
-async fn dribble(address: String, beginning: String, byte: &'static [u8]) -> Duration {
+/// Sends one byte at a time until the server closes the connection. Returns the time until then.
+async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) -> Duration {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let began = Instant::now();
     stream.write_all(beginning.as_bytes()).await.unwrap();
@@ -29,9 +29,9 @@ async fn dribble(address: String, beginning: String, byte: &'static [u8]) -> Dur
     }
 }
 
-/// Opens a hundred slow connections, and checks that other clients are served and that each slow
-/// connection ends in time.
-async fn slow_clients_end(
+/// Opens a hundred slow connections. Checks that other clients are served and that the server
+/// closes each slow connection in time.
+async fn assert_slow_clients_disconnected(
     beginning: impl Fn(&Client) -> String,
     byte: &'static [u8],
     from: u64,
@@ -42,7 +42,7 @@ async fn slow_clients_end(
     let client = Client::of(&server).await;
     let mut slow = JoinSet::new();
     for _ in 0..100 {
-        slow.spawn(dribble(
+        slow.spawn(send_slowly(
             server.address().to_owned(),
             beginning(&client),
             byte,
@@ -73,10 +73,11 @@ async fn slow_clients_end(
     server.assert_sound();
 }
 
-/// Each byte comes soon after the one before, but the deadline is for all headers together.
+/// Each byte arrives soon after the previous one, but the deadline is for the whole head of the
+/// request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn headers_sent_byte_by_byte_time_out() {
-    slow_clients_end(
+    assert_slow_clients_disconnected(
         |_| "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ".to_owned(),
         b"x",
         9,
@@ -85,7 +86,7 @@ async fn headers_sent_byte_by_byte_time_out() {
     .await;
 }
 
-/// Sends a request body byte by byte.
+/// Sends the body of an authenticated request byte by byte.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "waits for the thirty seconds that a body may take; `just soak` runs it"]
 async fn bodies_sent_byte_by_byte_time_out() {
@@ -95,10 +96,10 @@ async fn bodies_sent_byte_by_byte_time_out() {
             "POST /api/v1/portal-manuals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n"
         )
     };
-    slow_clients_end(beginning, b" ", 29, 34).await;
+    assert_slow_clients_disconnected(beginning, b" ", 29, 34).await;
 }
 
-/// Sends forms byte by byte, without a credential.
+/// Sends a form of the sign-in page byte by byte, without a credential.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "waits for the thirty seconds that a form may take; `just soak` runs it"]
 async fn forms_sent_byte_by_byte_time_out() {
@@ -108,6 +109,6 @@ async fn forms_sent_byte_by_byte_time_out() {
         )
     };
     for path in ["/oauth/token", "/sign-in"] {
-        slow_clients_end(|_| beginning(path), b"x", 29, 34).await;
+        assert_slow_clients_disconnected(|_| beginning(path), b"x", 29, 34).await;
     }
 }

@@ -1,5 +1,5 @@
 //! A load test of several minutes that runs only on request (`just soak`). `VESTIBULE_SOAK_SECONDS`
-//! sets its length.
+//! sets its duration.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Client, Process, assert_whole, number, sqlite_in};
+use super::{Client, Process, assert_intact, number, sqlite_in};
 
-/// Sixteen clients read and write, and every response must be a success. Memory is measured and
+/// Sixteen clients read and write, and every response must be a success. The memory of the server
 /// must not keep growing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes ten minutes; `just soak` runs it"]
@@ -36,7 +36,7 @@ async fn memory_stays_stable_under_sustained_load() {
             is_over.clone(),
         ));
     }
-    let (began, mut seen) = (Instant::now(), Vec::new());
+    let (began, mut samples) = (Instant::now(), Vec::new());
     while began.elapsed() < Duration::from_secs(seconds) {
         tokio::time::sleep(Duration::from_secs(seconds.clamp(10, 600) / 10)).await;
         let memory = server.memory().unwrap_or_default();
@@ -46,24 +46,28 @@ async fn memory_stays_stable_under_sustained_load() {
             requests.load(Ordering::Relaxed),
             memory
         );
-        seen.push(memory);
+        samples.push(memory);
     }
     is_over.store(true, Ordering::Relaxed);
     clients.join_all().await;
     server.assert_sound();
-    assert_whole(&database_url);
-    assert!(seen.iter().all(|memory| *memory < MOST), "{seen:?} KiB");
-    // After half of the time, every bounded cache is full.
-    let (first, second) = seen.split_at(seen.len() / 2);
-    let most = |seen: &[u64]| seen.iter().copied().max().unwrap_or_default();
+    assert_intact(&database_url);
+    assert!(
+        samples.iter().all(|memory| *memory < MOST),
+        "{samples:?} KiB"
+    );
+    // By the middle of the test every bounded cache is full, so memory should not grow in the
+    // second half.
+    let (first, second) = samples.split_at(samples.len() / 2);
+    let most = |samples: &[u64]| samples.iter().copied().max().unwrap_or_default();
     assert!(
         most(second) <= most(first) + most(first) / 10,
-        "memory grows: {seen:?} KiB"
+        "memory grows: {samples:?} KiB"
     );
 }
 
-/// Sends a request that must succeed and returns `data`.
-async fn served(
+/// Sends a request and checks that it succeeds. Returns `data` of the response.
+async fn send_successfully(
     client: &Client,
     requests: &AtomicUsize,
     method: Method,
@@ -86,7 +90,7 @@ async fn served(
 }
 
 /// Changes and reads one portal and one category repeatedly. The data does not grow, so memory
-/// should not grow either. Idempotency records grow, but on disk.
+/// should not either. Idempotency records do grow, but on disk.
 async fn use_portals(
     client: Client,
     number: usize,
@@ -94,7 +98,7 @@ async fn use_portals(
     is_over: Arc<AtomicBool>,
 ) {
     let portal = Some(json!({ "name": format!("Portal {number}") }));
-    let portal = served(
+    let portal = send_successfully(
         &client,
         &requests,
         Method::POST,
@@ -105,7 +109,7 @@ async fn use_portals(
     .await;
     let path = format!("/api/v1/portals/{}", portal["id"].as_str().unwrap());
     let heading = Some(json!({ "title": format!("Heading {number}") }));
-    let heading = served(
+    let heading = send_successfully(
         &client,
         &requests,
         Method::POST,
@@ -119,9 +123,9 @@ async fn use_portals(
         round += 1;
         let notes = format!("round {round}");
         let change = Some(json!({ "data": { "supportNotes": notes } }));
-        served(&client, &requests, Method::PATCH, &path, None, change).await;
+        send_successfully(&client, &requests, Method::PATCH, &path, None, change).await;
         assert_eq!(
-            served(&client, &requests, Method::GET, &path, None, None).await["supportNotes"],
+            send_successfully(&client, &requests, Method::GET, &path, None, None).await["supportNotes"],
             notes.as_str()
         );
         for list in [
@@ -130,13 +134,13 @@ async fn use_portals(
             "/api/v1/properties?limit=10",
             "/api/v1/search?query=portal",
         ] {
-            served(&client, &requests, Method::GET, list, None, None).await;
+            send_successfully(&client, &requests, Method::GET, list, None, None).await;
         }
         let (key, order) = (
             format!("{number} {round}"),
             Some(json!({ "orderedIds": [heading["id"]] })),
         );
-        served(
+        send_successfully(
             &client,
             &requests,
             Method::POST,

@@ -1,7 +1,7 @@
-//! Tests the failover from a primary to its standby while two nodes write, with two real servers,
-//! Patroni and etcd. The primary is demoted, killed, frozen, or lost with its machine. No
+//! Tests of failover from a primary to its standby while two nodes write, with two PostgreSQL
+//! servers, Patroni and etcd. The primary is demoted, killed, frozen, or lost with its machine. No
 //! acknowledged write is lost, no write is applied twice, and no node is restarted.
-//! `VESTIBULE_FAILOVER_ROUNDS` sets the rounds of the long run.
+//! `VESTIBULE_FAILOVER_ROUNDS` sets the number of rounds of the long run.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,29 +13,30 @@ use tokio::task::JoinSet;
 use super::{Client, Process, number};
 use crate::support::patroni::PatroniPair;
 
-/// Longest time without an acknowledged write.
-const TARGET: Duration = Duration::from_secs(10);
-/// Time limit of a response: the guaranteed five seconds, and half a second more for a busy
-/// machine.
-const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
+/// Maximum time without an acknowledged write.
+const MAX_WRITE_GAP: Duration = Duration::from_secs(10);
+/// Time limit of a response: the guaranteed five seconds, and half a second for a busy machine.
+const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
 /// Duration of the load before and after a failover.
-const CALM: Duration = Duration::from_secs(2);
+const LOAD_DURATION: Duration = Duration::from_secs(2);
 const CLIENTS_A_NODE: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TakeoverEnd {
-    /// The servers exchange roles on request.
+    /// The two servers exchange their roles on request.
     SwitchOver,
-    /// The server is killed by `kill -9`, and its Patroni notices.
+    /// PostgreSQL is killed by `kill -9`, and its Patroni notices.
     Killed,
-    /// The machine stops with open connections, and continues after the standby has taken over.
+    /// All processes of the machine stop without closing their connections. They continue after the
+    /// standby has taken over.
     Frozen,
     /// All processes of the machine are killed by `kill -9`. They start again after the standby has
     /// taken over.
     Lost,
 }
 
-/// Clients that write continuously. Each write is repeated with the same key until it succeeds.
+/// Clients that write continuously. A client repeats each write with the same key until it
+/// succeeds.
 struct RepeatedWriteLoad {
     is_over: Arc<AtomicBool>,
     writers: JoinSet<Vec<String>>,
@@ -51,7 +52,7 @@ impl RepeatedWriteLoad {
         };
         for writer in 0..clients.len() * CLIENTS_A_NODE {
             let client = clients[writer % clients.len()].clone();
-            load.writers.spawn(write_on(
+            load.writers.spawn(write_repeatedly(
                 client,
                 writer,
                 load.is_over.clone(),
@@ -61,7 +62,7 @@ impl RepeatedWriteLoad {
         load
     }
 
-    /// Returns the longest time without an acknowledged write, from `since` until now.
+    /// Returns the longest time without an acknowledged write between `since` and now.
     fn longest_gap(&self, since: Instant) -> Duration {
         let acknowledged = self.acknowledged.lock().unwrap();
         let moments = [since]
@@ -87,7 +88,7 @@ impl RepeatedWriteLoad {
     }
 }
 
-async fn write_on(
+async fn write_repeatedly(
     client: Client,
     writer: usize,
     is_over: Arc<AtomicBool>,
@@ -100,7 +101,7 @@ async fn write_on(
             let sent = Instant::now();
             let heard = client.create(&name).await.expect("an answer in any case");
             assert!(
-                sent.elapsed() < AT_THE_LATEST,
+                sent.elapsed() < RESPONSE_LIMIT,
                 "{name}: {} after {:?}",
                 heard.status,
                 sent.elapsed()
@@ -109,12 +110,15 @@ async fn write_on(
                 break;
             }
             assert!(
-                heard.is_passing(),
+                heard.is_retryable(),
                 "{name}: {} {}",
                 heard.status,
                 heard.body
             );
-            assert!(sent_first.elapsed() < 6 * TARGET, "{name} is not answered");
+            assert!(
+                sent_first.elapsed() < 6 * MAX_WRITE_GAP,
+                "{name} is not answered"
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         acknowledged.lock().unwrap().push(Instant::now());
@@ -124,27 +128,27 @@ async fn write_on(
     written
 }
 
-/// Ends the primary in this way, and waits until there are a primary and a standby again.
-async fn bring_about(end: TakeoverEnd, pair: &mut PatroniPair) {
-    let primary = pair.is_whole().await;
+/// Ends the primary in this way. Waits until there are a primary and a standby again.
+async fn end_primary(end: TakeoverEnd, pair: &mut PatroniPair) {
+    let primary = pair.until_synchronous().await;
     match end {
         TakeoverEnd::SwitchOver => pair.switch_over(primary).await,
         TakeoverEnd::Killed => pair.kill_server(primary),
         TakeoverEnd::Frozen => {
             let frozen = pair.freeze(primary);
-            pair.has_left(primary).await;
-            tokio::time::sleep(CALM).await;
-            frozen.go_on();
+            pair.until_replaced(primary).await;
+            tokio::time::sleep(LOAD_DURATION).await;
+            frozen.resume();
         }
         TakeoverEnd::Lost => {
             pair.lose_machine(primary);
-            pair.has_left(primary).await;
-            tokio::time::sleep(CALM).await;
+            pair.until_replaced(primary).await;
+            tokio::time::sleep(LOAD_DURATION).await;
             pair.bring_back(primary);
         }
     }
-    pair.has_left(primary).await;
-    assert_eq!(pair.is_whole().await, 1 - primary, "{end:?}");
+    pair.until_replaced(primary).await;
+    assert_eq!(pair.until_synchronous().await, 1 - primary, "{end:?}");
 }
 
 async fn assert_failures_survived(ends: &[TakeoverEnd]) {
@@ -163,10 +167,10 @@ async fn assert_failures_survived(ends: &[TakeoverEnd]) {
     let load = RepeatedWriteLoad::start(&[one.clone(), two.clone()]);
     let mut gaps = Vec::new();
     for end in ends {
-        tokio::time::sleep(CALM).await;
+        tokio::time::sleep(LOAD_DURATION).await;
         let before = Instant::now();
-        bring_about(*end, &mut pair).await;
-        tokio::time::sleep(CALM).await;
+        end_primary(*end, &mut pair).await;
+        tokio::time::sleep(LOAD_DURATION).await;
         let gap = load.longest_gap(before);
         eprintln!("{end:?}: {gap:.1?} without an acknowledged write");
         gaps.push((*end, gap));
@@ -197,7 +201,7 @@ async fn assert_failures_survived(ends: &[TakeoverEnd]) {
         lost_or_doubled[0].1,
     );
     assert_eq!(lost_or_doubled, [(0, 0); 2]);
-    assert!(longest <= TARGET, "{gaps:?}");
+    assert!(longest <= MAX_WRITE_GAP, "{gaps:?}");
     for node in &nodes {
         node.assert_sound();
     }

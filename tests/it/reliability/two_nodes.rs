@@ -1,5 +1,5 @@
-//! Tests that two nodes on one PostgreSQL are as consistent as one. `process.rs` tests portal names
-//! and keys, `redis.rs` rate limits, and `crash.rs` deliveries.
+//! Tests that two nodes on one PostgreSQL are as consistent as a single node. `process.rs` tests
+//! portal names and keys, `redis.rs` rate limits, and `crash.rs` deliveries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Client, Process, fresh_postgres};
 
-/// Starts two processes on one PostgreSQL, each with a client of the same API key.
+/// Starts two nodes on one PostgreSQL, each with a client. Both clients use the same API key.
 async fn two_nodes() -> Option<([Process; 2], [Client; 2])> {
     let database_url = fresh_postgres().await?;
     let nodes = [Process::start(&database_url), Process::start(&database_url)];
@@ -44,8 +44,8 @@ async fn two_nodes_enforce_the_limit_of_100_subscriptions() {
     }
 }
 
-/// Sends each key four times to each node at once. One request is applied, and every 201 names the
-/// same manual.
+/// Sends each key four times to each node at the same time. One request is applied, and every 201
+/// contains the same manual.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_idempotency_key_is_applied_once_across_two_nodes() {
     let Some((nodes, clients)) = two_nodes().await else {
@@ -60,7 +60,7 @@ async fn an_idempotency_key_is_applied_once_across_two_nodes() {
         let mut ids: HashMap<String, Value> = HashMap::new();
         for (number, heard) in join_all(sent).await.into_iter().enumerate() {
             assert!(
-                heard.status == 201 || heard.is_passing(),
+                heard.status == 201 || heard.is_retryable(),
                 "{} {}",
                 heard.status,
                 heard.body
@@ -80,10 +80,10 @@ async fn an_idempotency_key_is_applied_once_across_two_nodes() {
     }
 }
 
-/// Moves the default between portals on both nodes at once. After each write there is exactly one
+/// Both nodes change the default portal at the same time. After each write there is exactly one
 /// default.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_nodes_have_exactly_one_default_portal_at_any_moment() {
+async fn two_nodes_have_exactly_one_default_portal_at_any_time() {
     let Some((nodes, clients)) = two_nodes().await else {
         return;
     };

@@ -14,17 +14,17 @@ use tokio::task::JoinSet;
 use super::{Client, Process, fresh_postgres};
 
 /// Duration of each phase of the upgrade.
-const WHILE: Duration = Duration::from_secs(3);
-/// Time limit of a client for one write.
+const PHASE_DURATION: Duration = Duration::from_secs(3);
+/// Time limit of one write, with its repetitions.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Number of responses by status. The status 0 stands for no response.
+/// Number of responses by status. Status 0 is a request without a response.
 type Statuses = BTreeMap<u16, usize>;
 
-/// Two nodes of the older version serve. A node of this version starts and migrates the schema,
-/// then the old nodes end one after another. Clients write all the while: each repeats a write with
-/// the same key, at alternating nodes, until it succeeds. Then the client reads the written manual
-/// at the other node.
+/// Two nodes of the older version run. A node of this version starts and migrates the schema; then
+/// the old nodes end one after the other. All the while clients write: each repeats a write with
+/// the same key at alternating nodes until it succeeds, and then reads the manual at the other
+/// node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes a binary of an older version: just upgrade FROM"]
 async fn a_rolling_upgrade_loses_no_writes() {
@@ -61,28 +61,28 @@ async fn a_rolling_upgrade_loses_no_writes() {
         clients.spawn(write_and_read(pair, number, is_over.clone()));
     }
     let began = Instant::now();
-    tokio::time::sleep(WHILE).await;
+    tokio::time::sleep(PHASE_DURATION).await;
     let third = start(None).await;
     eprintln!(
         "{:.1?}: a node of this version has brought the schema to its own, beside two of the older one",
         began.elapsed()
     );
-    tokio::time::sleep(WHILE).await;
+    tokio::time::sleep(PHASE_DURATION).await;
     third.base.clone_into(&mut one.base.lock().unwrap());
-    leave(&mut first);
+    stop_node(&mut first);
     eprintln!(
         "{:.1?}: the first of the older version has gone",
         began.elapsed()
     );
-    tokio::time::sleep(WHILE).await;
+    tokio::time::sleep(PHASE_DURATION).await;
     let fourth = start(None).await;
     fourth.base.clone_into(&mut two.base.lock().unwrap());
-    leave(&mut second);
+    stop_node(&mut second);
     eprintln!(
         "{:.1?}: the last of the older version has gone",
         began.elapsed()
     );
-    tokio::time::sleep(WHILE).await;
+    tokio::time::sleep(PHASE_DURATION).await;
     is_over.store(true, Ordering::Relaxed);
     let (mut acknowledged, mut statuses, mut longest) =
         (Vec::new(), Statuses::new(), Duration::ZERO);
@@ -109,8 +109,8 @@ async fn a_rolling_upgrade_loses_no_writes() {
         "{} writes acknowledged, 0 lost, 0 doubled; statuses {statuses:?}; the longest answer took {longest:.2?}",
         acknowledged.len()
     );
-    // A node that ends closes idle connections. A client may send a request on such a connection at
-    // the same moment.
+    // A node that stops closes its idle connections. A client may send a request on such a
+    // connection at that moment.
     assert!(
         statuses
             .keys()
@@ -123,8 +123,8 @@ async fn a_rolling_upgrade_loses_no_writes() {
     );
 }
 
-/// Ends a node by SIGTERM and waits until it has ended.
-fn leave(node: &mut Process) {
+/// Stops a node with SIGTERM and waits until it has ended.
+fn stop_node(node: &mut Process) {
     node.signal("-TERM");
     assert!(node.server.wait().success());
 }
@@ -148,7 +148,7 @@ async fn write_and_read(
                 break;
             }
             assert!(
-                heard.as_ref().is_none_or(super::Heard::is_passing),
+                heard.as_ref().is_none_or(super::ApiResponse::is_retryable),
                 "{name}: {status} {}",
                 heard.unwrap().body
             );
@@ -169,7 +169,7 @@ async fn write_and_read(
                 break;
             }
             assert!(
-                heard.is_none_or(|heard| heard.is_passing()) && began.elapsed() < 2 * PATIENCE,
+                heard.is_none_or(|heard| heard.is_retryable()) && began.elapsed() < 2 * PATIENCE,
                 "{name}: {status}"
             );
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,24 +1,24 @@
-//! A server of calendar files on loopback, over HTTPS, with its own certificate authority.
+//! An HTTPS server on loopback that serves calendar files, with its own certificate authority.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use super::http_server::{HttpServer, RecordedRequest, Reply, response};
 
-/// The answer of the host.
+/// What the host sends.
 #[derive(Debug, Clone)]
 pub enum Served {
     /// A calendar with these events.
     Events(String),
-    /// A calendar with these events, in this version.
+    /// A calendar with these events and this `ETag`.
     Version(String, &'static str),
-    /// A status with a header and a body.
+    /// This status, header and body.
     Answer(u16, String, String),
-    /// No answer at all.
+    /// Nothing.
     Silence,
-    /// The beginning of a calendar, and then nothing.
+    /// The beginning of a calendar, then nothing.
     Stalled,
-    /// More bytes than a calendar may have, without their number.
+    /// More bytes than a calendar may have, without a `Content-Length`.
     Endless,
 }
 
@@ -44,7 +44,7 @@ impl CalendarHost {
         }
     }
 
-    /// Returns the flags that let a server fetch from this host.
+    /// Returns the flags with which a server may fetch from this host.
     pub fn flags(&self) -> [String; 2] {
         self.server.flags()
     }
@@ -53,7 +53,7 @@ impl CalendarHost {
         *self.served.lock().unwrap() = served;
     }
 
-    /// Serves a calendar with these events.
+    /// Makes the host serve a calendar with these events.
     pub fn events(&self, events: &[String]) {
         self.serve(Served::Events(events.concat()));
     }
@@ -68,7 +68,7 @@ impl CalendarHost {
     }
 }
 
-/// An all-day event.
+/// Returns an all-day event in iCalendar format.
 pub fn event(uid: &str, from: &str, until: &str, more: &str) -> String {
     let more = more.replace('\n', "\r\n");
     format!(

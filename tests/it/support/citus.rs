@@ -1,5 +1,5 @@
-//! Starts three PostgreSQL servers with Citus, a coordinator and two workers. The servers start
-//! once a run, if the extension is installed.
+//! Three PostgreSQL servers with Citus: a coordinator and two workers. They start once per test
+//! run, if the extension is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,20 +12,20 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, on_a_free_port, unprivileged};
 
-/// Number of shards of a table. No worker gets all shards, and creating a database takes about a
-/// second.
+/// Number of shards of a table. With four, no worker has all shards, and creating a database takes
+/// about a second.
 const SHARDS: u32 = 4;
 
-/// The three servers. A watching shell stops them when the test process ends.
+/// The three servers. A shell stops them when the test process ends.
 pub struct Servers {
     bin: PathBuf,
     directory: TempDir,
-    /// The first port is the coordinator's.
+    /// The ports of the coordinator and of the workers.
     ports: [u16; 3],
 }
 
 impl Servers {
-    /// Starts the servers. Returns `None` if Citus is not installed; the test is then left out.
+    /// Starts the servers. Returns `None` if Citus is not installed; the test is then skipped.
     pub fn start() -> Option<Self> {
         let Some(bin) = binaries().filter(|bin| has_extension(bin)) else {
             leave_out(
@@ -69,7 +69,7 @@ impl Servers {
                 "--no-sync",
             ];
             assert!(servers.run("initdb", &settings));
-            servers.ports[server] = on_a_free_port(|port| servers.starts(server, port));
+            servers.ports[server] = on_a_free_port(|port| servers.try_start(server, port));
         }
         stop_with_this_process(servers.directory.path());
         Some(servers)
@@ -94,7 +94,7 @@ impl Servers {
         format!("postgres://vestibule@127.0.0.1:{coordinator}/{name}")
     }
 
-    /// Stops a server at once, without a clean shutdown, and starts it again.
+    /// Stops a server immediately, without a clean shutdown, and starts it again.
     pub fn crash(&self, server: usize) {
         assert!(self.run(
             "pg_ctl",
@@ -107,16 +107,16 @@ impl Servers {
                 "stop"
             ]
         ));
-        // Another program may hold the port for a moment.
+        // Another program may occupy the port for a moment.
         let mut attempts = 0;
-        while !self.starts(server, self.ports[server]) {
+        while !self.try_start(server, self.ports[server]) {
             attempts += 1;
             assert!(attempts < 20, "the server does not rise again");
             std::thread::sleep(Duration::from_millis(500));
         }
     }
 
-    /// Closes every connection that another server has to this worker.
+    /// Closes every connection from another server to this worker.
     pub fn cut(&self, worker: usize) {
         let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'citus%gpid=%'";
         self.client(worker, "postgres").batch_execute(cut).unwrap();
@@ -137,7 +137,7 @@ impl Servers {
         self.directory.path().join(format!("data{server}"))
     }
 
-    fn starts(&self, server: usize, port: u16) -> bool {
+    fn try_start(&self, server: usize, port: u16) -> bool {
         let options = format!(
             "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=400 -c shared_buffers=64MB \
              -c shared_preload_libraries=citus -c citus.node_conninfo=sslmode=disable -c citus.shard_count={SHARDS} \
@@ -161,8 +161,7 @@ impl Servers {
 
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let mut command = unprivileged(&self.bin.join(program));
-        // libpq looks in the user's home directory for the credentials of connections between
-        // servers.
+        // libpq looks in the home directory for credentials of the connections between servers.
         command
             .env("HOME", self.directory.path())
             .args(arguments)
@@ -177,14 +176,14 @@ impl Servers {
     }
 }
 
-/// Creates a database with distributed tables; `None` if Citus is not installed.
+/// Creates a database with distributed tables. Returns its URL; `None` if Citus is not installed.
 pub fn fresh_database() -> Option<String> {
     let url = fresh_undistributed()?;
     store::distribute(&url, &vestibule::migrations(), &vestibule::SHARDING).unwrap();
     Some(url)
 }
 
-/// Creates a database with the Citus extension, whose tables are not distributed yet.
+/// Creates a database with the Citus extension. Its tables are not distributed yet.
 pub fn fresh_undistributed() -> Option<String> {
     static SERVERS: OnceLock<Option<Servers>> = OnceLock::new();
     static NUMBER: Mutex<u32> = Mutex::new(0);
@@ -197,11 +196,11 @@ pub fn fresh_undistributed() -> Option<String> {
 }
 
 fn has_extension(bin: &Path) -> bool {
-    let asked = Command::new(bin.join("pg_config"))
+    let shared_directory = Command::new(bin.join("pg_config"))
         .arg("--sharedir")
         .output()
         .ok();
-    let shared = asked
+    let shared = shared_directory
         .and_then(|output| String::from_utf8(output.stdout).ok())
         .unwrap_or_default();
     let beside = bin
@@ -214,8 +213,8 @@ fn has_extension(bin: &Path) -> bool {
         .any(|folder| folder.join("extension/citus.control").exists())
 }
 
-/// Starts a shell that outlives this process, stops the servers and removes their files. A test
-/// process ends without running destructors.
+/// Starts a shell that outlives this process, stops the servers and removes their files.
+/// Destructors cannot do that, because a test process ends without running them.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn stop_with_this_process(directory: &Path) {
     let script = format!(

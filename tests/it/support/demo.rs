@@ -1,4 +1,4 @@
-//! Runs `vestibule demo` as a process.
+//! Runs `vestibule demo` as a process, and reads the values that it prints.
 
 use std::io::BufRead as _;
 use std::process::{Command, Stdio};
@@ -16,8 +16,8 @@ use super::{Answer, new_id, reservation};
 pub struct Demo {
     _process: ServerProcess,
     http: Client,
-    /// The values that the demo prints at start, each with its label.
-    said: Vec<(String, String)>,
+    /// The values that the demo prints at its start, each with its label.
+    printed_values: Vec<(String, String)>,
 }
 
 impl Demo {
@@ -65,15 +65,20 @@ impl Demo {
     }
 
     fn printed(&self, name: &str) -> &str {
-        &self.said.iter().find(|(text, _)| text == name).unwrap().1
+        &self
+            .printed_values
+            .iter()
+            .find(|(text, _)| text == name)
+            .unwrap()
+            .1
     }
 
-    /// URL of the guest page that the demo shows.
+    /// Returns the URL of the main guest page.
     pub fn guest_link(&self) -> &str {
         self.printed("guest link")
     }
 
-    /// URL that signs a member in and continues to the console. It works once.
+    /// Returns a URL that signs a member in and continues to the console. It works once.
     pub fn sign_in_link(&self) -> &str {
         self.printed("sign-in link")
     }
@@ -82,19 +87,19 @@ impl Demo {
         self.printed("base URL").trim_end_matches("/api/v1")
     }
 
-    /// URL of the page of a stay in which something has happened, such as `a photo to repeat`.
+    /// Returns the URL of the guest page of an example stay, for example `a photo to repeat`.
     pub fn example(&self, what: &str) -> &str {
         self.printed(&format!("stay with {what}"))
     }
 
-    /// Returns the guest's view of such a stay.
+    /// Returns the guest view of an example stay.
     pub async fn example_view(&self, what: &str) -> Value {
         let (_, token) = self.example(what).rsplit_once('/').unwrap();
         let address = format!("{}/guest/v1/stays/{token}", self.root());
         Answer::of(self.http.get(address)).await.data()
     }
 
-    /// Returns the status of the page of such a stay, asked for under its own host.
+    /// Returns the status of the guest page of an example stay, requested with the stay's own host.
     pub async fn example_page(&self, what: &str) -> u16 {
         let url: url::Url = self.example(what).parse().unwrap();
         let request = self
@@ -130,14 +135,14 @@ impl Demo {
         .data()
     }
 
-    /// Returns the property id of the stay that the demo shows.
+    /// Returns the property id of the main stay of the demo.
     pub async fn flat(&self) -> Value {
         let address = format!("{}/reservations?limit=1", self.printed("base URL"));
         self.ask("API key", Method::GET, address, Value::Null).await[0]["propertyId"].clone()
     }
 
-    /// Creates another stay in a flat and returns the URL of its page. The dates are in days from
-    /// today.
+    /// Creates another stay in a flat. Returns the URL of its guest page. The dates are in days
+    /// from today.
     pub async fn page(&self, flat: &Value, (begins, ends): (i64, i64)) -> String {
         let today = Clock::system().now().in_tz("Europe/Madrid").unwrap().date();
         let day = |days: i64| today.checked_add(days.days()).unwrap().to_string();

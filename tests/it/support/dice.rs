@@ -1,6 +1,6 @@
 //! Pseudo-random numbers for tests that try many cases.
 
-/// A pseudo-random generator. The same seed gives the same numbers.
+/// A pseudo-random generator. The same seed gives the same numbers, so a failure can be repeated.
 pub struct Dice(pub u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! An organization with a flat, a stay and its guest.
+//! Test data for most tests: an organization with a flat, a portal, a stay and its guest.
 
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ impl<'a> House<'a> {
         }
     }
 
-    /// Creates an active step of a type without any assignment.
-    pub async fn idle_step(&self, step_type: &str, more: Value) -> Uuid {
+    /// Creates an active step that is assigned to nothing.
+    pub async fn unassigned_step(&self, step_type: &str, more: Value) -> Uuid {
         let needed = match step_type {
             "agreement" => json!({ "contractTemplateText": "No parties." }),
             "additional_questions" => {
@@ -66,14 +66,14 @@ impl<'a> House<'a> {
             ),
             more,
         );
-        // Gives each step a later creation time than the step before.
+        // Each step gets a later creation time than the step before.
         self.org.app.clock.advance(Duration::from_millis(1));
         id(&self.api.post("/precheck-steps", fields).await.data()["id"])
     }
 
-    /// Creates an active step of a type and assigns it to the flat.
+    /// Creates an active step and assigns it to the flat.
     pub async fn step(&self, step_type: &str, more: Value) -> Uuid {
-        let step = self.idle_step(step_type, more).await;
+        let step = self.unassigned_step(step_type, more).await;
         self.scopes(
             "add",
             "precheck_step",
@@ -108,7 +108,7 @@ impl<'a> House<'a> {
             .data();
     }
 
-    /// Creates a text for questions in these languages.
+    /// Creates a text for questions in these languages. Returns its id.
     pub async fn text(&self, texts: &[(&str, &str)]) -> Uuid {
         let (language, text) = texts[0];
         let body =
@@ -137,7 +137,7 @@ impl<'a> House<'a> {
             .to_owned()
     }
 
-    /// Returns a step as the guest sees it in a language.
+    /// Returns a step of the guest view in a language.
     pub async fn step_view(&self, step: Uuid, language: &str) -> Value {
         let view = self
             .org
@@ -175,8 +175,8 @@ impl<'a> House<'a> {
             .await
     }
 
-    /// Returns the pre-check-in of the stay as the platform reads it.
-    pub async fn handed_in(&self) -> Value {
+    /// Returns the submission of the stay as the platform reads it.
+    pub async fn submission(&self) -> Value {
         let path = self
             .org
             .path(&format!("/reservations/{}/precheckin", self.stay));
@@ -184,7 +184,7 @@ impl<'a> House<'a> {
     }
 }
 
-/// Sends a request to the guest interface.
+/// Sends a request to the guest interface, for a path below the stay.
 pub async fn guest(
     app: &App,
     token: &str,

@@ -1,5 +1,5 @@
-//! A proxy between a server and its PostgreSQL. It can accept bytes and drop them, like a firewall
-//! that has lost its state or a proxy that hangs.
+//! A proxy between a node and its PostgreSQL. It can accept bytes and drop them silently, like a
+//! firewall that has lost its state or a proxy that hangs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,101 +9,101 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Says whether the commit or only its answer is lost.
+/// The message that the proxy drops around a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Around {
-    /// The commit does not reach the database.
-    Before,
-    /// The commit reaches the database, and the answer does not come back.
-    After,
+pub enum LostMessage {
+    /// The commit: it does not reach the database.
+    Commit,
+    /// The response: the commit reaches the database, and its response does not come back.
+    Response,
 }
 
-/// Settings of the proxy.
+/// What the proxy does with connections and bytes, and what it counts.
 #[derive(Default)]
-struct Orders {
-    /// One flag for each open connection. A connection whose flag is set drops all bytes until it
-    /// ends.
+struct ProxySettings {
+    /// One flag for each open connection. If a flag is set, the proxy drops all further bytes of
+    /// that connection.
     connections: Mutex<Vec<Arc<AtomicBool>>>,
-    /// Whether new connections drop all bytes, too.
+    /// Whether the proxy drops all bytes of new connections as well.
     is_closed: AtomicBool,
-    /// Delay in milliseconds before data from the database is passed on.
+    /// Delay of data from the database, in milliseconds.
     delay: AtomicU64,
-    /// Number of round trips that the server has begun.
-    questions: AtomicU64,
-    /// Bytes to look for. The connection that carries them drops all bytes from its commit on.
-    marked: Mutex<Option<(Vec<u8>, Around)>>,
+    /// Number of round trips that the node has begun.
+    round_trips: AtomicU64,
+    /// A text to look for, and what to drop. The proxy drops all bytes from the next commit on, on
+    /// the connection that sends the text.
+    mark: Mutex<Option<(Vec<u8>, LostMessage)>>,
 }
 
 pub struct MiddleBox {
     /// URL of the database through the proxy.
     pub database_url: String,
-    orders: Arc<Orders>,
+    settings: Arc<ProxySettings>,
 }
 
 impl MiddleBox {
-    pub async fn before(database_url: &str) -> Self {
+    pub async fn in_front_of(database_url: &str) -> Self {
         let mut url = url::Url::parse(database_url).unwrap();
         let port = url.port().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         url.set_port(Some(listener.local_addr().unwrap().port()))
             .unwrap();
-        let orders = Arc::new(Orders::default());
-        let heard = orders.clone();
+        let settings = Arc::new(ProxySettings::default());
+        let shared = settings.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, port, heard.clone()));
+                tokio::spawn(carry(client, port, shared.clone()));
             }
         });
         Self {
             database_url: url.into(),
-            orders,
+            settings,
         }
     }
 
-    /// Drops all bytes on the connections that are open now. New connections work.
-    pub fn forget_connections(&self) {
-        for is_swallowed in self.orders.connections.lock().unwrap().drain(..) {
-            is_swallowed.store(true, Ordering::SeqCst);
+    /// Drops all further bytes of the connections that are open now. New connections work.
+    pub fn drop_open_connections(&self) {
+        for is_dropping in self.settings.connections.lock().unwrap().drain(..) {
+            is_dropping.store(true, Ordering::SeqCst);
         }
     }
 
-    /// Drops all bytes on open and new connections.
+    /// Drops all further bytes of open and new connections.
     pub fn close(&self) {
-        self.orders.is_closed.store(true, Ordering::SeqCst);
-        self.forget_connections();
+        self.settings.is_closed.store(true, Ordering::SeqCst);
+        self.drop_open_connections();
     }
 
     /// Lets new connections work again.
     pub fn open(&self) {
-        self.orders.is_closed.store(false, Ordering::SeqCst);
+        self.settings.is_closed.store(false, Ordering::SeqCst);
     }
 
-    /// Delays all data from the database by this duration.
+    /// Delays all data from the database.
     pub fn delay(&self, by: Duration) {
-        self.orders
+        self.settings
             .delay
             .store(u64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
-    /// Returns the number of round trips that the service has begun to the database.
-    pub fn questions(&self) -> u64 {
-        self.orders.questions.load(Ordering::SeqCst)
+    /// Returns the number of round trips that the node has begun.
+    pub fn round_trips(&self) -> u64 {
+        self.settings.round_trips.load(Ordering::SeqCst)
     }
 
-    /// Drops all bytes of one connection from its commit on: the first connection that sends
-    /// `mark`.
-    pub fn swallow_commit(&self, mark: &str, around: Around) {
-        *self.orders.marked.lock().unwrap() = Some((mark.as_bytes().to_vec(), around));
+    /// Drops all bytes from a commit on, on the first connection that sends `mark` before it.
+    pub fn drop_commit(&self, mark: &str, lost_message: LostMessage) {
+        *self.settings.mark.lock().unwrap() = Some((mark.as_bytes().to_vec(), lost_message));
     }
 }
 
-async fn carry(client: TcpStream, port: u16, orders: Arc<Orders>) {
-    let is_swallowed = Arc::new(AtomicBool::new(orders.is_closed.load(Ordering::SeqCst)));
-    orders
+async fn carry(client: TcpStream, port: u16, settings: Arc<ProxySettings>) {
+    let is_dropping = Arc::new(AtomicBool::new(settings.is_closed.load(Ordering::SeqCst)));
+    settings
         .connections
         .lock()
         .unwrap()
-        .push(is_swallowed.clone());
+        .push(is_dropping.clone());
     let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else {
         return;
     };
@@ -113,41 +113,41 @@ async fn carry(client: TcpStream, port: u16, orders: Arc<Orders>) {
         (client.into_split(), server.into_split());
     let is_answered = AtomicBool::new(true);
     tokio::select! {
-        () = to_database(from_client, to_server, &is_swallowed, &is_answered, &orders) => {}
-        () = to_service(from_server, to_client, &is_swallowed, &is_answered, &orders) => {}
+        () = to_database(from_client, to_server, &is_dropping, &is_answered, &settings) => {}
+        () = to_service(from_server, to_client, &is_dropping, &is_answered, &settings) => {}
     }
 }
 
 async fn to_database(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    is_swallowed: &AtomicBool,
+    is_dropping: &AtomicBool,
     is_answered: &AtomicBool,
-    orders: &Orders,
+    settings: &ProxySettings,
 ) {
     let (mut bytes, mut at_commit) = (vec![0; 64 * 1024], None);
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
         let chunk = &bytes[..count];
         if is_answered.swap(false, Ordering::SeqCst) {
-            orders.questions.fetch_add(1, Ordering::SeqCst);
+            settings.round_trips.fetch_add(1, Ordering::SeqCst);
         }
-        if let Some((_, around)) = orders
-            .marked
+        if let Some((_, lost_message)) = settings
+            .mark
             .lock()
             .unwrap()
-            .take_if(|(mark, _)| holds(chunk, mark))
+            .take_if(|(mark, _)| contains_bytes(chunk, mark))
         {
-            at_commit = Some(around);
+            at_commit = Some(lost_message);
         }
-        let commit = at_commit.take_if(|_| holds(chunk, b"commit\0"));
-        if commit == Some(Around::Before) {
-            is_swallowed.store(true, Ordering::SeqCst);
+        let commit = at_commit.take_if(|_| contains_bytes(chunk, b"commit\0"));
+        if commit == Some(LostMessage::Commit) {
+            is_dropping.store(true, Ordering::SeqCst);
         }
-        if is_swallowed.load(Ordering::SeqCst) {
+        if is_dropping.load(Ordering::SeqCst) {
             continue;
         }
-        if commit == Some(Around::After) {
-            is_swallowed.store(true, Ordering::SeqCst);
+        if commit == Some(LostMessage::Response) {
+            is_dropping.store(true, Ordering::SeqCst);
         }
         if to.write_all(chunk).await.is_err() {
             return;
@@ -158,20 +158,20 @@ async fn to_database(
 async fn to_service(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    is_swallowed: &AtomicBool,
+    is_dropping: &AtomicBool,
     is_answered: &AtomicBool,
-    orders: &Orders,
+    settings: &ProxySettings,
 ) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
         is_answered.store(true, Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(orders.delay.load(Ordering::SeqCst))).await;
-        if !is_swallowed.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(settings.delay.load(Ordering::SeqCst))).await;
+        if !is_dropping.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).await.is_err() {
             return;
         }
     }
 }
 
-fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
+fn contains_bytes(bytes: &[u8], needle: &[u8]) -> bool {
+    bytes.windows(needle.len()).any(|window| window == needle)
 }

@@ -1,4 +1,5 @@
-//! The server under test and its clients.
+//! Support for the integration tests: the server under test, its clients, and the programs around
+//! it.
 
 pub mod authority;
 pub mod calendar_host;
@@ -108,7 +109,8 @@ pub fn choose_tls_provider() {
         .ok();
 }
 
-/// A server in this process with its own database. Its clock moves only when the test moves it.
+/// A server in the test process with its own database. Its clock advances only when the test
+/// advances it.
 pub struct App {
     pub server: Server,
     pub base: String,
@@ -121,16 +123,16 @@ pub struct App {
 
 impl App {
     pub async fn on_sqlite(flags: &[&str]) -> Self {
-        Self::on_sqlite_asking(flags, Names::System).await
+        Self::on_sqlite_resolving(flags, Names::System).await
     }
 
-    /// Uses `names` to resolve host names.
-    pub async fn on_sqlite_asking(flags: &[&str], names: Names) -> Self {
+    /// Starts a server on SQLite that resolves host names with `names`.
+    pub async fn on_sqlite_resolving(flags: &[&str], names: Names) -> Self {
         Self::on_sqlite_with(flags, names, Limits::default()).await
     }
 
-    /// Starts with other limits for clients.
-    pub async fn on_sqlite_within(flags: &[&str], limits: Limits) -> Self {
+    /// Starts a server on SQLite with other limits for clients.
+    pub async fn on_sqlite_with_limits(flags: &[&str], limits: Limits) -> Self {
         Self::on_sqlite_with(flags, Names::System, limits).await
     }
 
@@ -141,17 +143,17 @@ impl App {
     }
 
     pub async fn on_postgres(flags: &[&str]) -> Option<Self> {
-        Self::on_postgres_asking(flags, Names::System).await
+        Self::on_postgres_resolving(flags, Names::System).await
     }
 
-    pub async fn on_postgres_asking(flags: &[&str], names: Names) -> Option<Self> {
+    pub async fn on_postgres_resolving(flags: &[&str], names: Names) -> Option<Self> {
         let url = tokio::task::spawn_blocking(postgres::fresh_database)
             .await
             .unwrap()?;
         if std::env::var_os("VESTIBULE_TEST_POOLER").is_some() {
             return Some(
                 Self::behind(
-                    PgBouncer::before(&url, "pool_mode = transaction")?,
+                    PgBouncer::in_front_of(&url, "pool_mode = transaction")?,
                     &url,
                     flags,
                     names,
@@ -183,13 +185,13 @@ impl App {
         .await
     }
 
-    /// Starts a server on PostgreSQL behind a pooler in transaction mode. `pool` has further lines
-    /// of the pooler's settings.
+    /// Starts a server on PostgreSQL behind PgBouncer in transaction mode. `pool` contains further
+    /// settings of PgBouncer.
     pub async fn behind_a_pooler(pool: &str, flags: &[&str]) -> Option<Self> {
         let url = tokio::task::spawn_blocking(postgres::fresh_database)
             .await
             .unwrap()?;
-        let pooler = PgBouncer::before(&url, &format!("pool_mode = transaction\n{pool}"))?;
+        let pooler = PgBouncer::in_front_of(&url, &format!("pool_mode = transaction\n{pool}"))?;
         Some(Self::behind(pooler, &url, flags, Names::System).await)
     }
 
@@ -302,7 +304,7 @@ impl App {
         org
     }
 
-    /// Reads the guest view of a stay token.
+    /// Reads the guest view of the stay with this token.
     pub async fn stay(&self, token: &str, query: &str) -> Answer {
         let request = self
             .http
@@ -320,7 +322,7 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
         "--platform-key",
         PLATFORM_KEY,
     ];
-    let given = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
+    let is_set = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
     for (flag, value) in [
         ("--listen", "127.0.0.1:0"),
         ("--rate-limit-per-minute", "0"),
@@ -330,14 +332,14 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
         ("--guest-rate-limit-per-minute", "0"),
         ("--webhook-retry-base", "10ms"),
     ] {
-        if !given(flag) {
+        if !is_set(flag) {
             arguments.extend([flag, value]);
         }
     }
     arguments.extend(extra);
     let cli = <Cli as clap::Parser>::try_parse_from(arguments).unwrap();
     let ServeCommand::Serve(flags) = cli.command else {
-        panic!("serve was asked for")
+        panic!("the arguments contain `serve`")
     };
     flags
 }
@@ -373,7 +375,7 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Returns `data` of a response. Panics if the response is no success.
+    /// Returns `data` of the response. Panics if the response is not a success.
     #[track_caller]
     pub fn data(&self) -> Value {
         assert!(
@@ -389,7 +391,7 @@ impl Answer {
         self.body["data"].clone()
     }
 
-    /// Returns `error` of a response. Panics if the response has another status.
+    /// Returns `error` of the response. Panics if the response has another status.
     #[track_caller]
     pub fn error(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.body);
@@ -400,7 +402,7 @@ impl Answer {
         self.body["error"].clone()
     }
 
-    /// Returns the paths of the issues of a 400, joined by dots and sorted.
+    /// Returns the paths of the issues of a 400 response, joined by dots and sorted.
     #[track_caller]
     pub fn issues(&self) -> Vec<String> {
         let error = self.error(400);
@@ -426,7 +428,7 @@ impl Answer {
     }
 }
 
-/// A client of an interface with one credential.
+/// A client of one interface with one credential.
 #[derive(Clone)]
 pub struct Api {
     http: Client,
@@ -435,7 +437,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// Returns a client of the interface at a base URL.
+    /// Returns a client of the interface with this base URL.
     pub fn at(base: &str, token: &str) -> Self {
         Self {
             http: Client::new(),
@@ -490,7 +492,7 @@ impl Api {
     }
 }
 
-/// A fresh organization, with helpers for the data that the platform sends.
+/// A new organization, with functions that act as its platform.
 pub struct Org<'a> {
     pub app: &'a App,
     pub id: Uuid,
@@ -533,12 +535,12 @@ impl Org<'_> {
 
     /// Creates an API key with every permission except this one.
     pub async fn key_without(&self, missing: Permission) -> Api {
-        let held: Vec<_> = Permission::VARIANTS
+        let permissions: Vec<_> = Permission::VARIANTS
             .iter()
             .copied()
             .filter(|permission| *permission != missing)
             .collect();
-        self.key_with(&held).await
+        self.key_with(&permissions).await
     }
 
     pub async fn member(
@@ -566,7 +568,7 @@ impl Org<'_> {
         self.app.api(token["token"].as_str().unwrap())
     }
 
-    /// Creates an access token with every permission, limited to these properties.
+    /// Creates an access token of a member with every permission, limited to these properties.
     pub async fn limited(&self, properties: &[Uuid]) -> Api {
         let member = new_id();
         self.member(member, Some(properties), Permission::VARIANTS, true)
@@ -620,7 +622,7 @@ impl Org<'_> {
         self.record("reservation", reservation(property)).await
     }
 
-    /// Returns the token of a reservation's guest link.
+    /// Returns the token of the reservation's guest link.
     pub async fn stay_token(&self, reservation: Uuid) -> String {
         let path = self.path(&format!("/reservations/{reservation}/guest-link"));
         let link = self.app.platform().ok(Method::POST, &path, None).await;
@@ -635,7 +637,7 @@ impl Org<'_> {
     }
 }
 
-/// Returns the four arrays of entity scopes. Panics unless `names` has exactly the ids in these
+/// Returns the entity scopes without `names`. Panics unless `names` has exactly the ids in the four
 /// arrays.
 #[track_caller]
 pub fn arrays(mut scopes: Value) -> Value {
@@ -659,7 +661,7 @@ pub fn arrays(mut scopes: Value) -> Value {
     scopes
 }
 
-/// Applies `arrays` to the response if the response has `data`.
+/// Applies [`arrays`] to the `data` of a response, if it has `data`.
 #[track_caller]
 pub fn of_arrays(mut answer: Answer) -> Answer {
     if let Some(data) = answer.body.get_mut("data") {
@@ -668,7 +670,8 @@ pub fn of_arrays(mut answer: Answer) -> Answer {
     answer
 }
 
-/// A confirmed stay that begins three weeks after the start of the tests' clock.
+/// Returns a confirmed reservation from 11 to 15 December, three weeks after the start of the
+/// tests' clock.
 pub fn reservation(property: Option<Uuid>) -> Value {
     json!({
         "propertyId": property, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",

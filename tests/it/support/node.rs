@@ -1,4 +1,4 @@
-//! Runs the `vestibule` binary, for tests that need a separate process.
+//! Runs `vestibule serve` as a process, for tests that kill, freeze or configure a real process.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -25,7 +25,7 @@ impl Node {
         Self::start_with(database_url, flags, &[])
     }
 
-    /// Starts the binary with these environment variables.
+    /// Starts the binary with these flags and environment variables.
     pub fn start_with(database_url: &str, flags: &[&str], environment: &[(&str, PathBuf)]) -> Self {
         let log = NamedTempFile::new().unwrap();
         let mut command = serve(database_url, flags);
@@ -84,7 +84,7 @@ impl Node {
         key["token"].as_str().unwrap().to_owned()
     }
 
-    /// Returns the text of a page outside the REST interface.
+    /// Returns the text of a page outside the REST interface, such as `/metrics`.
     pub async fn text(&self, path: &str) -> String {
         self.http
             .get(format!("{}{path}", self.base))
@@ -96,7 +96,7 @@ impl Node {
             .unwrap()
     }
 
-    /// Says whether the process is still running.
+    /// Returns whether the process is still running.
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
     }
@@ -114,7 +114,7 @@ impl Node {
             .find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
     }
 
-    /// Returns the log lines that contain `what`.
+    /// Returns the lines of the log that contain `text`.
     pub fn lines(&self, what: &str) -> Vec<String> {
         let log = std::fs::read_to_string(self.log.path()).unwrap();
         log.lines()
@@ -123,7 +123,7 @@ impl Node {
             .collect()
     }
 
-    /// Returns how often `what` occurs in the log.
+    /// Returns how often `text` occurs in the log.
     pub fn logged(&self, what: &str) -> usize {
         std::fs::read_to_string(self.log.path())
             .unwrap()

@@ -1,5 +1,5 @@
 //! Two PostgreSQL servers under Patroni: a primary and a synchronous standby, coordinated by etcd.
-//! Needs Patroni and etcd as Debian installs them.
+//! Patroni and etcd must be installed as Debian installs them.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -15,13 +15,13 @@ use super::choose_tls_provider;
 use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, unprivileged};
 
-/// Time limit until there is a primary and a synchronous standby.
+/// Time limit until there are a primary and a synchronous standby.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NAMES: [&str; 2] = ["one", "two"];
 
-/// The pair of servers. The servers end when the pair is dropped or this process ends.
+/// The two servers. They end when this value is dropped or this process ends.
 pub struct PatroniPair {
-    /// A URL that lists both servers.
+    /// A database URL with both servers.
     pub database_url: String,
     members: [PatroniMember; 2],
     etcd: Child,
@@ -30,16 +30,17 @@ pub struct PatroniPair {
 }
 
 struct PatroniMember {
-    /// Port of the member's Patroni.
+    /// Port of the REST interface of this member's Patroni.
     api: u16,
-    /// Port of the member's PostgreSQL.
+    /// Port of this member's PostgreSQL.
     port: u16,
     directory: PathBuf,
     patroni: Child,
 }
 
 impl PatroniPair {
-    /// Starts the pair. Returns `None` if a program is not installed; the test is then left out.
+    /// Starts the two servers. Returns `None` if a program is not installed; the test is then
+    /// skipped.
     pub async fn start() -> Option<Self> {
         choose_tls_provider();
         let programs = ["/usr/bin/etcd", "/usr/bin/patroni"];
@@ -73,35 +74,38 @@ impl PatroniPair {
             http: reqwest::Client::new(),
             directory,
         };
-        pair.is_whole().await;
+        pair.until_synchronous().await;
         Some(pair)
     }
 
-    /// Waits until the standby is synchronous, and returns the index of the primary.
-    pub async fn is_whole(&self) -> usize {
-        let began = Instant::now();
+    /// Waits until the standby is synchronous. Returns the index of the primary.
+    pub async fn until_synchronous(&self) -> usize {
+        let start = Instant::now();
         loop {
-            let seen = self.roles().await;
-            let with_role =
-                |wanted: &str| seen.iter().position(|role| role.as_deref() == Some(wanted));
+            let roles = self.roles().await;
+            let with_role = |role_name: &str| {
+                roles
+                    .iter()
+                    .position(|role| role.as_deref() == Some(role_name))
+            };
             if let (Some(primary), Some(_)) = (with_role("leader"), with_role("sync_standby")) {
                 return primary;
             }
-            assert!(began.elapsed() < PATIENCE, "{seen:?}; {}", self.logs());
+            assert!(start.elapsed() < PATIENCE, "{roles:?}; {}", self.logs());
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
 
-    /// Waits until the other server is the primary.
-    pub async fn has_left(&self, former: usize) {
-        let began = Instant::now();
+    /// Waits until the other server than `former` is the primary.
+    pub async fn until_replaced(&self, former: usize) {
+        let start = Instant::now();
         while self.roles().await[1 - former].as_deref() != Some("leader") {
-            assert!(began.elapsed() < PATIENCE, "{}", self.logs());
+            assert!(start.elapsed() < PATIENCE, "{}", self.logs());
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
 
-    /// Returns the role of each running server, from the first Patroni that answers.
+    /// Returns the role of each running server, as the first Patroni that responds reports it.
     async fn roles(&self) -> [Option<String>; 2] {
         for member in &self.members {
             let url = format!("http://127.0.0.1:{}/cluster", member.api);
@@ -130,7 +134,7 @@ impl PatroniPair {
         [None, None]
     }
 
-    /// Exchanges the roles of the two servers, as before the maintenance of a machine.
+    /// Exchanges the roles of the two servers, like an operator before maintenance.
     pub async fn switch_over(&self, primary: usize) {
         let url = format!("http://127.0.0.1:{}/switchover", self.members[primary].api);
         let body = json!({ "leader": NAMES[primary], "candidate": NAMES[1 - primary] });
@@ -154,7 +158,7 @@ impl PatroniPair {
         signal("-KILL", &self.members[member].server());
     }
 
-    /// Sends `kill -9` to PostgreSQL and Patroni of a member, as if the machine failed.
+    /// Sends `kill -9` to PostgreSQL and Patroni of a member, like the failure of its machine.
     pub fn lose_machine(&mut self, member: usize) {
         let member = &mut self.members[member];
         signal(
@@ -164,13 +168,13 @@ impl PatroniPair {
         member.patroni.wait().unwrap();
     }
 
-    /// Starts Patroni again on a machine that was lost.
+    /// Starts Patroni of a member again after [`PatroniPair::lose_machine`].
     pub fn bring_back(&mut self, member: usize) {
         let member = &mut self.members[member];
         member.patroni = start_patroni(&member.directory);
     }
 
-    /// Stops all processes of a member. Its connections stay open until the member continues.
+    /// Freezes all processes of a member. Its connections stay open until the member continues.
     pub fn freeze(&self, member: usize) -> Frozen {
         let member = &self.members[member];
         let processes = [vec![member.patroni.id()], member.server()].concat();
@@ -196,11 +200,11 @@ impl PatroniPair {
     }
 }
 
-/// Stopped processes of a member. They continue when this value is dropped.
+/// Frozen processes of a member. They continue when this value is dropped.
 pub struct Frozen(Vec<u32>);
 
 impl Frozen {
-    pub fn go_on(self) {
+    pub fn resume(self) {
         drop(self);
     }
 }
@@ -213,7 +217,7 @@ impl Drop for Frozen {
 
 impl Drop for PatroniPair {
     fn drop(&mut self) {
-        clean(self.directory.path());
+        clean_up(self.directory.path());
         self.etcd.wait().ok();
         for member in &mut self.members {
             member.patroni.wait().ok();
@@ -229,16 +233,16 @@ impl PatroniMember {
         let settings = json!({
             "scope": "vestibule", "name": name,
             "restapi": { "listen": format!("127.0.0.1:{api}"), "connect_address": format!("127.0.0.1:{api}") },
-            // With the newer interface (`etcd3`), Patroni 3.0 can mistake its cache for the stored
-            // state and then assigns no standby again.
+            // With the newer interface (`etcd3`), Patroni 3.0 sometimes uses outdated data from its
+            // cache and then assigns no standby.
             "etcd": { "host": format!("127.0.0.1:{store}") },
             "bootstrap": {
                 "dcs": {
-                    // Patroni's defaults are 30, 10 and 10 s. A failover would take that much
-                    // longer.
+                    // The defaults of 30, 10 and 10 s would make each failover slower.
                     "ttl": 5, "loop_wait": 1, "retry_timeout": 2,
                     "synchronous_mode": true,
-                    // Patroni does not wait for a killed server if another server can take over.
+                    // Zero: Patroni does not wait for a killed server if another server can take
+                    // over.
                     "primary_start_timeout": 0,
                     "postgresql": { "use_pg_rewind": true, "use_slots": true, "parameters": { "max_connections": 200, "wal_log_hints": "on" } },
                 },
@@ -271,7 +275,8 @@ impl PatroniMember {
         }
     }
 
-    /// Returns the PostgreSQL processes. The first is the postmaster, the parent of the others.
+    /// Returns the processes of PostgreSQL. The first one is the postmaster, the parent of the
+    /// others.
     fn server(&self) -> Vec<u32> {
         let Ok(noted) = std::fs::read_to_string(self.directory.join("data/postmaster.pid")) else {
             return Vec::new();
@@ -291,7 +296,7 @@ impl PatroniMember {
 }
 
 fn signal(signal: &str, processes: &[u32]) {
-    // A process that has already ended is ignored.
+    // `kill` fails if a process has already ended. That is ignored.
     drop(
         Command::new("kill")
             .arg(signal)
@@ -364,26 +369,26 @@ fn free_ports() -> [u16; 2] {
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// A script that kills the processes of a directory. Patroni comes first, because it restarts
-/// PostgreSQL.
-const CLEAN: &str = "for file in $0/*/patroni.pid $0/etcd.pid $0/*/data/postmaster.pid; do \
+/// A script that kills the processes of a directory. It kills Patroni first, because Patroni
+/// restarts PostgreSQL.
+const CLEAN_UP: &str = "for file in $0/*/patroni.pid $0/etcd.pid $0/*/data/postmaster.pid; do \
                      test -e $file && kill -KILL $(head -1 $file) 2>/dev/null; done";
 
-fn clean(directory: &Path) {
+fn clean_up(directory: &Path) {
     drop(
         Command::new("sh")
-            .args(["-c", CLEAN])
+            .args(["-c", CLEAN_UP])
             .arg(directory)
             .status(),
     );
 }
 
-/// Starts a shell that ends the servers after this process. A test process ends without running
-/// destructors.
+/// Starts a shell that stops the servers after this process. Destructors cannot do that, because a
+/// test process ends without running them.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn end_with_this_process(directory: &Path) {
     let script = format!(
-        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; {CLEAN}; sleep 1; rm -rf $0",
+        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; {CLEAN_UP}; sleep 1; rm -rf $0",
         std::process::id()
     );
     let nothing = || Stdio::null();

@@ -1,7 +1,7 @@
-//! Runs Pebble, the ACME server for tests of the makers of Let's Encrypt, if it is installed.
+//! Runs Pebble, the ACME test server of the makers of Let's Encrypt.
 //!
-//! It checks a host name by a real TLS-ALPN-01 handshake. A DNS server that comes with it gives every
-//! host name the address 127.0.0.1.
+//! Pebble validates a host name by a TLS-ALPN-01 handshake. Its DNS server resolves every host name
+//! to 127.0.0.1.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -17,9 +17,9 @@ use tempfile::TempDir;
 use super::choose_tls_provider;
 use super::left_out::leave_out;
 
-/// How long a program may take to listen.
+/// Time limit until a program listens.
 const START: Duration = Duration::from_secs(10);
-/// Lifetime of the certificates: 90 days.
+/// Lifetime of issued certificates in seconds: 90 days.
 const LIFETIME: u32 = 90 * 24 * 3_600;
 
 /// A running Pebble, killed when dropped.
@@ -27,14 +27,14 @@ pub struct Pebble {
     server: Child,
     resolver: Child,
     directory: TempDir,
-    /// The ports of its ACME interface, of its management and of its DNS server.
+    /// The ports of Pebble's ACME interface, its management interface and its DNS server.
     ports: [u16; 3],
 }
 
 impl Pebble {
-    /// Starts Pebble, which connects to `checked` to check host names. Returns `None` if it is not
-    /// installed; the test is then left out.
-    pub fn start(checked: u16) -> Option<Self> {
+    /// Starts Pebble, which validates host names on the port `validated`. Returns `None` if Pebble
+    /// is not installed; the test is then skipped.
+    pub fn start(validated: u16) -> Option<Self> {
         if Command::new("pebble-challtestsrv")
             .arg("-h")
             .stdout(Stdio::null())
@@ -60,7 +60,7 @@ impl Pebble {
             "certificate": file("certificate.pem"),
             "privateKey": file("key.pem"),
             "httpPort": 1,
-            "tlsPort": checked,
+            "tlsPort": validated,
             "certificateValidityPeriod": LIFETIME,
         } });
         std::fs::write(file("pebble.json"), settings.to_string()).unwrap();
@@ -73,7 +73,7 @@ impl Pebble {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The DNS server listens on TCP and on UDP.
+        // The DNS server listens on TCP as well as UDP, so this wait works.
         wait_for(names);
         let server = run(&directory, ports);
         Some(Self {
@@ -84,19 +84,19 @@ impl Pebble {
         })
     }
 
-    /// Starts again, with another root certificate and without any account.
+    /// Starts Pebble again. It then has another root certificate and no accounts.
     pub fn restart(&mut self) {
         self.stop();
         self.server = run(&self.directory, self.ports);
     }
 
-    /// Ends the ACME server.
+    /// Stops the ACME server.
     pub fn stop(&mut self) {
         self.server.kill().unwrap();
         self.server.wait().unwrap();
     }
 
-    /// Returns the flags that let a server order from it.
+    /// Returns the flags with which a server orders certificates from Pebble.
     pub fn flags(&self) -> [String; 2] {
         [
             format!("--acme-directory=https://localhost:{}/dir", self.ports[0]),
@@ -107,7 +107,7 @@ impl Pebble {
         ]
     }
 
-    /// Returns the root of the certificates that it issues.
+    /// Returns the root of the certificates that Pebble issues.
     pub async fn root(&self) -> CertificateDer<'static> {
         let own = std::fs::read(self.directory.path().join("certificate.pem")).unwrap();
         let client = Client::builder()
@@ -135,8 +135,8 @@ fn run(directory: &TempDir, [acme, _, names]: [u16; 3]) -> Child {
         .arg("-config")
         .arg(directory.path().join("pebble.json"))
         .args(["-dnsserver", &format!("127.0.0.1:{names}")])
-        // Without a pause before a check, without nonces that are refused at random, and with a check
-        // of each host name in each order.
+        // Pebble validates at once, accepts every nonce, and validates each host name in each
+        // order.
         .envs([
             ("PEBBLE_VA_NOSLEEP", "1"),
             ("PEBBLE_WFE_NONCEREJECT", "0"),

@@ -1,4 +1,4 @@
-//! Runs a PgBouncer for one test, if `pgbouncer` is installed.
+//! Runs PgBouncer in front of one database, for one test.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 use super::postgres::{is_root, unprivileged};
 
-/// A running pooler in front of one database, killed when dropped.
+/// A running PgBouncer in front of one database, killed when dropped.
 pub struct PgBouncer {
     process: Child,
     program: &'static str,
     settings: PathBuf,
     port: u16,
-    /// URL of the database through the pooler.
+    /// URL of the database through PgBouncer.
     pub database_url: String,
     _directory: TempDir,
 }
 
 impl PgBouncer {
-    /// Starts a pooler. Returns `None` if PgBouncer is not installed; the test is then left out.
-    /// `pool` has further lines of its settings.
-    pub fn before(database_url: &str, pool: &str) -> Option<Self> {
+    /// Starts PgBouncer. Returns `None` if it is not installed; the test is then skipped. `pool`
+    /// contains further settings.
+    pub fn in_front_of(database_url: &str, pool: &str) -> Option<Self> {
         let Some(program) = [
             "/usr/sbin/pgbouncer",
             "/usr/bin/pgbouncer",
@@ -46,7 +46,7 @@ impl PgBouncer {
             url.username(),
         );
         let directory = tempfile::tempdir().unwrap();
-        // Another program may take the port first, so several ports are tried.
+        // Another program may take the port first, so up to five ports are tried.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0")
                 .unwrap()
@@ -74,13 +74,13 @@ impl PgBouncer {
         panic!("pgbouncer does not start");
     }
 
-    /// Sends `kill -9`. All connections through the pooler end, and new ones are refused.
+    /// Sends `kill -9`. All connections through PgBouncer end, and new ones are refused.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Starts the pooler again on the same port.
+    /// Starts PgBouncer again on the same port.
     pub fn restart(&mut self) {
         self.process =
             run(self.program, &self.settings, self.port).expect("pgbouncer starts again");

@@ -1,4 +1,4 @@
-//! Starts a PostgreSQL cluster for the tests, once a run, if `initdb` is installed.
+//! Runs a PostgreSQL cluster for all tests of a run, if `initdb` is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,21 +8,21 @@ use tempfile::TempDir;
 
 use super::left_out::leave_out;
 
-/// Options of a server, without the port.
+/// Options of a server, except the port.
 pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=500 -c shared_buffers=64MB";
 
-/// A running cluster. A watching shell stops it when the test process ends.
+/// A running cluster. A shell stops it when the test process ends.
 struct Cluster {
     _directory: TempDir,
     url: String,
 }
 
-/// Creates a database. Returns `None` if PostgreSQL is not installed; the test is then left out.
+/// Creates a database. Returns `None` if PostgreSQL is not installed; the test is then skipped.
 pub fn fresh_database() -> Option<String> {
     fresh_database_with("")
 }
 
-/// Creates a database in another encoding than UTF-8.
+/// Creates a database whose encoding is not UTF-8.
 pub fn fresh_database_of(encoding: &str) -> Option<String> {
     fresh_database_with(&format!(
         "encoding '{encoding}' lc_collate 'C' lc_ctype 'C' template template0"
@@ -35,8 +35,8 @@ fn fresh_database_with(options: &str) -> Option<String> {
     if std::env::var_os("VESTIBULE_ON_CITUS").is_some() {
         return super::citus::fresh_database();
     }
-    let cluster = found(CLUSTER.get_or_init(start).as_ref())?;
-    // Databases are created one at a time, because PostgreSQL copies a template that must be idle.
+    let cluster = or_skip(CLUSTER.get_or_init(start).as_ref())?;
+    // PostgreSQL copies a template that must be idle, so databases are created one at a time.
     let mut number = NUMBER.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;
     let name = format!("test_{number}");
@@ -48,11 +48,11 @@ fn fresh_database_with(options: &str) -> Option<String> {
     Some(format!("{}/{name}", cluster.url))
 }
 
-/// Starts a cluster for one test alone and returns the URL of a database. The test may change the
-/// whole cluster.
+/// Starts a cluster for one test, which may change the whole cluster. Returns the URL of a
+/// database.
 pub fn fresh_cluster() -> Option<String> {
     static CLUSTERS: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
-    let cluster = found(start())?;
+    let cluster = or_skip(start())?;
     let url = format!("{}/postgres", cluster.url);
     CLUSTERS
         .lock()
@@ -61,7 +61,7 @@ pub fn fresh_cluster() -> Option<String> {
     Some(url)
 }
 
-fn found<C>(cluster: Option<C>) -> Option<C> {
+fn or_skip<C>(cluster: Option<C>) -> Option<C> {
     if cluster.is_none() {
         leave_out(
             "PostgreSQL",
@@ -161,8 +161,8 @@ pub fn is_root() -> bool {
         .is_ok_and(|output| output.stdout.starts_with(b"0\n"))
 }
 
-/// Returns a command that does not run as root, because PostgreSQL's programs refuse to. The
-/// PostgreSQL package creates the user `postgres`.
+/// Returns a command that does not run as root, because PostgreSQL's programs refuse root. It runs
+/// as the user `postgres`, which the PostgreSQL package creates.
 pub fn unprivileged(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
@@ -174,7 +174,7 @@ pub fn unprivileged(program: &Path) -> Command {
     command
 }
 
-/// Returns the directory of PostgreSQL's programs.
+/// Returns the directory of PostgreSQL's programs; `None` if there is none.
 pub fn binaries() -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH")
         .into_iter()
@@ -193,8 +193,8 @@ pub fn binaries() -> Option<PathBuf> {
         .find(|directory| directory.join("initdb").exists())
 }
 
-/// Starts a shell that outlives this process, stops the cluster and removes its files. A test
-/// process ends without running destructors.
+/// Starts a shell that outlives this process, stops the cluster and removes its files. Destructors
+/// cannot do that, because a test process ends without running them.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 pub(super) fn stop_with_this_process(data: &Path) {
     let script = format!(

@@ -1,4 +1,4 @@
-//! Proxies of this machine that run with the files of `deploy/`.
+//! Reverse proxies of this machine that run with the configurations in `deploy/`.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 use super::choose_tls_provider;
 use super::left_out::leave_out;
 
-/// The proxies that are shipped with a file.
+/// The proxies that `deploy/` has a configuration for.
 pub const PROXIES: [&str; 4] = ["nginx", "haproxy", "caddy", "traefik"];
 
-/// The name in the shipped files.
+/// The host name in these configurations.
 const SITE: &str = "stay.example.com";
 
 pub fn deploy() -> PathBuf {
@@ -27,34 +27,34 @@ pub fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// The public side of a proxy, chosen before the proxy starts.
+/// The public address of a proxy, chosen before the proxy starts.
 pub struct PublicSide {
     port: u16,
-    /// The certificate of a side with TLS.
-    certified: Option<CertifiedKey<KeyPair>>,
+    /// The certificate of an address with TLS.
+    certificate: Option<CertifiedKey<KeyPair>>,
 }
 
 impl PublicSide {
-    /// Without TLS, at 127.0.0.1.
+    /// Returns an address without TLS, on 127.0.0.1.
     pub fn plain() -> Self {
         Self {
             port: free_port(),
-            certified: None,
+            certificate: None,
         }
     }
 
-    /// With TLS as the files are shipped, at localhost.
+    /// Returns an address with TLS, as in the shipped configurations, on localhost.
     pub fn with_tls() -> Self {
         choose_tls_provider();
-        let certified = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let certificate = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         Self {
             port: free_port(),
-            certified: Some(certified),
+            certificate: Some(certificate),
         }
     }
 
     pub fn url(&self) -> String {
-        match self.certified {
+        match self.certificate {
             Some(_) => format!("https://localhost:{}", self.port),
             None => format!("http://127.0.0.1:{}", self.port),
         }
@@ -62,9 +62,9 @@ impl PublicSide {
 
     /// Returns a client that trusts the certificate.
     pub fn client(&self) -> ClientBuilder {
-        match &self.certified {
-            Some(certified) => Client::builder()
-                .tls_certs_only([Certificate::from_der(certified.cert.der()).unwrap()]),
+        match &self.certificate {
+            Some(certificate) => Client::builder()
+                .tls_certs_only([Certificate::from_der(certificate.cert.der()).unwrap()]),
             None => Client::builder(),
         }
     }
@@ -85,11 +85,11 @@ impl Drop for ShippedProxy {
     }
 }
 
-/// A change of a shipped file: the text and its replacement.
+/// A text of a shipped configuration, and its replacement.
 type Change = (&'static str, String);
 
-/// Where a proxy listens, and where its files lie.
-struct Ground<'g> {
+/// The ports of a proxy, the directory of its files, and the address of its node.
+struct ProxyFiles<'g> {
     directory: &'g Path,
     node: &'g str,
     public: u16,
@@ -97,12 +97,12 @@ struct Ground<'g> {
     has_tls: bool,
 }
 
-impl Ground<'_> {
+impl ProxyFiles<'_> {
     fn at(&self, name: &str) -> String {
         self.directory.join(name).display().to_string()
     }
 
-    /// Writes a shipped file with changes.
+    /// Writes a shipped configuration with these replacements.
     fn write(&self, name: &str, shipped: &str, changes: Vec<Change>) {
         let mut text = std::fs::read_to_string(deploy().join(shipped)).unwrap();
         for (from, to) in changes {
@@ -229,7 +229,7 @@ impl Ground<'_> {
             ]);
         }
         self.write("dynamic.yaml", "traefik.yaml", changes);
-        // The static configuration of docs/how-to/traefik.md.
+        // The static configuration from docs/how-to/traefik.md.
         let fixed = format!(
             "entryPoints:\n  websecure:\n    address: 127.0.0.1:{}\n    transport:\n      respondingTimeouts: {{readTimeout: 300s}}\n  \
                inside:\n    address: 127.0.0.1:{}\nproviders:\n  file:\n    filename: {}\n",
@@ -246,21 +246,25 @@ impl Ground<'_> {
 
 impl ShippedProxy {
     /// Starts a proxy in front of a node, with other addresses and otherwise as shipped. Returns
-    /// `None` where the proxy is not installed.
-    pub async fn before(node: &str, program: &'static str, side: &PublicSide) -> Option<Self> {
+    /// `None` if the proxy is not installed.
+    pub async fn in_front_of(node: &str, program: &'static str, side: &PublicSide) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
-        // The workers of nginx are another user, who writes long answers to files.
+        // The workers of nginx run as another user and write long responses to files in this
+        // directory.
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(directory.path(), open).unwrap();
-        let ground = Ground {
+        let ground = ProxyFiles {
             directory: directory.path(),
             node: node.trim_start_matches("http://"),
             public: side.port,
             inside: free_port(),
-            has_tls: side.certified.is_some(),
+            has_tls: side.certificate.is_some(),
         };
-        if let Some(certified) = &side.certified {
-            let (certificate, key) = (certified.cert.pem(), certified.signing_key.serialize_pem());
+        if let Some(certificate) = &side.certificate {
+            let (certificate, key) = (
+                certificate.cert.pem(),
+                certificate.signing_key.serialize_pem(),
+            );
             std::fs::write(ground.at("certificate.pem"), &certificate).unwrap();
             std::fs::write(ground.at("key.pem"), &key).unwrap();
             std::fs::write(ground.at("both.pem"), certificate + &key).unwrap();
@@ -289,11 +293,11 @@ impl ShippedProxy {
             inside,
             directory,
         };
-        proxy.is_up(program).await;
+        proxy.until_up(program).await;
         Some(proxy)
     }
 
-    async fn is_up(&self, program: &str) {
+    async fn until_up(&self, program: &str) {
         for _ in 0..200 {
             let ready = reqwest::get(format!("{}/readyz", self.inside)).await;
             if ready.is_ok_and(|ready| ready.status() == 200) {

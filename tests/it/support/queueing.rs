@@ -1,4 +1,4 @@
-//! Helpers that queue writes, so that they share a commit.
+//! Functions that queue writes behind a running one, so that they share a commit.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use store::{Error, Share, Store, WORK_LIMIT};
 use tokio::task::JoinHandle;
 
-/// Attempts of a test to get several writes into one commit. On a busy machine a write may take as
-/// long as a commit stays open, and the next write is then in another commit.
+/// Maximum number of attempts of a test to get several writes into one commit. On a busy machine a
+/// write may be too slow and miss the commit.
 pub const ATTEMPTS: usize = 20;
 
-/// Begins a write that lasts until the sender is dropped and is alone in its commit. Later writes
-/// queue behind it.
+/// Starts a write that lasts until the returned sender is dropped and is alone in its commit. Later
+/// writes queue behind it.
 pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());
     let store = store.clone();
-    let held = tokio::spawn(async move {
+    let running_write = tokio::spawn(async move {
         let work = move |_: &mut store::Transaction<'_>| {
             begun.send(()).unwrap();
             let _ = gate.recv();
-            // Longer than a commit stays open for more writes.
+            // Longer than a commit accepts further writes.
             std::thread::sleep(Duration::from_millis(11));
             Ok(())
         };
@@ -29,12 +29,12 @@ pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result
         .await
         .unwrap()
         .unwrap();
-    (open, held)
+    (open, running_write)
 }
 
 /// Waits until `count` writes are queued.
-pub async fn queued(store: &Store, count: usize) {
-    while store.load().queued < count {
+pub async fn until_queued(store: &Store, count: usize) {
+    while store.load().until_queued < count {
         tokio::task::yield_now().await;
     }
 }

@@ -1,5 +1,5 @@
-//! Webhook receivers that misbehave. They work on raw sockets, so a test chooses each byte of the
-//! answer.
+//! Webhook receivers that misbehave. They use raw sockets, so a test chooses each byte of the
+//! response.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use super::authority::{Presents, TestAuthority};
 
 /// Time between two bytes of a slow receiver.
 const DRIP: Duration = Duration::from_millis(20);
-/// The chunk that an endless HTTP/2 body repeats.
+/// The chunk of bytes that an endless HTTP/2 body repeats.
 const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
 
 /// Behaviour of a receiver after it has read a request. `Mute` and `Plain` act before a request.
@@ -36,26 +36,27 @@ pub enum Act {
     Drip(String, &'static str),
     /// Sends the first text at once, then repeats the second text as fast as possible.
     Flood(String, String),
-    /// Sends these bytes after the first request of a connection, and acts so after the next.
+    /// Sends these bytes after the first request of a connection, and does the boxed act after the
+    /// second.
     Once(String, Box<Act>),
-    /// Refuses the first connection's request over HTTP/2 with these bytes of frames. Answers 200
-    /// on other connections.
+    /// Refuses the request of the first connection over HTTP/2 with these frames. Sends 200 on
+    /// other connections.
     Http2Refusing(&'static [u8]),
-    /// Refuses every request over HTTP/2 with these bytes of frames.
+    /// Refuses every request over HTTP/2 with these frames.
     Http2AllRefusing(&'static [u8]),
     /// Sends nothing and keeps the connection open.
     Hang,
     /// Accepts the connection, but does not begin the TLS handshake.
     Mute,
-    /// Answers in HTTP without TLS.
+    /// Sends this response as plain HTTP, without TLS.
     Plain(String),
-    /// Answers over HTTP/2 with this status and no body.
+    /// Sends this status without a body over HTTP/2.
     Http2(u16),
-    /// Answers over HTTP/2 with this status and an endless body.
+    /// Sends this status and an endless body over HTTP/2.
     Http2Flood(u16),
 }
 
-/// Counters of a receiver.
+/// What a receiver has counted.
 #[derive(Default)]
 pub struct Seen {
     /// Number of requests by `webhook-id`.
@@ -66,8 +67,8 @@ pub struct Seen {
     pub connections: AtomicUsize,
     /// Number of ended connections.
     pub ended: AtomicUsize,
-    /// Number of bytes sent.
-    pub said: AtomicUsize,
+    /// Number of bytes that the receiver has sent.
+    pub bytes_sent: AtomicUsize,
 }
 
 impl Seen {
@@ -86,7 +87,7 @@ impl Seen {
         self.requests.lock().unwrap().values().sum()
     }
 
-    fn note(&self, id: &str, body: &[u8]) {
+    fn count_request(&self, id: &str, body: &[u8]) {
         *self
             .requests
             .lock()
@@ -140,7 +141,7 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     match act {
         Act::Mute => wait_for_the_end(&mut stream).await,
         Act::Plain(text) => {
-            // The client sends the beginning of a TLS handshake, not HTTP.
+            // The client sends the beginning of a TLS handshake, which is not HTTP.
             let mut chunk = [0; 64];
             if stream.read(&mut chunk).await.is_ok_and(|count| count > 0)
                 && stream.write_all(text.as_bytes()).await.is_ok()
@@ -172,7 +173,7 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     }
 }
 
-/// Reads the preface and frames of a client until its request is there, then sends these frames.
+/// Reads a client's preface and frames until its request has arrived, then sends these frames.
 async fn refuse_http2(mut stream: TlsStream<TcpStream>, frames: &[u8]) {
     const PREFACE: usize = 24;
     const HEADERS: u8 = 1;
@@ -192,7 +193,7 @@ async fn refuse_http2(mut stream: TlsStream<TcpStream>, frames: &[u8]) {
         }
         if head[3] == HEADERS {
             let mut frames = frames.to_vec();
-            // The frame names the stream of the request.
+            // `RST_STREAM` must contain the stream of the request.
             if frames[3] == RST_STREAM {
                 frames[5..9].copy_from_slice(&head[5..9]);
             }
@@ -205,7 +206,7 @@ async fn refuse_http2(mut stream: TlsStream<TcpStream>, frames: &[u8]) {
 async fn speak(mut stream: TlsStream<TcpStream>, act: &Act, seen: &Seen) {
     let mut is_first = true;
     while let Some((id, body)) = request(&mut stream).await {
-        seen.note(&id, &body);
+        seen.count_request(&id, &body);
         let act = match act {
             Act::Once(text, _) if std::mem::take(&mut is_first) => &Act::Say(text.clone()),
             Act::Once(_, next) => next,
@@ -255,10 +256,10 @@ async fn speak_http2(stream: TlsStream<TcpStream>, status: u16, is_endless: bool
         async move {
             assert_eq!(request.version(), http::Version::HTTP_2);
             let id = request.headers()["webhook-id"].to_str().unwrap().to_owned();
-            seen.note(&id, &request.into_body().collect().await?.to_bytes());
+            seen.count_request(&id, &request.into_body().collect().await?.to_bytes());
             let body = if is_endless {
                 let frames = futures_util::stream::repeat_with(move || {
-                    seen.said.fetch_add(GUSH.len(), Ordering::Relaxed);
+                    seen.bytes_sent.fetch_add(GUSH.len(), Ordering::Relaxed);
                     Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from_static(&GUSH)))
                 });
                 StreamBody::new(frames).boxed()
@@ -277,7 +278,7 @@ async fn speak_http2(stream: TlsStream<TcpStream>, status: u16, is_endless: bool
 async fn say(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], seen: &Seen) -> Option<()> {
     stream.write_all(bytes).await.ok()?;
     stream.flush().await.ok()?;
-    seen.said.fetch_add(bytes.len(), Ordering::Relaxed);
+    seen.bytes_sent.fetch_add(bytes.len(), Ordering::Relaxed);
     Some(())
 }
 
@@ -286,7 +287,8 @@ async fn wait_for_the_end(stream: &mut (impl AsyncRead + Unpin)) {
     while stream.read(&mut chunk).await.is_ok_and(|count| count > 0) {}
 }
 
-/// Reads the `webhook-id` and the body of the next request; `None` if the connection ends first.
+/// Reads the next request. Returns its `webhook-id` and its body; `None` if the connection ends
+/// first.
 async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<(String, Vec<u8>)> {
     let mut buffer = Vec::new();
     let (mut chunk, mut wanted, mut id) = ([0; 4096], None, String::new());

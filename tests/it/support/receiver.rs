@@ -1,4 +1,4 @@
-//! An HTTPS receiver of webhooks on loopback, with its own certificate authority.
+//! An HTTPS webhook receiver on loopback, with its own certificate authority.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -76,12 +76,12 @@ impl Receiver {
         }
     }
 
-    /// Returns the flags that let a server send to this receiver.
+    /// Returns the flags with which a server may send to this receiver.
     pub fn flags(&self) -> [String; 2] {
         self.server.flags()
     }
 
-    /// Sets the statuses of the next answers. The last status repeats.
+    /// Sets the statuses of the next responses. The last status repeats.
     pub fn answer(&self, statuses: &[u16]) {
         *self.answers.lock().unwrap() = statuses.to_vec();
     }
@@ -112,7 +112,7 @@ pub async fn subscribe(api: &Api, event: &str, url: &str) -> Value {
     .data()
 }
 
-/// Computes a signature according to Standard Webhooks 1.0.
+/// Returns the signature of a delivery according to Standard Webhooks 1.0.
 pub fn signature(secret: &str, id: &str, timestamp: &str, body: &str) -> String {
     let key = STANDARD
         .decode(secret.strip_prefix("whsec_").unwrap())
@@ -122,17 +122,17 @@ pub fn signature(secret: &str, id: &str, timestamp: &str, body: &str) -> String 
     format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
 }
 
-/// Waits until the subscriptions look as wanted. The server updates a subscription only after the
-/// receiver has answered.
-pub async fn until(api: &Api, wanted: impl Fn(&Value) -> bool) -> Value {
-    until_read(api, "/webhook-subscriptions", wanted).await
+/// Waits until the subscriptions satisfy `condition`. The server updates a subscription only after
+/// the receiver has responded.
+pub async fn until(api: &Api, condition: impl Fn(&Value) -> bool) -> Value {
+    until_read(api, "/webhook-subscriptions", condition).await
 }
 
-/// Waits until the data at a path looks as wanted.
-pub async fn until_read(api: &Api, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+/// Waits until the data at a path satisfies `condition`.
+pub async fn until_read(api: &Api, path: &str, condition: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..800 {
         let read = api.get(path).await.data();
-        if wanted(&read) {
+        if condition(&read) {
             return read;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -140,12 +140,13 @@ pub async fn until_read(api: &Api, path: &str, wanted: impl Fn(&Value) -> bool) 
     panic!("{}", api.get(path).await.data());
 }
 
-/// Returns the next retry. Moves the clock on until the retry is due.
+/// Advances the clock until the next retry is due. Returns the delivery.
 pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
     let moving = async {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            // Longer than any back-off here, and much shorter than the lease of a running delivery.
+            // Longer than any back-off in the tests, and much shorter than the lease of a running
+            // delivery.
             app.clock.advance(Duration::from_millis(100));
             app.server.dependencies.due.notify_one();
         }

@@ -1,4 +1,4 @@
-//! Runs a Redis for one test, if `redis-server` is installed.
+//! Runs Redis for one test, if `redis-server` is installed.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts Redis. Returns `None` if it is not installed; the test is then left out.
+    /// Starts Redis. Returns `None` if it is not installed; the test is then skipped.
     pub fn start() -> Option<Self> {
         if Command::new("redis-server")
             .arg("--version")
@@ -33,7 +33,7 @@ impl Redis {
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
-        // Another program may take the port first, so several ports are tried.
+        // Another program may take the port first, so up to five ports are tried.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0")
                 .unwrap()
@@ -61,9 +61,9 @@ impl Redis {
         self.process.wait().unwrap();
     }
 
-    /// Starts an empty Redis again on the same port.
+    /// Starts Redis again on the same port, without data.
     pub fn restart(&mut self) {
-        // Another program may hold the port for a moment.
+        // Another program may occupy the port for a moment.
         let again = || {
             run(self.port, &self.directory).or_else(|| {
                 std::thread::sleep(Duration::from_millis(500));
@@ -75,8 +75,8 @@ impl Redis {
             .expect("redis-server starts again on its port");
     }
 
-    /// Sends a signal. After `-STOP` Redis keeps its connections but does not answer; after `-CONT`
-    /// it answers again.
+    /// Sends a signal. After `-STOP` Redis keeps its connections but does not respond; after
+    /// `-CONT` it responds again.
     pub fn signal(&self, signal: &str) {
         assert!(
             Command::new("kill")

@@ -1,4 +1,4 @@
-//! A fake S3 bucket in this process that can put, get, list and remove objects.
+//! A fake S3 bucket in the test process that can put, get, list and remove objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,30 +9,30 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode};
 
-/// Number of keys on a page of a list.
+/// Number of keys on a page of a list. It is small, so that tests read several pages.
 const PAGE: usize = 2;
-/// Limit of a request body, larger than any body in the tests.
-const MOST: usize = 32 << 20;
+/// Maximum size of a request body, larger than any body in the tests.
+const MAX_BODY: usize = 32 << 20;
 
 /// A server with one bucket, `bucket`.
 pub struct Bucket {
     pub endpoint: String,
-    shared: Arc<Mutex<Inside>>,
+    shared: Arc<Mutex<BucketState>>,
 }
 
 #[derive(Default)]
-struct Inside {
+struct BucketState {
     objects: BTreeMap<String, Vec<u8>>,
-    /// Parts of incomplete uploads, by upload number and part number.
+    /// Parts of incomplete multipart uploads, by upload number and part number.
     parts: BTreeMap<(usize, usize), Vec<u8>>,
     uploads: usize,
-    /// Names of the requests, in order.
+    /// Names of the requests so far, in order.
     calls: Vec<&'static str>,
 }
 
 impl Bucket {
     pub async fn start() -> Self {
-        let shared = Arc::new(Mutex::new(Inside::default()));
+        let shared = Arc::new(Mutex::new(BucketState::default()));
         let router = Router::new().fallback(answer).with_state(shared.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -58,7 +58,7 @@ impl Bucket {
             .insert(key.into(), bytes.into());
     }
 
-    /// Returns how often a request was made.
+    /// Returns the number of requests with this name.
     pub fn calls(&self, name: &str) -> usize {
         self.shared
             .lock()
@@ -79,7 +79,7 @@ fn xml(text: String) -> Response {
     ([("content-type", "application/xml")], text).into_response()
 }
 
-async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>) -> Response {
+async fn answer(State(shared): State<Arc<Mutex<BucketState>>>, request: Request<Body>) -> Response {
     let signed = request
         .headers()
         .get("authorization")
@@ -98,7 +98,10 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
         .unwrap_or_default()
         .trim_start_matches('/')
         .to_owned();
-    let body = to_bytes(request.into_body(), MOST).await.unwrap().to_vec();
+    let body = to_bytes(request.into_body(), MAX_BODY)
+        .await
+        .unwrap()
+        .to_vec();
     let number = |name: &str| query.get(name).and_then(|text| text.parse::<usize>().ok());
     let mut inside = shared.lock().unwrap();
     match (method, number("uploadId"), number("partNumber")) {

@@ -1,4 +1,4 @@
-//! Starts `vestibule serve` in a process of its own.
+//! Runs `vestibule serve` as a process, and reads the address that it prints.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
@@ -6,13 +6,13 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use super::{PLATFORM_KEY, choose_tls_provider};
 
-/// Returns the command of a server with this database and the tests' platform key. It listens on a
-/// free port unless `flags` name an address, and has no rate limits except those in `flags`.
+/// Returns a command that serves this database with the tests' platform key. It listens on a free
+/// port unless `flags` name an address, and has no rate limits except those in `flags`.
 pub fn serve(database_url: &str, flags: &[&str]) -> Command {
     serve_by(env!("CARGO_BIN_EXE_vestibule"), database_url, flags)
 }
 
-/// Returns the same command for another version of the program.
+/// Returns the command of [`serve`] for another binary.
 pub fn serve_by(program: impl AsRef<OsStr>, database_url: &str, flags: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.arg("serve");
@@ -41,17 +41,17 @@ pub struct ServerProcess {
     child: Child,
     /// The address that the server has printed.
     pub base: String,
-    /// Keeps the pipe open, so that the server can print more.
+    /// Keeps the pipe open, because the server would fail to print more otherwise.
     _output: Option<BufReader<ChildStdout>>,
 }
 
 impl ServerProcess {
-    /// Runs a command, without its log, and waits until it listens.
+    /// Runs a command, discards its log, and waits until it listens.
     pub fn start(command: &mut Command) -> Self {
         Self::start_with_log(command, Stdio::null())
     }
 
-    /// Runs a command, with its log in a file or pipe, and waits until it listens.
+    /// Runs a command, writes its log to a file or pipe, and waits until it listens.
     pub fn start_with_log(command: &mut Command, log: impl Into<Stdio>) -> Self {
         Self::start_reading(command, log, |output| {
             let mut line = String::new();
@@ -80,8 +80,8 @@ impl ServerProcess {
         }
     }
 
-    /// Runs a command with another standard output. Its address is unknown.
-    pub fn start_unheard(
+    /// Runs a command with another standard output, so its address is unknown.
+    pub fn start_with_output(
         command: &mut Command,
         output: impl Into<Stdio>,
         log: impl Into<Stdio>,
@@ -94,7 +94,7 @@ impl ServerProcess {
         }
     }
 
-    /// The host and port.
+    /// Returns host and port.
     pub fn address(&self) -> &str {
         self.base.strip_prefix("http://").unwrap()
     }

@@ -1,12 +1,12 @@
-//! Runs SQL of a test on the server's database.
+//! Runs SQL of a test on the database of the server under test.
 
 use store::{Row, Statement, Value};
 
 use super::App;
 
-/// Makes a statement from a text that both databases accept.
+/// Returns a statement with this text, which both databases must accept.
 pub fn statement(text: impl Into<String>) -> &'static Statement {
-    // Statements need a static lifetime. A test has few, so the leak is small.
+    // A statement needs a static lifetime. A test has few statements, so the leak is small.
     Box::leak(Box::new(Statement::new(Box::leak(
         text.into().into_boxed_str(),
     ))))
@@ -30,7 +30,7 @@ impl App {
         rows.await.unwrap()
     }
 
-    /// Runs a change and returns the number of affected rows.
+    /// Runs a statement that changes rows. Returns the number of affected rows.
     pub async fn change(&self, text: impl Into<String>, params: Vec<Value>) -> u64 {
         let statement = statement(text);
         self.server
@@ -41,7 +41,7 @@ impl App {
             .unwrap()
     }
 
-    /// Returns the columns of all tables: table, column, type and whether null is allowed.
+    /// Returns the columns of all tables: table, column, type, and whether null is allowed.
     pub async fn columns(&self) -> Vec<(String, String, String, bool)> {
         let text = if self.database_url.starts_with("sqlite:") {
             "select t.name, c.name, c.type, c.\"notnull\" = 0 from sqlite_master t join pragma_table_xinfo(t.name) c

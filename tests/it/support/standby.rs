@@ -1,4 +1,4 @@
-//! A PostgreSQL standby of a test cluster, by streaming replication.
+//! A PostgreSQL standby of the tests' cluster, with streaming replication.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Starts a standby for the cluster of a database. Returns when the standby has caught up.
+    /// Starts a standby of a database's cluster. Waits until the standby has caught up.
     pub fn of(primary: &str) -> Self {
         let bin = binaries().unwrap();
         let directory = tempfile::Builder::new()
@@ -87,15 +87,15 @@ impl Standby {
             database_url: url.into(),
             _directory: directory,
         };
-        standby.catches_up();
+        standby.until_caught_up();
         standby
     }
 
-    /// Pauses the replay: the standby receives changes, but does not show them.
+    /// Pauses the replay: the standby receives changes, but queries on it do not see them.
     pub fn pause(&self) {
-        word(&self.database_url, "select pg_wal_replay_pause()::text");
+        query_text(&self.database_url, "select pg_wal_replay_pause()::text");
         let began = Instant::now();
-        while word(&self.database_url, "select pg_get_wal_replay_pause_state()") != "paused" {
+        while query_text(&self.database_url, "select pg_get_wal_replay_pause_state()") != "paused" {
             assert!(began.elapsed() < Duration::from_secs(10));
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -103,41 +103,41 @@ impl Standby {
 
     /// Resumes the replay.
     pub fn resume(&self) {
-        word(&self.database_url, "select pg_wal_replay_resume()::text");
+        query_text(&self.database_url, "select pg_wal_replay_resume()::text");
     }
 
-    /// Makes every commit of the primary wait until the standby has it.
-    pub fn becomes_synchronous(&self) {
+    /// Makes every commit of the primary wait until the standby has received it.
+    pub fn make_synchronous(&self) {
         let mut client = postgres::Client::connect(&self.primary, postgres::NoTls).unwrap();
         let named = "alter system set synchronous_standby_names = 'standby'";
         client.execute(named, &[]).unwrap();
-        word(&self.primary, "select pg_reload_conf()::text");
+        query_text(&self.primary, "select pg_reload_conf()::text");
         let (state, began) = (
             "select sync_state from pg_stat_replication where application_name = 'standby'",
             Instant::now(),
         );
-        while word(&self.primary, state) != "sync" {
+        while query_text(&self.primary, state) != "sync" {
             assert!(began.elapsed() < Duration::from_secs(20));
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Makes the standby a primary.
-    pub fn promotes(&self) {
+    /// Promotes the standby to a primary.
+    pub fn promote(&self) {
         assert_eq!(
-            word(&self.database_url, "select pg_promote()::text"),
+            query_text(&self.database_url, "select pg_promote()::text"),
             "true"
         );
     }
 
-    /// Waits until the standby has replayed all that the primary has written.
-    pub fn catches_up(&self) {
-        let written = word(&self.primary, "select pg_current_wal_lsn()::text");
+    /// Waits until the standby has replayed everything that the primary has written.
+    pub fn until_caught_up(&self) {
+        let written = query_text(&self.primary, "select pg_current_wal_lsn()::text");
         let (asked, began) = (
             format!("select (pg_last_wal_replay_lsn() >= '{written}'::pg_lsn)::text"),
             Instant::now(),
         );
-        while word(&self.database_url, &asked) != "true" {
+        while query_text(&self.database_url, &asked) != "true" {
             assert!(
                 began.elapsed() < Duration::from_secs(20),
                 "the standby does not follow"
@@ -147,7 +147,7 @@ impl Standby {
     }
 }
 
-fn word(url: &str, sql: &str) -> String {
+fn query_text(url: &str, sql: &str) -> String {
     let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
     let row = client.query_one(sql, &[]);
     row.map_or_else(|_| String::new(), |row| row.try_get(0).unwrap_or_default())
