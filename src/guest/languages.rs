@@ -1,12 +1,11 @@
-//! Chooses the language of a page: the one in its address, else the guest's own, else the first
-//! that the browser accepts.
+//! Chooses the language of a page from the languages that the browser accepts.
 
 use engine::language::LanguageReader;
 
 use crate::words::LANGUAGES;
 
 /// Returns the first accepted language in which the page has texts: a language of the organization,
-/// or one with built-in words.
+/// or a language of the product's own texts.
 #[must_use]
 pub fn best<'t>(
     accepted: impl IntoIterator<Item = &'t str>,

@@ -1,8 +1,9 @@
-//! Additional faults of a refused form, so that a guest hears of all faults at once.
+//! Finds faults of a refused form that its first check did not report, so that a guest sees all
+//! faults at once.
 //!
-//! The form finds missing values, and its operation finds invalid values. If one of them finds a
-//! fault, the other does not run. This module returns the faults that the other would find. The
-//! operation accepts any value for details that no step requires, so only the form checks those.
+//! The page checks a form for missing values, and the operation checks the values themselves. Only
+//! one of the two checks runs on a form with faults. This module runs the other one. The operation
+//! accepts any value for details that no step requires, so only the page checks those.
 
 use serde_json::json;
 
@@ -13,7 +14,8 @@ use super::person;
 use crate::guest::StepView;
 use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
-/// Returns the faults in the details of guests that were sent, by the rules of the operation.
+/// Returns the faults in the details of guests, by the rules of the operation. Used if the page has
+/// refused the form for missing values.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
     let is_other = match GuestPart::asked_in(step.step_type) {
@@ -22,7 +24,7 @@ pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> 
         None => return Vec::new(),
     };
     let country = page_stay.flat().map_or("", |flat| &flat.country);
-    let ground = AnswerContext {
+    let context = AnswerContext {
         today: page_stay.now.to_zoned(page_stay.zone()).date(),
         country,
         choices: &[],
@@ -35,7 +37,7 @@ pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> 
             field
         };
         let detail = asked.iter().find(|detail| detail.name == name)?;
-        let message = guest_field_fault(detail.name, &json!(value.trim()), &ground)?;
+        let message = guest_field_fault(detail.name, &json!(value.trim()), &context)?;
         Some(FieldFault {
             field: field.clone(),
             kind: FaultKind::of(detail.name, message),
@@ -44,8 +46,8 @@ pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> 
     fields.iter().filter_map(fault).collect()
 }
 
-/// Returns the same faults for a step that requires no field, because the operation does not check
-/// its fields.
+/// Returns the faults in the details of guests for a step that requires no field. The operation
+/// does not check these details, so the page does.
 #[must_use]
 pub fn of_unrequired(
     step: &StepView,
@@ -59,10 +61,11 @@ pub fn of_unrequired(
     }
 }
 
-/// Returns a fault for each question of the form that was left without a required answer.
+/// Returns a fault for each required question without an answer. Used if the operation has refused
+/// the form for invalid values.
 #[must_use]
 pub fn of_questions(step: &StepView, fields: &FormFields) -> Vec<FieldFault> {
-    let is_said = |name: &str| {
+    let is_answered = |name: &str| {
         fields
             .iter()
             .any(|(field, value)| field == name && !engine::typed::is_blank(value))
@@ -73,7 +76,7 @@ pub fn of_questions(step: &StepView, fields: &FormFields) -> Vec<FieldFault> {
         } else {
             (form::choice_field(question.id), FaultKind::Choice)
         };
-        (question.is_required && !is_said(&field)).then_some(FieldFault { field, kind })
+        (question.is_required && !is_answered(&field)).then_some(FieldFault { field, kind })
     };
     step.questions.iter().flatten().filter_map(fault).collect()
 }

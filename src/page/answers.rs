@@ -1,4 +1,5 @@
-//! A guest's answers in words, for the review before submission and for a closed step.
+//! Formats a guest's saved answers as labels and values, for the review before submission and for a
+//! closed step.
 
 use serde_json::{Map, Value};
 
@@ -9,18 +10,19 @@ use crate::guest::{DepositView, QuestionView, StepView};
 use crate::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, QuestionKind};
 use crate::words::fill;
 
-/// An answer with its label.
+/// An answer with its label, as the page shows them.
 pub struct LabelledAnswer<'v> {
     pub label: String,
-    /// The language of the label, where it is a text of the host.
+    /// The language of the label if the host wrote the label; `None` for a label of the product.
     pub label_language: Option<TextTongue<'v>>,
     pub value: String,
-    /// The language of the value, where it is a text of the host.
+    /// The language of the value if the host wrote the value; `None` for a value that the guest
+    /// typed.
     pub value_language: Option<TextTongue<'v>>,
 }
 
 impl LabelledAnswer<'static> {
-    /// Returns an answer with a label in the words of the page.
+    /// Returns an answer whose label and value are not texts of the host.
     fn plain(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -31,7 +33,7 @@ impl LabelledAnswer<'static> {
     }
 }
 
-/// Returns everything that is saved for a step.
+/// Returns the saved files and answers of a step.
 #[must_use]
 pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'v>> {
     let words = page_stay.words;
@@ -63,7 +65,7 @@ pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnsw
     lines.into_iter().chain(files).collect()
 }
 
-/// Returns the name of a type of document; an unknown type is returned unchanged.
+/// Returns the label of a document type. An unknown type is returned unchanged.
 #[must_use]
 pub fn document(kind: &str, page_stay: &PageStay) -> String {
     person::document(kind, page_stay.words)
@@ -145,8 +147,8 @@ fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAn
     given.into_iter().collect()
 }
 
-/// Returns the text that says when an agreement was accepted; `None` where its text has changed
-/// since, so that it has to be accepted again.
+/// Returns a sentence that says when the guest accepted an agreement. Returns `None` if its text
+/// has changed since, because the guest must accept it again.
 #[must_use]
 pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
     if step.is_text_changed {
@@ -158,7 +160,7 @@ pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
     ))
 }
 
-/// Returns the fees of a step and their sum, for the review before submission.
+/// Returns the fees of a step and their total, for the review before submission.
 #[must_use]
 pub fn fees(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'static>> {
     let fees = step.fees.as_deref().unwrap_or_default();
@@ -171,7 +173,7 @@ pub fn fees(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'static
     lines.chain(total).collect()
 }
 
-/// Returns the sum of the fees of a step with several of one currency.
+/// Returns the total of a step's fees; `None` for a single fee or fees in different currencies.
 #[must_use]
 pub fn total(step: &StepView, page_stay: &PageStay) -> Option<String> {
     let fees = step.fees.as_deref().filter(|fees| fees.len() > 1)?;
@@ -202,8 +204,8 @@ fn deposit<'v>(
         .collect()
 }
 
-/// Returns the choices for a deposit: the value that is sent, the label, and notes on the
-/// consequences.
+/// Returns the choices for a deposit: the form value, the label, and notes on the consequences of
+/// each.
 #[must_use]
 pub fn offered(step: &StepView, page_stay: &PageStay) -> Vec<(String, String, Vec<String>)> {
     let Some(deposit) = &step.deposit else {
@@ -298,7 +300,7 @@ fn answer<'v>(question: &'v QuestionView, page_stay: &PageStay) -> LabelledAnswe
     }
 }
 
-/// Returns the names of the chosen options, and their language if all have the same.
+/// Returns the names of the chosen options, and their language if all have the same language.
 fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextTongue<'v>>) {
     let options = question
         .options

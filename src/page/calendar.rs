@@ -1,31 +1,31 @@
-//! The stay as a calendar event (iCalendar, RFC 5545), in the flat's time zone.
+//! Writes the stay as a calendar event (iCalendar, RFC 5545), in the flat's time zone.
 //!
-//! With the hours of check-in and check-out, the event lasts from one to the other. The file then
-//! contains the zone's rules for the duration of the stay (VTIMEZONE), so that a calendar need not
-//! know the zone. Without both hours it is an event of whole days.
+//! If the hours of check-in and check-out are known, the event lasts from check-in to check-out.
+//! The file then contains the zone's rules for that period (VTIMEZONE), so that a calendar program
+//! need not know the zone. Otherwise the event lasts whole days.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Dst, Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use uuid::Uuid;
 
-/// The maximum length of a line in octets, without its end (RFC 5545, 3.1).
+/// Maximum length of a line in octets, without its line end (RFC 5545, 3.1).
 const LINE: usize = 75;
 
-/// The maximum number of clock changes in a file: ten years of changes.
+/// Maximum number of clock changes in a file: those of ten years.
 const CHANGES: usize = 20;
 
-/// The stay, as the calendar file describes it.
+/// The data of the calendar event.
 #[derive(Debug, Clone)]
 pub struct CalendarEvent<'e> {
-    /// The reservation's id. A calendar program that fetches the file again recognizes the event by
-    /// it.
+    /// The id of the reservation. A calendar program that fetches the file again recognizes the
+    /// event by this id.
     pub id: Uuid,
     /// The time at which the file is written.
     pub now: Timestamp,
-    /// The day of check-in, and its hour where it is known.
+    /// The day of check-in, and its hour if it is known.
     pub check_in: (Date, Option<Time>),
-    /// The day of check-out, and its hour where it is known.
+    /// The day of check-out, and its hour if it is known.
     pub check_out: (Date, Option<Time>),
     /// The flat's time zone.
     pub zone: &'e TimeZone,
@@ -61,8 +61,8 @@ impl EventStatus {
     }
 }
 
-/// Returns the address that adds an event to Google's calendar. Times are those of the zone that
-/// the address names; without both hours the event lasts whole days.
+/// Returns the link that adds an event to Google Calendar. Times are local times of the zone that
+/// the link names. Without both hours the event lasts whole days.
 #[must_use]
 pub fn google(event: &CalendarEvent<'_>) -> String {
     let last_day = event.check_out.0.max(event.check_in.0);
@@ -95,7 +95,7 @@ pub fn google(event: &CalendarEvent<'_>) -> String {
     )
 }
 
-/// Returns the file of an event, in lines that end with CR LF.
+/// Returns the iCalendar file of an event. Lines end with CR LF.
 #[must_use]
 pub fn ics(event: &CalendarEvent<'_>) -> String {
     let mut lines: Vec<String> = [
@@ -115,7 +115,7 @@ pub fn ics(event: &CalendarEvent<'_>) -> String {
         let end = (ends > starts).then(|| format!("DTEND;TZID={name}:{}", local(ends)));
         [Some(format!("DTSTART;TZID={name}:{}", local(starts))), end]
     } else {
-        // The end of an event of whole days is the day after its last day.
+        // DTEND of an event of whole days is exclusive: the day after the last day.
         let end = last_day
             .tomorrow()
             .ok()
@@ -146,7 +146,7 @@ pub fn ics(event: &CalendarEvent<'_>) -> String {
             .coordinates
             .map(|(latitude, longitude)| format!("GEO:{latitude:.6};{longitude:.6}")),
     );
-    // A URL is not a text value: it is not escaped, but control characters are removed.
+    // A URL is not a text value in iCalendar, so it is not escaped. Control characters are removed.
     lines.extend(
         event
             .url
@@ -157,15 +157,16 @@ pub fn ics(event: &CalendarEvent<'_>) -> String {
     lines.iter().map(|line| folded(line)).collect()
 }
 
-/// Returns the rules of a zone for a period: the rule in force at its beginning, and each clock
-/// change until its end.
+/// Returns the rules of a zone for a period: the rule at its beginning, and one for each clock
+/// change in it.
 fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> Vec<String> {
-    let moment = |local: DateTime| zone.to_timestamp(local).unwrap_or(Timestamp::UNIX_EPOCH);
-    let (from, until) = (moment(starts), moment(ends));
+    let time = |local: DateTime| zone.to_timestamp(local).unwrap_or(Timestamp::UNIX_EPOCH);
+    let (from, until) = (time(starts), time(ends));
     let mut lines = vec!["BEGIN:VTIMEZONE".to_owned(), format!("TZID:{name}")];
     let in_force = zone.preceding(from + 1.second()).next();
     if in_force.is_none() {
-        // A zone without clock changes has one rule.
+        // The rule at the beginning of the period. It is the only one if the clock does not change
+        // in the period.
         let info = zone.to_offset_info(from);
         lines.extend(observance(
             "STANDARD",
@@ -186,7 +187,7 @@ fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> 
         } else {
             "STANDARD"
         };
-        // The onset of a change is written as the clock shows it before the change.
+        // The onset of a clock change is in local time before the change.
         lines.extend(observance(
             kind,
             before.to_datetime(change.timestamp()),
@@ -210,12 +211,12 @@ fn observance(kind: &str, onset: DateTime, from: Offset, to: Offset, name: &str)
     ]
 }
 
-/// Writes a local time.
-fn local(moment: DateTime) -> String {
-    moment.strftime("%Y%m%dT%H%M%S").to_string()
+/// Formats a local time.
+fn local(time: DateTime) -> String {
+    time.strftime("%Y%m%dT%H%M%S").to_string()
 }
 
-/// Writes an offset as `+0100`, with seconds where it has any.
+/// Formats an offset as `+0100`, with seconds if the offset has any.
 fn written(offset: Offset) -> String {
     let seconds = offset.seconds();
     let sign = if seconds < 0 { '-' } else { '+' };
@@ -232,8 +233,8 @@ fn written(offset: Offset) -> String {
     format!("{sign}{hours:02}{minutes:02}{rest}")
 }
 
-/// Escapes a text for a value (RFC 5545, 3.3.11). Control characters are removed, but line ends are
-/// kept and tabs become spaces.
+/// Escapes a text for an iCalendar value (RFC 5545, 3.3.11). Removes control characters, keeps line
+/// ends, and converts tabs to spaces.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.replace("\r\n", "\n").chars() {
@@ -248,8 +249,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Folds a line into pieces of at most 75 octets. Each piece but the first begins with a space. No
-/// character is cut in two.
+/// Folds a line into pieces of at most 75 octets, as RFC 5545, 3.1 requires. Each piece after the
+/// first begins with a space. No character is divided.
 fn folded(line: &str) -> String {
     let mut folded = String::with_capacity(line.len() + line.len() / LINE * 3 + 2);
     let mut length = 0;
@@ -406,8 +407,8 @@ mod tests {
             prop_assert!(!file.replace("\r\n", "").contains(char::is_control));
         }
 
-        /// The written rules are those of the zone: read back, they give each moment of the stay
-        /// its offset.
+        /// Parses the written rules and checks that they give the zone's offset for every time of
+        /// the stay.
         #[test]
         fn calendar_rules_agree_with_the_time_zone(
             zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata", "Pacific/Apia"]),
@@ -421,10 +422,10 @@ mod tests {
             let onsets = lines.iter().filter_map(|line| value(line, "DTSTART:"));
             let froms = lines.iter().filter_map(|line| value(line, "TZOFFSETFROM:"));
             let tos = lines.iter().filter_map(|line| value(line, "TZOFFSETTO:"));
-            let moment = |local: DateTime| zone.to_timestamp(local).unwrap();
-            let span = moment(ends).as_second() - moment(starts).as_second();
+            let time = |local: DateTime| zone.to_timestamp(local).unwrap();
+            let span = time(ends).as_second() - time(starts).as_second();
             #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any second of the stay will do")]
-            let at = Timestamp::from_second(moment(starts).as_second() + (span as f64 * part) as i64).unwrap();
+            let at = Timestamp::from_second(time(starts).as_second() + (span as f64 * part) as i64).unwrap();
             let mut offset = None;
             for ((onset, from), to) in onsets.zip(froms).zip(tos) {
                 let onset = DateTime::strptime("%Y%m%dT%H%M%S", &onset).unwrap();

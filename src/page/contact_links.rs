@@ -1,22 +1,22 @@
-//! The links of the bar and of the tiles: to call or write to the host, and to find the flat and
-//! places around it.
+//! Builds the links of the bar and the tiles: to call or write to the host, and to find the flat
+//! and places near it.
 //!
-//! Map links use the address that Google documents for every device (Maps URLs). Android and iOS
-//! open it in their app if it is installed, and other devices in the browser. Only Android knows
-//! `geo:`.
+//! Map links use Google's documented URLs (Maps URLs), which work on every device. Android and iOS
+//! open them in the Maps app if it is installed, other devices in the browser. `geo:` links would
+//! work on Android only.
 
-/// The position of the flat, as far as it is known.
+/// The position of the flat; either part may be unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlatPosition {
     /// Latitude and longitude in degrees.
     pub coordinates: Option<(f64, f64)>,
-    /// The address in one line; empty where it is not known.
+    /// The address in one line; empty if it is not known.
     pub address: String,
 }
 
 impl FlatPosition {
-    /// Builds a place from the data of a flat; `None` where nothing is known. Coordinates count
-    /// only if both are present and in range.
+    /// Builds a position from the data of a flat; `None` if neither coordinates nor address are
+    /// known. Coordinates are used only if both are present and in range.
     #[must_use]
     pub fn of(latitude: Option<f64>, longitude: Option<f64>, address: &[String]) -> Option<Self> {
         let on_the_globe =
@@ -28,21 +28,23 @@ impl FlatPosition {
         (place.coordinates.is_some() || !place.address.is_empty()).then_some(place)
     }
 
-    /// Returns a place of which nothing is known. Links from it lead to services in general.
+    /// Returns an unknown position. Links from it search without a place.
     #[must_use]
     pub fn anywhere() -> Self {
         Self::default()
     }
 
-    /// Returns a search for something around the place, or in general.
-    fn near(&self, wanted: &str) -> String {
+    /// Returns the text of a map search for something near the flat, or anywhere if the position is
+    /// unknown.
+    fn near(&self, thing: &str) -> String {
         match self.query() {
-            query if query.is_empty() => wanted.to_owned(),
-            query => format!("{wanted} near {query}"),
+            query if query.is_empty() => thing.to_owned(),
+            query => format!("{thing} near {query}"),
         }
     }
 
-    /// Returns the search text for a map: the exact coordinates, else the address.
+    /// Returns the flat's position as the text of a map search: the coordinates, otherwise the
+    /// address.
     fn query(&self) -> String {
         self.coordinates.map_or_else(
             || self.address.clone(),
@@ -50,7 +52,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a link to the place on a map.
+    /// Returns a map link to the flat.
     #[must_use]
     pub fn map(&self) -> String {
         link(
@@ -59,7 +61,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a link to directions from the phone's position.
+    /// Returns a link to directions from the guest's position to the flat.
     #[must_use]
     pub fn directions(&self) -> String {
         link(
@@ -68,7 +70,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a link to parking around the place, on a map.
+    /// Returns a map link to parking near the flat.
     #[must_use]
     pub fn parking(&self) -> String {
         link(
@@ -77,7 +79,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a link to parking around the place that can be booked, with `JustPark`.
+    /// Returns a link to parking near the flat that can be booked with `JustPark`.
     #[must_use]
     pub fn justpark(&self) -> String {
         match self.coordinates {
@@ -93,7 +95,7 @@ impl FlatPosition {
         }
     }
 
-    /// Returns a link to a ride from the phone's position to the place. Uber's universal link opens
+    /// Returns a link to a ride from the guest's position to the flat. Uber's universal link opens
     /// the app or a web page.
     #[must_use]
     pub fn uber(&self, name: &str) -> String {
@@ -126,7 +128,7 @@ impl FlatPosition {
         link("https://m.uber.com/ul/", &query)
     }
 
-    /// Returns a link to rentals of cots and prams around the place, on a map. No single provider
+    /// Returns a map link to rentals of cots and prams near the flat. No single rental company
     /// serves every place.
     #[must_use]
     pub fn baby_gear(&self) -> String {
@@ -137,26 +139,26 @@ impl FlatPosition {
     }
 }
 
-/// Returns a link that calls a number in international form.
+/// Returns a link that calls a phone number.
 #[must_use]
 pub fn call(number: &str) -> String {
-    format!("tel:{}", dialled(number))
+    format!("tel:{}", dialable(number))
 }
 
-/// Returns a link that sends a text message to a number.
+/// Returns a link that sends a text message to a phone number.
 #[must_use]
 pub fn text(number: &str) -> String {
-    format!("sms:{}", dialled(number))
+    format!("sms:{}", dialable(number))
 }
 
-/// Returns a link that writes to a number by WhatsApp.
+/// Returns a link that opens a WhatsApp chat with a phone number.
 #[must_use]
 pub fn whatsapp(number: &str) -> String {
-    format!("https://wa.me/{}", dialled(number).trim_start_matches('+'))
+    format!("https://wa.me/{}", dialable(number).trim_start_matches('+'))
 }
 
-/// Returns the part of a number that is dialled: its digits and a leading plus.
-fn dialled(number: &str) -> String {
+/// Returns the part of a phone number that a phone dials: the digits, and a leading plus.
+fn dialable(number: &str) -> String {
     let plus = if number.trim_start().starts_with('+') {
         "+"
     } else {
@@ -167,8 +169,8 @@ fn dialled(number: &str) -> String {
         .collect()
 }
 
-/// Builds an address with a percent-encoded query. A space becomes `%20`, which every URL parser
-/// understands, while `+` is only for forms.
+/// Builds a link with a percent-encoded query. A space becomes `%20`, because `+` means a space
+/// only in form data.
 fn link(address: &str, query: &[(&str, &str)]) -> String {
     let query = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(query)
@@ -232,7 +234,8 @@ mod tests {
     }
 
     proptest! {
-        /// For every name and position of a flat, a link is one valid address with the same fields.
+        /// For every name and position of a flat, each link is a valid URL, and parsing it returns
+        /// the same parameters.
         #[test]
         fn every_link_to_a_place_is_a_valid_url(name in "\\PC{0,20}", address in "\\PC{1,30}", coordinates in prop::option::of((-90.0..90.0, -180.0..180.0))) {
             let place = FlatPosition { coordinates, address: address.clone() };
@@ -242,9 +245,9 @@ mod tests {
                 prop_assert_eq!(url.fragment(), None);
             }
             let url = url::Url::parse(&place.uber(&name)).unwrap();
-            let sent = |wanted: &str| url.query_pairs().find(|(field, _)| field == wanted).map(|(_, value)| value.into_owned());
-            prop_assert_eq!(sent("dropoff[nickname]"), Some(name));
-            prop_assert_eq!(sent("dropoff[formatted_address]"), Some(address));
+            let parameter = |name: &str| url.query_pairs().find(|(field, _)| field == name).map(|(_, value)| value.into_owned());
+            prop_assert_eq!(parameter("dropoff[nickname]"), Some(name));
+            prop_assert_eq!(parameter("dropoff[formatted_address]"), Some(address));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The page where a guest selects extras and asks for them.
+//! The page where a guest selects extras and requests them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::guest::ExtraView;
 
 type ExtrasService = State<Arc<Service>>;
 
-/// Shows the extras with the guest's selection.
+/// Handles GET: shows the extras with the guest's selection.
 pub async fn get(
     State(service): ExtrasService,
     params: PathParams,
@@ -62,7 +62,8 @@ fn page(page_stay: &PageStay, notice: Option<&'static str>) -> Response {
     reply::page_of_stay(page_stay, 200, render(page_stay, notice, None))
 }
 
-/// Keeps the selection, and asks for it where that button was used.
+/// Handles POST: saves the selection, and also requests the extras if the guest pressed that
+/// button.
 pub async fn post(
     State(service): ExtrasService,
     params: PathParams,

@@ -1,4 +1,4 @@
-//! The faults of a form by field, found by the form itself or by its operation.
+//! The faults of a form, each at its field. The page's own check or the operation finds them.
 
 use crate::guest::StepView;
 use crate::words::{Words, fill};
@@ -8,42 +8,42 @@ use super::operation_calls::PageRefusal;
 use super::person;
 use crate::precheck::AnswerForm;
 
-/// The kind of a fault: the thing that a field lacks.
+/// The kind of a fault. Most kinds name what the field needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The form has no such field.
     Stranger,
-    /// A value.
+    /// The field needs a value.
     Value,
-    /// A first or a last name.
+    /// The field needs a first or a last name.
     Name,
-    /// A chosen option.
+    /// The field needs a chosen option.
     Choice,
-    /// A tick.
+    /// The box must be ticked.
     Acceptance,
-    /// A tick that agrees to a background check.
+    /// The box that agrees to a background check must be ticked.
     Consent,
-    /// A name as a signature.
+    /// The field needs a name as a signature.
     Signature,
-    /// A valid mail address.
+    /// The field needs a valid e-mail address.
     Email,
-    /// A valid phone number.
+    /// The field needs a valid phone number.
     Phone,
-    /// A valid date.
+    /// The field needs a valid date.
     Date,
-    /// A date between 1900 and today.
+    /// The field needs a date between 1900 and today.
     DateRange,
-    /// Brevity: at most this many characters.
+    /// The text is longer than this number of characters.
     Brevity(usize),
-    /// A guest, or more guests.
+    /// The step needs a guest, or more guests.
     Guests,
-    /// A file.
+    /// The field needs a file.
     File,
-    /// A file of an accepted type.
+    /// The type of the file is not accepted.
     FileType,
-    /// A file that is small enough.
+    /// The file is too large.
     FileSize,
-    /// Room for another file.
+    /// The step or the stay has no space for another file.
     FileRoom,
     /// Any other fault.
     Invalid,
@@ -54,7 +54,7 @@ pub enum FaultKind {
 pub struct FieldFault {
     /// The field's name in the form.
     pub field: String,
-    /// The thing that the field lacks.
+    /// What is wrong with the field.
     pub kind: FaultKind,
 }
 
@@ -62,12 +62,12 @@ pub struct FieldFault {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<FieldFault>);
 
-/// The limits of files, as messages name them (rules: pre-check-in#files).
+/// The maximum size of a file, as messages show it (rules: pre-check-in#files).
 const FILE_SIZE: &str = "10 MB";
 const FILES: usize = 10;
 
 impl FaultKind {
-    /// Returns the message for the guest.
+    /// Returns the message that the guest reads.
     #[must_use]
     pub fn message(self, words: &'static Words) -> String {
         let errors = &words.errors;
@@ -93,7 +93,7 @@ impl FaultKind {
         .to_owned()
     }
 
-    /// Returns the fault for an issue of the interface; `field` is the last name in the issue's
+    /// Returns the fault for an issue of the operation. `field` is the last part of the issue's
     /// path.
     #[must_use]
     pub fn of(field: &str, message: &str) -> Self {
@@ -144,7 +144,8 @@ impl Faults {
         Some(fault.kind.message(words))
     }
 
-    /// Moves faults of guests from their places in the sent list to their places in the form.
+    /// Assigns faults of guests to the form's fields. `places` has the position in the form of each
+    /// guest that was sent.
     #[must_use]
     pub fn at_places(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
@@ -157,7 +158,6 @@ impl Faults {
         self
     }
 
-    /// Adds a fault.
     pub fn add(&mut self, field: &str, kind: FaultKind) {
         self.0.push(FieldFault {
             field: field.to_owned(),
@@ -174,7 +174,7 @@ impl Faults {
         }
     }
 
-    /// Returns the filled form, or the faults if there are any.
+    /// Returns `filled` if there are no faults.
     pub fn or<T>(self, filled: T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(filled)
@@ -183,7 +183,7 @@ impl Faults {
         }
     }
 
-    /// Converts the issues that a form's operation found into faults of the form's fields.
+    /// Converts the issues of a refusal into faults of the form's fields.
     #[must_use]
     pub fn found(refusal: &PageRefusal, step: Option<&StepView>) -> Self {
         let fault = |(path, message): &(Vec<String>, String)| {
@@ -248,7 +248,7 @@ mod tests {
         serde_json::from_value(step).unwrap()
     }
 
-    /// Returns the field and the fault for an issue of the interface.
+    /// Returns the field and the fault for an issue of the operation.
     fn found(step_type: Option<StepType>, path: &[&str], message: &str) -> (String, FaultKind) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         let refusal = PageRefusal {

@@ -1,4 +1,4 @@
-//! The fields of a step's form, with their labels, values and errors.
+//! Builds the fields of a step's form, with labels, values and error messages.
 
 use std::borrow::Cow;
 
@@ -13,24 +13,24 @@ use crate::precheck::{GuestFieldRules, QuestionKind};
 use crate::translations::TextLanguages;
 use crate::words::{Words, fill};
 
-/// Maximum number of characters in a text.
+/// Maximum number of characters in a field with several lines.
 const TEXT_LENGTH: usize = 6000;
-/// Maximum number of characters in a line.
+/// Maximum number of characters in a field with a single line.
 const LINE_LENGTH: usize = 500;
 
-/// A field, or a group of boxes or radio buttons that acts as one field.
+/// A field of the form. A group of boxes or radio buttons counts as one field.
 pub struct PageField<'v> {
-    /// The id of the element that takes the focus.
+    /// The id of the element that gets the focus.
     pub id: String,
     pub name: String,
     pub label: &'v str,
-    /// The languages of the label (`text`), where it is a text of the host.
+    /// The languages of the label (`text`) if the host wrote it.
     pub languages: Option<&'v TextLanguages>,
-    /// A hint that helps to fill the field in.
+    /// A hint on what to enter.
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
-    /// Whether a mark says that the field is required or optional. If not, the hint says it.
+    /// Whether the label shows that the field is required or optional. If not, the hint says so.
     pub is_marked: bool,
     pub input: FieldInput<'v>,
 }
@@ -46,36 +46,36 @@ pub enum FieldInput<'v> {
     },
     /// Several lines.
     Text { value: Cow<'v, str>, most: usize },
-    /// One of a few choices, as radio buttons.
+    /// Radio buttons, of which one can be chosen.
     One(Vec<FieldChoice<'v>>),
-    /// Any number of a few choices, as boxes.
+    /// Boxes, of which any number can be ticked.
     Any(Vec<FieldChoice<'v>>),
-    /// One choice of a list.
+    /// A selection list.
     Pick(Vec<FieldChoice<'v>>),
-    /// A box that is ticked or not.
+    /// A single box. The value says whether it is ticked.
     Tick(bool),
 }
 
-/// A choice of a field.
+/// An option of a field.
 pub struct FieldChoice<'v> {
     pub id: String,
     pub value: String,
     pub label: Cow<'v, str>,
-    /// The languages of the label (`name`), where it is a text of the host.
+    /// The languages of the label (`name`) if the host wrote it.
     pub languages: Option<&'v TextLanguages>,
     /// Notes on the consequences of the choice.
     pub notes: Vec<String>,
     pub is_chosen: bool,
 }
 
-/// Fields under a common heading.
+/// Fields with a common heading.
 pub struct FieldGroup<'v> {
-    /// The heading of the group; `None` where the page's heading is enough.
+    /// The heading of the group; `None` if the heading of the page is enough.
     pub legend: Option<String>,
     pub fields: Vec<PageField<'v>>,
-    /// Hidden fields: the values that the form shows in its fields, and the id of a guest.
+    /// Hidden fields: the values that the form shows, and the id of a guest.
     pub hidden: Vec<(String, Cow<'v, str>)>,
-    /// The button that removes the group: its value and its label.
+    /// The button that removes the group's guest: its form value and its label.
     pub remove: Option<(usize, String)>,
 }
 
@@ -92,7 +92,7 @@ impl<'v> FieldGroup<'v> {
 }
 
 impl PageField<'_> {
-    /// Returns the ids of the texts that describe the field, for assistive technology.
+    /// Returns the ids of the elements that describe the field, for `aria-describedby`.
     #[must_use]
     pub fn described(&self) -> Option<String> {
         let hint = self.hint.as_ref().map(|_| format!("{}-hint", self.id));
@@ -101,7 +101,7 @@ impl PageField<'_> {
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// Returns the id that a link to the field leads to.
+    /// Returns the element id that a link to the field uses.
     #[must_use]
     pub fn target(&self) -> &str {
         match &self.input {
@@ -113,8 +113,7 @@ impl PageField<'_> {
     }
 }
 
-/// The values for the fields of a form: the values that were typed and refused, else the saved
-/// ones.
+/// The values of the fields: those that were typed into a refused form, otherwise the saved ones.
 pub struct Filling<'v> {
     pub words: &'static Words,
     /// The typed values of a refused form.
@@ -132,8 +131,8 @@ impl<'v> Filling<'v> {
         fault.map(|fault| fault.kind.message(self.words))
     }
 
-    /// Returns the typed value of a field, else the saved one. After a refusal, a field that was
-    /// left empty stays empty.
+    /// Returns the typed value of a field, otherwise the saved one. In a refused form, a field that
+    /// the guest left empty stays empty.
     fn value(&self, name: &str, saved: Option<&'v str>) -> Cow<'v, str> {
         let value = match self.typed {
             Some(typed) => form::sent(typed, name),
@@ -142,8 +141,8 @@ impl<'v> Filling<'v> {
         Cow::Borrowed(value.unwrap_or_default())
     }
 
-    /// Returns the hidden fields with the values that the form shows in a field: those of a refused
-    /// form, else `saved`. A field without a value has none.
+    /// Returns hidden fields with the values that the form shows in a field. A refused form repeats
+    /// its hidden values; a new form has `saved`. Returns none for a field without a value.
     fn hidden(&self, name: &str, saved: Vec<Cow<'v, str>>) -> Vec<(String, Cow<'v, str>)> {
         let was = form::was(name);
         let values = match self.typed {
@@ -200,8 +199,8 @@ impl<'v> Filling<'v> {
         }
     }
 
-    /// Builds the fields of the guest who booked. `booked` returns the reservation's values, which
-    /// are shown until something is saved.
+    /// Builds the fields of the guest who booked. `booked` has the values of the reservation, which
+    /// the form shows until values are saved.
     pub fn details(
         &self,
         step: &'v StepView,
@@ -231,9 +230,8 @@ impl<'v> Filling<'v> {
         )
     }
 
-    /// Builds the fields of the other guests. Their number is that of the typed guests. In a form
-    /// that was not refused it is `asked_for`, else the expected number, and at least the number of
-    /// saved guests.
+    /// Builds the fields of the other guests. A refused form has the guests that were typed. A new
+    /// form has `asked_for` guests, otherwise the expected number, and never fewer than are saved.
     pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<FieldGroup<'v>> {
         let saved = form::saved_guests(step);
         let typed = self
@@ -275,7 +273,7 @@ impl<'v> Filling<'v> {
                 None => value("id"),
             };
             let id = known.map(|known| (id, Cow::Borrowed(known)));
-            // The guest who booked is number 1.
+            // The guest who booked has the number 1.
             let number = (guest + 2).to_string();
             FieldGroup {
                 legend: Some(fill(self.words.fields.guest, &[("n", &number)])),
@@ -303,7 +301,7 @@ impl<'v> Filling<'v> {
         )
     }
 
-    /// Returns the hidden fields with the answer that the form shows.
+    /// Returns hidden fields with the answer that the form shows.
     fn answered(&self, question: &'v QuestionView) -> Vec<(String, Cow<'v, str>)> {
         let saved = question.answer.as_ref().unwrap_or(&Value::Null);
         if question.kind == QuestionKind::FreeFormInput {
@@ -380,7 +378,7 @@ impl<'v> Filling<'v> {
             );
         }
         if !is_required {
-            // A radio button can be changed but not cleared, so there is a choice for no answer.
+            // A radio button cannot be unselected, so there is an option for no answer.
             let is_chosen = !choices.iter().any(|choice| choice.is_chosen);
             let label = self.words.common.no_answer.into();
             choices.push(FieldChoice {
@@ -469,8 +467,8 @@ impl<'v> Filling<'v> {
         }
     }
 
-    /// Builds the choice between a deposit and its waivers. `offered` has the value, the label and
-    /// the notes of each choice.
+    /// Builds the choice between a deposit and its waivers. `offered` has the form value, the label
+    /// and the notes of each choice.
     pub fn deposit(
         &self,
         step: &'v StepView,

@@ -44,7 +44,7 @@ use crate::guest::{ExtraView, StepView};
 use crate::precheck::AnswerForm;
 use crate::records::SurveyKind;
 
-/// The largest body of a form: 128 KiB.
+/// Maximum size of the body of a form: 128 KiB.
 pub const BODY_LIMIT: usize = 128 << 10;
 
 /// Maximum number of guests that a form can name.
@@ -53,13 +53,13 @@ pub const MOST_GUESTS: usize = 50;
 /// The fields of a form, in the order in which they were sent.
 pub type FormFields = Vec<(String, String)>;
 
-/// The result of a step's form: the answers to save, and the page to show next.
+/// The parsed form of a step: the answers to save, and how to show the next page.
 #[derive(Debug, PartialEq)]
 pub struct FilledForm {
     pub answers: Object,
-    /// The number of guests to fill in, if the same step is shown again.
+    /// The number of guest fieldsets, if the page of the same step is shown again.
     pub guests: Option<usize>,
-    /// The places of the sent guests in the form.
+    /// The position in the form of each guest that was sent.
     pub places: Vec<usize>,
     /// The hash of the agreement text that the form showed.
     pub shown_text: Option<String>,
@@ -79,7 +79,7 @@ impl FilledForm {
 /// The name of the hidden field with the hash of an agreement text.
 pub const SHOWN_TEXT: &str = "shownText";
 
-/// Returns the name of the hidden field with the value that a form showed in a field.
+/// Returns the name of the hidden field that has the value which the form showed in a field.
 #[must_use]
 pub fn was(name: &str) -> String {
     format!("{name}.was")
@@ -101,10 +101,10 @@ pub fn parse(body: &[u8]) -> FormFields {
 
 /// Returns the first value of a field.
 #[must_use]
-pub fn sent<'f>(fields: &'f [(String, String)], wanted: &str) -> Option<&'f str> {
+pub fn sent<'f>(fields: &'f [(String, String)], field: &str) -> Option<&'f str> {
     fields
         .iter()
-        .find(|(name, _)| name == wanted)
+        .find(|(name, _)| name == field)
         .map(|(_, value)| value.as_str())
 }
 
@@ -114,13 +114,13 @@ pub fn choice_field(question: Uuid) -> String {
     format!("q.{question}")
 }
 
-/// Returns the name of the field that answers a question with a text.
+/// Returns the name of the field with the written answer to a question.
 #[must_use]
 pub fn text_field(question: Uuid) -> String {
     format!("q.{question}.text")
 }
 
-/// Returns the question that a field answers, and whether the answer is a text.
+/// Returns the question of a field, and whether the field is the written answer.
 fn question_of(field: &str) -> Option<(Uuid, bool)> {
     let rest = field.strip_prefix("q.")?;
     let (id, is_text) = rest
@@ -134,16 +134,16 @@ fn question_of(field: &str) -> Option<(Uuid, bool)> {
     id.map(|id| (id, is_text))
 }
 
-/// The kinds of fields, by how their values are read.
+/// The types of fields, which decide how values are read.
 #[derive(Debug, Clone, Copy)]
 enum FieldType {
     /// A box that must be ticked.
     Box,
-    /// A field that only confirms.
+    /// A field without a value of its own. It only confirms.
     Confirmation,
     /// A text that must not be blank.
     Text,
-    /// A text that is left out where it is blank.
+    /// A text that is omitted if it is blank.
     OptionalText,
 }
 
@@ -162,7 +162,7 @@ impl FieldType {
     }
 }
 
-/// Returns the answers in a step's form. Otherwise returns every field that is unknown, missing or
+/// Parses the form of a step. Returns the answers, or all fields that are unknown, missing or
 /// invalid.
 ///
 /// `check_in` is the date on which the ages of guests count.
@@ -179,7 +179,7 @@ pub fn filled(
         AnswerForm::DepositChoice if !has_no_choice(step) => deposit(fields),
         AnswerForm::Consent => consent(fields),
         AnswerForm::DepositChoice | AnswerForm::Confirmation => {
-            taken(&[("isConfirmed", FieldType::Confirmation)], fields)
+            parse_known(&[("isConfirmed", FieldType::Confirmation)], fields)
         }
     };
     answers.map(FilledForm::of)
@@ -187,7 +187,7 @@ pub fn filled(
 
 /// Returns the input of a message.
 pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
-    taken(
+    parse_known(
         &[("text", FieldType::Text), ("key", FieldType::OptionalText)],
         fields,
     )
@@ -200,7 +200,7 @@ pub fn issue(fields: &[(String, String)]) -> Result<Object, Faults> {
 
 /// The field of the rating as a whole.
 pub const OVERALL: &str = "overallRating";
-/// The categories of a survey's ratings, which are fields of its form.
+/// The categories of a survey's ratings. Each is a field of the form.
 pub const CATEGORIES: [&str; 6] = [
     "cleanliness",
     "communication",
@@ -222,7 +222,7 @@ pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, F
         .map(|name| (name, FieldType::OptionalText))
         .chain(texts)
         .collect();
-    let mut input = taken(&known, fields)?;
+    let mut input = parse_known(&known, fields)?;
     let mut faults = Faults::default();
     let mut rating = |name: &str| {
         let sent = input.remove(name)?;
@@ -254,7 +254,7 @@ pub fn quantity_field(extra: Uuid) -> String {
     format!("x.{extra}")
 }
 
-/// Returns the items of a cart, and whether the guest asks for them. A blank quantity is 0.
+/// Returns the items of a cart, and whether the guest requests them. A blank quantity is 0.
 pub fn cart(
     extras: &[ExtraView],
     fields: &[(String, String)],
@@ -268,7 +268,7 @@ pub fn cart(
         .map(|name| (name.as_str(), FieldType::OptionalText))
         .chain([("request", FieldType::OptionalText)])
         .collect();
-    let sent = taken(&known, fields)?;
+    let sent = parse_known(&known, fields)?;
     let (mut faults, mut items) = (Faults::default(), Vec::new());
     for (extra, name) in extras.iter().zip(&names) {
         let Some(text) = sent.get(name).and_then(Value::as_str) else {
@@ -285,9 +285,9 @@ pub fn cart(
     faults.or((items, sent.contains_key("request")))
 }
 
-/// Accepts a form without fields.
+/// Parses a form that has no fields.
 pub fn nothing(fields: &[(String, String)]) -> Result<Object, Faults> {
-    taken(&[], fields)
+    parse_known(&[], fields)
 }
 
 fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<FilledForm, Faults> {
@@ -301,7 +301,7 @@ fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<FilledForm,
         ("signedName", name),
         (SHOWN_TEXT, FieldType::OptionalText),
     ];
-    let answers = taken(&known, fields).map_err(|mut faults| {
+    let answers = parse_known(&known, fields).map_err(|mut faults| {
         for fault in faults
             .0
             .iter_mut()
@@ -321,7 +321,7 @@ fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<FilledForm,
 }
 
 fn consent(fields: &[(String, String)]) -> Result<Object, Faults> {
-    taken(&[("isAccepted", FieldType::Box)], fields).map_err(|mut faults| {
+    parse_known(&[("isAccepted", FieldType::Box)], fields).map_err(|mut faults| {
         let unticked = |fault: &&mut FieldFault| fault.kind == FaultKind::Acceptance;
         for fault in faults.0.iter_mut().filter(unticked) {
             fault.kind = FaultKind::Consent;
@@ -330,7 +330,7 @@ fn consent(fields: &[(String, String)]) -> Result<Object, Faults> {
     })
 }
 
-/// Returns whether a damage deposit offers nothing to choose, so that the guest only confirms it.
+/// Returns whether a damage deposit has nothing to choose. The guest then only confirms.
 #[must_use]
 pub fn has_no_choice(step: &StepView) -> bool {
     step.deposit
@@ -339,16 +339,17 @@ pub fn has_no_choice(step: &StepView) -> bool {
 }
 
 fn deposit(fields: &[(String, String)]) -> Result<Object, Faults> {
-    let mut answers = taken(&[("choice", FieldType::Text)], fields).map_err(|mut faults| {
-        for fault in faults
-            .0
-            .iter_mut()
-            .filter(|fault| fault.kind == FaultKind::Value)
-        {
-            fault.kind = FaultKind::Choice;
-        }
-        faults
-    })?;
+    let mut answers =
+        parse_known(&[("choice", FieldType::Text)], fields).map_err(|mut faults| {
+            for fault in faults
+                .0
+                .iter_mut()
+                .filter(|fault| fault.kind == FaultKind::Value)
+            {
+                fault.kind = FaultKind::Choice;
+            }
+            faults
+        })?;
     if answers["choice"] != "deposit" && answers["choice"] != "none" {
         let waiver = answers.insert("choice".into(), json!("waiver"));
         answers.insert("damageWaiverId".into(), waiver.unwrap_or_default());
@@ -356,7 +357,7 @@ fn deposit(fields: &[(String, String)]) -> Result<Object, Faults> {
     Ok(answers)
 }
 
-/// Reads the answers that differ from the answers shown in the form.
+/// Parses the answers that differ from those that the form showed.
 fn questions(fields: &[(String, String)]) -> Result<Object, Faults> {
     let (mut answers, mut faults) = (Object::new(), Faults::default());
     let (mut now, mut before) = (Answers::new(), Answers::new());
@@ -402,17 +403,17 @@ fn are_same(options: &[&str], others: &[&str]) -> bool {
 /// The chosen options and the text of each question in a form.
 type Answers<'f> = BTreeMap<Uuid, (Vec<&'f str>, Option<&'f str>)>;
 
-/// Returns every value of a field.
-fn every<'f>(fields: &'f [(String, String)], wanted: &str) -> Vec<&'f str> {
+/// Returns all values of a field.
+fn every<'f>(fields: &'f [(String, String)], field: &str) -> Vec<&'f str> {
     fields
         .iter()
-        .filter(|(name, _)| name == wanted)
+        .filter(|(name, _)| name == field)
         .map(|(_, value)| value.as_str())
         .collect()
 }
 
-/// Reads a form that has only the `known` fields. Any other field is a fault.
-fn taken(known: &[(&str, FieldType)], fields: &[(String, String)]) -> Result<Object, Faults> {
+/// Parses a form that has only the `known` fields. Any other field is a fault.
+fn parse_known(known: &[(&str, FieldType)], fields: &[(String, String)]) -> Result<Object, Faults> {
     let mut faults =
         Faults::strangers(fields, |name| known.iter().any(|(known, _)| *known == name));
     let mut object = Object::new();

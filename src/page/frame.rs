@@ -1,4 +1,4 @@
-//! The frame of every page: its head and foot, the choice of languages, and the bar at the bottom.
+//! The frame of every page of the stay: head, foot, language selection, and the bar at the bottom.
 
 use std::sync::LazyLock;
 
@@ -13,14 +13,14 @@ use crate::portals::CommunicationMethod;
 use crate::words::{Words, fill, in_language, own_name};
 use vestibule_http::browser::hash;
 
-/// The style of the page, without the colours.
+/// The style sheet of the page, without the colours of the branding.
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/page/page.css").replace('\n', ""));
 
-/// A script that adds convenience. Every page works without it.
+/// A script that makes the page more convenient. Every page works without it.
 const SCRIPT: &str = include_str!("../../templates/page/page.js");
 
-/// The script of pages with a form for files. It also scales photos down before they are sent.
+/// The script of pages with a form for files. It also scales photos down before the upload.
 pub const FILES_SCRIPT: &str = concat!(
     include_str!("../../templates/page/page.js"),
     include_str!("../../templates/page/photos.js")
@@ -32,60 +32,60 @@ pub static FILES_SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(FILES_SCR
 /// The script's hash, as the content security policy names it.
 pub static SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(SCRIPT));
 
-/// The frame around a page.
+/// The data of the template `page/base.html`, which every page extends.
 pub struct PageFrame<'v> {
     pub title: String,
-    /// The language of the words.
+    /// The language of the product's own texts.
     pub language: &'static str,
-    /// The language that the texts of the host are asked for in.
+    /// The requested language of the host's texts.
     pub tag: String,
     pub language_name: &'static str,
     pub direction: &'static str,
     pub words: &'static Words,
-    /// The colours, as CSS.
+    /// The colours of the branding, as CSS.
     pub theme: String,
     pub style: &'static str,
     pub script: &'static str,
     pub branding: Option<&'v BrandingView>,
-    /// The addresses of the manifest and the worker, on the page of a stay.
+    /// The addresses of the web manifest and the service worker; `None` on a page without a stay.
     pub place: Option<PageAddresses>,
     /// The link back to the entry page.
     pub back: Option<String>,
     pub languages: Vec<LanguageChoice>,
     pub globe: String,
     pub arrow: String,
-    /// The icon of links to a single manual.
+    /// The icon of links to a manual's own page, as HTML.
     pub link: String,
-    /// The note on the age of the page, shown without a connection.
+    /// The sentence that says how old the page is, which is shown when the page is opened offline.
     pub age: Option<String>,
     pub bar: Vec<ContactLink>,
     pub foot: Option<PageFoot<'v>>,
     pub is_preview: bool,
-    /// The form that chooses the moment of a preview.
+    /// The form that sets the time of a preview; `None` on other pages.
     pub picker: Option<MomentPicker>,
-    /// The guest's current day, as in ISO 8601; empty on a page without a stay.
+    /// The date at the flat in ISO 8601 format; empty on a page without a stay.
     pub today: String,
 }
 
-/// The form that chooses the moment of a preview.
+/// The form that sets the time of a preview.
 pub struct MomentPicker {
     /// The address that the form opens.
     pub action: String,
-    /// The language that the form keeps.
+    /// The language parameter, which the form repeats.
     pub language: Option<String>,
-    /// The shown moment, in the flat's local time.
+    /// The time that the preview shows, as local time of the flat.
     pub at: String,
 }
 
-/// The addresses of the page's manifest and worker.
+/// The addresses of the web manifest and the service worker.
 pub struct PageAddresses {
     pub manifest: String,
     pub worker: String,
-    /// The path below which the worker handles requests.
+    /// The path below which the service worker handles requests.
     pub scope: String,
 }
 
-/// A language to choose.
+/// A language that the guest can choose.
 pub struct LanguageChoice {
     pub tag: String,
     /// The name of the language in the language itself.
@@ -94,16 +94,16 @@ pub struct LanguageChoice {
     pub is_current: bool,
 }
 
-/// A link to a place or a person.
+/// A link of the bar, the tiles or the help section, such as to call the host.
 pub struct ContactLink {
     pub icon: String,
     pub label: &'static str,
     pub href: String,
-    /// Whether it leads away from the page.
+    /// Whether the link leads to another site.
     pub is_away: bool,
 }
 
-/// The language of a text of the host; `None` for the language that was asked for.
+/// The language of a text of the host; `None` for the requested language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextTongue<'l>(pub Option<&'l str>);
 
@@ -122,18 +122,18 @@ impl From<&Self> for TextTongue<'_> {
 /// The foot of a page.
 pub struct PageFoot<'v> {
     pub notes: Option<&'v str>,
-    /// The name and the address of each link.
+    /// The label and the address of each link.
     pub links: Vec<(&'v str, String)>,
 }
 
-/// Returns the drawing of an icon; empty for an unknown icon.
+/// Returns the SVG of an icon; empty for an unknown icon.
 #[must_use]
 pub fn icon(name: &str) -> String {
     icons::svg(name).unwrap_or_default()
 }
 
 impl PageFrame<'_> {
-    /// Builds the frame of a page without a stay, in the language with this tag.
+    /// Builds the frame of a page without a stay, in this language.
     #[must_use]
     pub fn bare(
         tag: &str,
@@ -168,8 +168,8 @@ impl PageFrame<'_> {
 }
 
 impl<'v> PageFrame<'v> {
-    /// Builds the frame of a stay's page with this title. The entry page has no title besides the
-    /// name of the stay.
+    /// Builds the frame of a page of the stay. `title` is `None` for the entry page, whose title is
+    /// the name of the stay.
     #[must_use]
     pub fn of(page_stay: &'v PageStay, title: Option<&str>) -> Self {
         let name = page_stay.name();
@@ -217,9 +217,8 @@ impl<'v> PageFrame<'v> {
 }
 
 impl PageFrame<'_> {
-    /// Returns the attributes of an element with a text of the host: its language and direction,
-    /// where it is in another language than the page. `language` is `None` for the language that
-    /// was asked for.
+    /// Returns the `lang` and `dir` attributes for a text of the host; empty if the text has the
+    /// language of the page. `language` is `None` for the requested language.
     #[must_use]
     pub fn tongue<'l>(&'l self, language: impl Into<TextTongue<'l>>) -> String {
         let language = language.into().0.unwrap_or(&self.tag);
@@ -229,14 +228,15 @@ impl PageFrame<'_> {
         format!(" lang=\"{language}\" dir=\"{}\"", direction(language))
     }
 
-    /// Returns a text of the host as HTML. `language` is that of [`Self::tongue`].
+    /// Returns a text of the host as HTML, with the attributes of [`Self::tongue`] if it needs
+    /// them.
     #[must_use]
     pub fn host<'l>(&'l self, text: &str, language: impl Into<TextTongue<'l>>) -> String {
         markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
     }
 
-    /// Returns words of the page around the title of a step as HTML. The title has its own element
-    /// where it is in another language than the page. `language` is that of [`Self::tongue`].
+    /// Returns a sentence of the page that contains the title of a step, as HTML. The title gets
+    /// its own element if its language is not that of the page.
     #[must_use]
     pub fn around<'l>(
         &'l self,
@@ -253,7 +253,8 @@ impl PageFrame<'_> {
         fill(&self.any(words), &[("title", &title)])
     }
 
-    /// Returns a text of the host, in an unknown language, as HTML.
+    /// Returns a text of the host in an unknown language as HTML. The browser detects the
+    /// direction.
     #[must_use]
     #[expect(clippy::unused_self, reason = "templates have no other way to call it")]
     pub fn any(&self, text: &str) -> String {
@@ -269,7 +270,7 @@ fn direction(language: &str) -> &'static str {
     }
 }
 
-/// Returns the languages of the organization, if there are at least two.
+/// Returns the languages that the guest can choose; none if the organization has a single language.
 fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     let offered = &page_stay.view.languages;
     if offered.len() < 2 {
@@ -284,7 +285,7 @@ fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     offered.iter().map(choice).collect()
 }
 
-/// Returns the link to the host, as the portal defines the contact.
+/// Returns the link to contact the host, by the method that the portal defines.
 #[must_use]
 pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
     let contact = page_stay.view.contact.as_ref()?;

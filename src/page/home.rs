@@ -1,4 +1,4 @@
-//! The entry page of a guest. It leads with what matters on this day of the stay.
+//! The entry page of a guest. Its content and order depend on the phase of the stay.
 
 use askama::Template;
 use engine::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::guest::{
 use crate::portals::Tile;
 use crate::words::{Words, fill, tile_title};
 
-/// Maximum number of extras on the entry page.
+/// Maximum number of extras that the entry page shows.
 const EXTRAS: usize = 5;
 
 #[derive(Template)]
@@ -26,21 +26,21 @@ const EXTRAS: usize = 5;
 struct GuestHome<'v> {
     frame: PageFrame<'v>,
     head: PageHead<'v>,
-    /// Whether nothing is configured yet.
+    /// Whether the host has not configured anything for guests yet.
     is_bare: bool,
     callout: Option<&'v str>,
     callout_language: TextTongue<'v>,
-    /// A question for a review, and the address where the guest answers it.
+    /// The question of the open survey, and the address of its page.
     asks_for_review: Option<(&'static str, String)>,
-    /// The instructions for the arrival.
+    /// The arrival instructions.
     instructions: Vec<&'v InstructionView>,
-    /// The manuals that are needed on this day.
+    /// The manuals that the guest needs on this day, shown first.
     first: Vec<ManualSection<'v>>,
-    /// The link to directions, and the address that they lead to.
+    /// The link to directions, and the address of the flat as text.
     directions: Option<(String, Option<String>)>,
     asking: Option<PrecheckinPrompt<'v>>,
     headings: Vec<ManualSection<'v>>,
-    /// The manuals that will be shown, with the text that says when.
+    /// The manuals that are not shown yet, each with a sentence that says when it will be.
     upcoming: Vec<(&'v UpcomingView, String)>,
     offer: Option<&'v OfferView>,
     extras: Option<Extras<'v>>,
@@ -48,26 +48,26 @@ struct GuestHome<'v> {
     contact: Vec<ContactLink>,
 }
 
-/// The extras that the guest can ask for.
+/// The extras that the guest can request.
 struct Extras<'v> {
     /// The name and the price of the first extras.
     rows: Vec<(&'v str, Option<String>)>,
     href: String,
-    /// Whether the guest has selected some and not asked for them.
+    /// Whether the guest has selected extras without requesting them.
     has_selection: bool,
 }
 
-/// The head of the page: the place, the dates and the state of the stay.
+/// The head of the page: place, dates and state of the stay.
 struct PageHead<'v> {
     photo: Option<&'v str>,
-    /// The line above the name.
+    /// The line above the name of the flat.
     over: String,
     name: &'v str,
-    /// A sentence about this phase of the stay, in bold; none before the stay.
+    /// A sentence about this phase of the stay, in bold; `None` before the stay.
     sentence: Option<String>,
-    /// A second sentence below it, such as the time to leave by; none in some phases.
+    /// A second sentence below `sentence`, such as the check-out time; `None` in some phases.
     detail: Option<String>,
-    /// The sentence that the booking is not confirmed yet.
+    /// The sentence that the booking is not confirmed yet; `None` if it is confirmed.
     unconfirmed: Option<&'static str>,
     address: Option<String>,
     map: Option<String>,
@@ -78,48 +78,48 @@ struct PageHead<'v> {
     check_in_time: Option<String>,
     check_out: String,
     check_out_time: Option<String>,
-    /// The link to the calendar file, before the stay.
+    /// The link to the calendar file; `None` from the day of arrival on.
     calendar: Option<String>,
-    /// The link that adds the stay to Google Calendar, before the stay.
+    /// The link that adds the stay to Google Calendar; `None` from the day of arrival on.
     google_calendar: Option<String>,
     calendar_icon: String,
-    /// The link to the wallet pass, where passes are offered.
+    /// The link to the wallet pass; `None` if no pass is offered.
     pass: Option<String>,
     pass_icon: String,
 }
 
-/// Pre-check-in in its current state.
+/// The pre-check-in section of the page.
 struct PrecheckinPrompt<'v> {
     is_folded: bool,
     is_open: bool,
     icon: String,
-    /// The invitation; `None` where nothing is asked.
+    /// The host's invitation to the pre-check-in; `None` if the guest has nothing to do.
     prompt: Option<&'v str>,
     prompt_language: TextTongue<'v>,
-    /// The progress in words; `done` is the number of complete steps.
+    /// A sentence on the progress. `done` is the number of complete steps.
     progress: String,
     done: usize,
     status: &'static str,
-    /// The result of the submission; `None` before it.
+    /// A sentence on the submission's status; `None` before the submission.
     outcome: Option<&'static str>,
-    /// The message of staff.
+    /// The message of the staff who requested changes.
     message: Option<&'v str>,
-    /// The next thing to do.
+    /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
-    /// The link to the review, where the next thing is a step that was sent back but everything can
-    /// be submitted as it is.
+    /// The link to the review, if `next` is a step that staff sent back and the guest may submit
+    /// without changing it.
     review: Option<String>,
     rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,
-    /// The horizontal positions from which the confetti falls, in percent.
-    bits: Vec<u8>,
+    /// The horizontal positions of the confetti, in percent.
+    confetti: Vec<u8>,
 }
 
-/// A link to the next thing to do.
+/// The link to the next step or to the review.
 struct NextLink<'v> {
-    /// The label, with a place for the title of the step.
+    /// The label, with a placeholder for the title of the step.
     words: &'static str,
-    /// The step; `None` for the review.
+    /// The step; `None` if the link leads to the review.
     step: Option<&'v StepView>,
     href: String,
 }
@@ -129,19 +129,19 @@ struct HomeStepRow<'v> {
     step: &'v StepView,
     href: String,
     sign: String,
-    /// Additional CSS classes of the sign.
+    /// Additional CSS classes of the step's icon.
     kind: &'static str,
     mark: &'static str,
 }
 
 /// Renders the entry page.
 ///
-/// `is_handed_in` says that the guest submitted pre-check-in just now.
+/// `is_handed_in` is true right after the guest submitted the pre-check-in.
 pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     let phase = page_stay.phase();
     let view = &page_stay.view;
     let is_cancelled = phase == Phase::Cancelled;
-    // The host's messages to all guests are shown before and during the stay only.
+    // The host's messages to all guests are shown only before and during the stay.
     let is_on = !is_cancelled && phase != Phase::After;
     let first = first(page_stay, phase);
     let is_first = |manual: &ManualView| {
@@ -205,7 +205,7 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     .map_err(Error::internal)
 }
 
-/// Returns the manuals that are needed on this day, which come before everything else.
+/// Returns the manuals that the guest needs on this day. They come before all other content.
 fn first(page_stay: &PageStay, phase: Phase) -> Vec<ManualSection<'_>> {
     let words = page_stay.words;
     let sections = match phase {
@@ -270,8 +270,8 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
         .unsigned_abs();
     let is_on = phase != Phase::Cancelled && phase != Phase::After;
     PageHead {
-        // A guest who stands at the door or leaves knows what the flat looks like, and needs other
-        // information.
+        // A guest who has arrived or is leaving needs other information more than a photo of the
+        // flat.
         photo: flat
             .and_then(|flat| flat.photo_url.as_deref())
             .filter(|_| matches!(phase, Phase::Before | Phase::After)),
@@ -302,7 +302,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
     }
 }
 
-/// Returns the question of the last open survey, and the address where the guest answers it.
+/// Returns the question of the last open survey, and the address of its page.
 fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
     let kind = page_stay.view.review_requests.last().copied()?;
     Some((
@@ -311,7 +311,7 @@ fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
     ))
 }
 
-/// Returns the name and the price of each extra, and the address where the guest selects them.
+/// Returns the extras with the address of their page; `None` if there are none.
 fn extras(page_stay: &PageStay) -> Option<Extras<'_>> {
     let extras = &page_stay.view.extras;
     let row = |extra: &'_ ExtraView| page_stay.money(extra.price_cents, extra.currency.as_deref());
@@ -397,7 +397,7 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
                 .portal
                 .as_ref()
                 .is_some_and(|portal| portal.is_confetti_enabled),
-        bits: (2..100).step_by(7).collect(),
+        confetti: (2..100).step_by(7).collect(),
     })
 }
 
@@ -442,8 +442,8 @@ fn row<'v>(page_stay: &PageStay, place: usize, step: &'v StepView) -> HomeStepRo
     }
 }
 
-/// Returns the tiles with their links. Without an address or coordinates of the flat, the links are
-/// general.
+/// Returns the tiles with their links. The links search without a place if the position of the flat
+/// is unknown.
 fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
     let place = page_stay.place().unwrap_or_else(FlatPosition::anywhere);
     let tile = |tile: &Tile| {
@@ -464,7 +464,7 @@ fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
     page_stay.view.quick_access.iter().map(tile).collect()
 }
 
-/// Returns every way to reach the host outside of this page.
+/// Returns the links to contact the host by phone, message or e-mail.
 fn contact(page_stay: &PageStay) -> Vec<ContactLink> {
     let email = page_stay
         .view

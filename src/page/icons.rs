@@ -1,13 +1,13 @@
-//! Drawings of the icons for covers (`searchCoverIcons`), as inline SVG, so that the page loads no
-//! pictures for them.
+//! The drawings of the icons for covers (`searchCoverIcons`) as inline SVG, so that the page loads
+//! no image files for them.
 
 use std::sync::LazyLock;
 
-/// One line an icon: its name, a tab, and the content of its `svg`. `data/README.md` names their
-/// source and licence.
+/// One line per icon: name, tab, content of the `svg` element. `data/README.md` names the source
+/// and the licence.
 const DRAWINGS: &str = include_str!("../../data/icons.tsv");
 
-/// All icons by name, sorted by name.
+/// All icons, sorted by name.
 static ICONS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
     DRAWINGS
         .lines()
@@ -15,15 +15,16 @@ static ICONS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the content of an icon's `svg`: 24 by 24, with strokes that have no colour.
+/// Returns the content of an icon's `svg` element: 24 by 24 units, with strokes that have no
+/// colour.
 #[must_use]
 pub fn drawing(name: &str) -> Option<&'static str> {
     let place = ICONS.binary_search_by_key(&name, |(name, _)| name).ok()?;
     Some(ICONS[place].1)
 }
 
-/// Returns an icon in the colour of the text around it, hidden from assistive technology; `None`
-/// for an unknown name. The style sheets round the ends of its lines.
+/// Returns the SVG of an icon in the colour of the surrounding text, hidden from assistive
+/// technology; `None` for an unknown name. The style sheets set round line ends.
 #[must_use]
 pub fn svg(name: &str) -> Option<String> {
     let drawing = drawing(name)?;
@@ -33,7 +34,7 @@ pub fn svg(name: &str) -> Option<String> {
     ))
 }
 
-/// Returns an empty square of the size of an icon, for a name that is unknown.
+/// Returns an empty square of the size of an icon, for an unknown name.
 #[must_use]
 pub fn blank() -> String {
     "<svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 24\"></svg>".to_owned()

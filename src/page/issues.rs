@@ -1,4 +1,4 @@
-//! The page where a guest reports an issue of the flat.
+//! The page where a guest reports an issue with the flat.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const TEXT_LENGTH: usize = 6000;
 
 type IssuesService = State<Arc<Service>>;
 
-/// Shows the form and the issues that were reported before.
+/// Handles GET: shows the form and the guest's earlier issues.
 pub async fn get(
     State(service): IssuesService,
     params: PathParams,
@@ -54,7 +54,8 @@ pub async fn get(
     response
 }
 
-/// Reports an issue. A form that is sent twice reports one.
+/// Handles POST: reports an issue. The key of the form ensures that a form that is sent twice
+/// reports one issue.
 pub async fn post(
     State(service): IssuesService,
     params: PathParams,
@@ -107,7 +108,7 @@ fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
     }
 }
 
-/// Returns the guest's issues. Returns none where they cannot be read, so that the guest can still
+/// Returns the guest's earlier issues; none if they cannot be read, so that the guest can still
 /// report one.
 async fn reported(visit: &mut PageRequest) -> Arc<Vec<GuestIssue>> {
     visit

@@ -1,5 +1,5 @@
-//! The things that a guest keeps of a stay: its calendar event, its wallet pass, and the page for
-//! use without a connection.
+//! Builds what a guest can save from the page: the calendar event, the wallet pass, and the offline
+//! copy of the page.
 
 use engine::error::Result;
 use jiff::ToSpan as _;
@@ -20,14 +20,14 @@ pub fn calendar(visit: &PageRequest, page_stay: &PageStay) -> String {
     with_event(page_stay, Some(&url), calendar::ics)
 }
 
-/// Returns the address that adds the stay to Google's calendar. It leaves out the address of the
-/// stay's page, which is the guest's credential.
+/// Returns the link that adds the stay to Google Calendar. The link does not contain the address of
+/// the stay's page, because that address is the guest's credential.
 #[must_use]
 pub fn google_calendar(page_stay: &PageStay) -> String {
     with_event(page_stay, None, calendar::google)
 }
 
-/// Passes the calendar event of the stay to `write`. `url` is the address of the stay's page.
+/// Calls `write` with the calendar event of the stay. `url` is the address of the stay's page.
 fn with_event(
     page_stay: &PageStay,
     url: Option<&str>,
@@ -85,7 +85,7 @@ pub(crate) fn pass(
     )
 }
 
-/// Returns the manifest, by which a phone installs the page.
+/// Returns the web manifest, with which a phone installs the page.
 #[must_use]
 pub fn manifest(page_stay: &PageStay) -> String {
     offline::manifest(
@@ -96,8 +96,8 @@ pub fn manifest(page_stay: &PageStay) -> String {
     )
 }
 
-/// Returns the worker, which keeps the page until the end of the stay's last day, in the flat's
-/// time. It keeps nothing of a cancelled stay.
+/// Returns the service worker. It keeps the offline copy until the end of the last day of the stay,
+/// in the flat's time zone. It keeps no copy of a cancelled stay.
 #[must_use]
 pub fn worker(page_stay: &PageStay) -> String {
     let stay = &page_stay.view.reservation;

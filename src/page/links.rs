@@ -1,22 +1,21 @@
-//! The addresses of the page, below the path of the stay, in the requested language.
+//! Builds the addresses of the stay's pages, in the requested language.
 
 use uuid::Uuid;
 
 use crate::records::SurveyKind;
 
-/// The addresses of a stay's pages. They keep the requested language and the moment of a preview,
-/// and nothing else.
+/// The addresses of the stay's pages. They keep the requested language and the time of a preview.
 #[derive(Debug, Clone)]
 pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
-    /// The moment that a preview shows.
+    /// The time that a preview shows.
     moment: Option<String>,
 }
 
 impl StayLinks {
-    /// Creates the addresses below a page, in the requested language.
+    /// Creates the addresses below the path of a stay's page.
     #[must_use]
     pub const fn new(page: String, language: Option<String>) -> Self {
         Self {
@@ -26,7 +25,7 @@ impl StayLinks {
         }
     }
 
-    /// Returns the same addresses for another moment.
+    /// Returns the same addresses for another time of the preview.
     #[must_use]
     pub fn at_moment(self, moment: String) -> Self {
         Self {
@@ -69,19 +68,19 @@ impl StayLinks {
         .home()
     }
 
-    /// Returns the address of a step, to which its form is sent too.
+    /// Returns the address of a step's page. The form of the step is sent to the same address.
     #[must_use]
     pub fn step(&self, step: Uuid) -> String {
         self.at(&format!("/steps/{step}"), &[])
     }
 
-    /// Returns the address of a step with its missing answers marked.
+    /// Returns the address of a step's page on which missing answers are marked.
     #[must_use]
     pub fn step_lacking(&self, step: Uuid) -> String {
         self.at(&format!("/steps/{step}"), &[("lacking", "true")])
     }
 
-    /// Returns the address of a step of guests, with this number of guests to fill in.
+    /// Returns the address of a step's page with this number of guest fieldsets.
     #[must_use]
     pub fn step_of(&self, step: Uuid, guests: usize) -> String {
         self.at(
@@ -90,7 +89,7 @@ impl StayLinks {
         )
     }
 
-    /// Returns the address to which files of a step are sent.
+    /// Returns the address to which files of a step are uploaded.
     #[must_use]
     pub fn files(&self, step: Uuid) -> String {
         self.at(&format!("/steps/{step}/files"), &[])
@@ -114,49 +113,50 @@ impl StayLinks {
         self.at("/review", &[])
     }
 
-    /// Returns the address that submits the answers.
+    /// Returns the address to which the submission is sent.
     #[must_use]
     pub fn submit(&self) -> String {
         self.at("/submit", &[])
     }
 
-    /// Returns the address of the messages, to which a new message is sent too.
+    /// Returns the address of the messages page. A new message is sent to the same address.
     #[must_use]
     pub fn messages(&self) -> String {
         self.at("/messages", &[])
     }
 
-    /// Returns the address where issues are reported, to which the form is sent too.
+    /// Returns the address of the issues page. A new issue is sent to the same address.
     #[must_use]
     pub fn issue(&self) -> String {
         self.at("/issues", &[])
     }
 
-    /// Returns the address of the issues right after one was reported.
+    /// Returns the address of the issues page right after an issue was reported.
     #[must_use]
     pub fn issue_sent(&self) -> String {
         self.at("/issues", &[("sent", "true")])
     }
 
-    /// Returns the address of a survey, to which the form is sent too.
+    /// Returns the address of a survey's page. Its answer is sent to the same address.
     #[must_use]
     pub fn survey(&self, kind: SurveyKind) -> String {
         self.at(&format!("/reviews/{}", kind.as_ref()), &[])
     }
 
-    /// Returns the address of a survey right after it was answered.
+    /// Returns the address of a survey's page right after the survey was answered.
     #[must_use]
     pub fn survey_sent(&self, kind: SurveyKind) -> String {
         self.at(&format!("/reviews/{}", kind.as_ref()), &[("sent", "true")])
     }
 
-    /// Returns the address of the extras, to which the selection is sent too.
+    /// Returns the address of the extras page. The selection is sent to the same address.
     #[must_use]
     pub fn extras(&self) -> String {
         self.at("/extras", &[])
     }
 
-    /// Returns the address of the extras right after they were selected, or asked for.
+    /// Returns the address of the extras page right after the selection was saved (`is_request` is
+    /// false) or requested.
     #[must_use]
     pub fn extras_sent(&self, is_request: bool) -> String {
         let sent = if is_request { "requested" } else { "kept" };
@@ -181,13 +181,13 @@ impl StayLinks {
         self.at("/stay.pkpass", &[])
     }
 
-    /// Returns the address of the manifest, by which a phone installs the page.
+    /// Returns the address of the web manifest.
     #[must_use]
     pub fn manifest(&self) -> String {
         self.at("/manifest.webmanifest", &[])
     }
 
-    /// Returns the address of the worker, which keeps the page for use without a connection.
+    /// Returns the address of the service worker.
     #[must_use]
     pub fn worker(&self) -> String {
         format!("{}/worker.js", self.page)

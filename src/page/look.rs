@@ -1,5 +1,4 @@
-//! The entry page of a guest, as the console shows it to a member in an iframe. The links of this
-//! page lead nowhere.
+//! Renders the guest's entry page for an iframe of the console. The links of the page do nothing.
 
 use std::sync::Arc;
 

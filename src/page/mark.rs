@@ -1,4 +1,4 @@
-//! The mark of a step and its words, wherever steps are listed.
+//! The mark of a step: an icon and a text for its state, used wherever steps are listed.
 
 use super::answers;
 use super::page_stay::PageStay;
@@ -9,11 +9,11 @@ use crate::words::fill;
 /// The mark of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// The sign; `None` where the step's number stands in its place.
+    /// The icon; `None` if the page shows the number of the step instead.
     pub sign: Option<&'static str>,
-    /// Additional CSS classes of the sign.
+    /// Additional CSS classes of the icon.
     pub kind: &'static str,
-    /// The state in words.
+    /// The text for the state.
     pub text: &'static str,
 }
 
@@ -39,8 +39,8 @@ impl Mark {
     }
 }
 
-/// Returns whether another system says that the step failed and that the guest must act. A check
-/// of the guest that failed is asked for once more instead.
+/// Returns whether another system reported that the step failed and that the guest must act.
+/// Excludes identity checks, which the guest repeats.
 #[must_use]
 pub fn has_failed(step: &StepView) -> bool {
     let progress = step.progress.as_ref();
@@ -48,7 +48,7 @@ pub fn has_failed(step: &StepView) -> bool {
     is_failed && !step.step_type.checks_identity()
 }
 
-/// Returns the need of a step before the submission, in words; `None` for a step that is ready.
+/// Returns a text on what the step needs before the submission; `None` if it needs nothing.
 #[must_use]
 pub fn missing(page_stay: &PageStay, step: &StepView) -> Option<String> {
     if step.state.is_ready() {
@@ -94,7 +94,7 @@ fn is_accepted(step: &StepView) -> bool {
     step.accepted_at.is_some()
 }
 
-/// Returns the types of documents that a step requires and that have no file yet.
+/// Returns the document types that a step requires and for which no file is uploaded.
 fn documents(step: &StepView) -> Vec<&str> {
     let files = step.files.as_deref().unwrap_or_default();
     let required = step.required_document_types.as_deref().unwrap_or_default();

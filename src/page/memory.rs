@@ -16,11 +16,11 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use vestibule_http::surface::CompressedText;
 
-/// Maximum bytes of cached pages, with their compressed forms.
-const PAGES: u64 = 32 << 20;
-/// The approximate number of pages that need this space.
-const KEPT: usize = 512;
-/// The approximate bytes of an entry besides its key and its page.
+/// Maximum size of all cached pages in bytes, including their compressed forms.
+const CACHE_BYTES: u64 = 32 << 20;
+/// Approximate number of pages that fit into the cache.
+const EXPECTED_PAGES: usize = 512;
+/// Approximate memory of an entry in bytes, besides key and page.
 const OVERHEAD: u64 = 512;
 
 /// The cached pages, by their keys.
@@ -28,7 +28,7 @@ pub struct Pages(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
 /// A rendered page.
 pub struct CachedPage {
-    /// The state of the guest's view.
+    /// The `ETag` of the guest view that the page was rendered from.
     pub state: HeaderValue,
     minute: i64,
     length: usize,
@@ -40,16 +40,16 @@ struct ByBytes;
 
 impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
     fn weight(&self, key: &Box<str>, page: &Arc<CachedPage>) -> u64 {
-        // Both compressed forms together are at most about as long as the page.
+        // Both compressed forms together are at most about as long as the page itself.
         OVERHEAD + u64::try_from(key.len() + 2 * page.length).unwrap_or(u64::MAX)
     }
 }
 
 impl Pages {
-    /// Creates an empty cache for this many processors.
+    /// Creates an empty cache. `processors` sets the number of its shards.
     #[must_use]
     pub fn seeing(processors: usize) -> Self {
-        Self(sharded(KEPT, PAGES, ByBytes, processors))
+        Self(sharded(EXPECTED_PAGES, CACHE_BYTES, ByBytes, processors))
     }
 
     /// Returns the page if it was rendered in this minute.
@@ -113,7 +113,7 @@ mod tests {
             pages.keep(number.to_string().into(), page);
         }
         assert!(
-            pages.0.weight() <= PAGES && pages.0.len() > 100,
+            pages.0.weight() <= CACHE_BYTES && pages.0.len() > 100,
             "{} bytes",
             pages.0.weight()
         );

@@ -1,4 +1,4 @@
-//! The page of messages: the form for a message to the host, and the guest's earlier messages.
+//! The messages page: the form for a message to the host, and the guest's earlier messages.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ const TEXT_LENGTH: usize = 6000;
 struct Messages<'v> {
     frame: PageFrame<'v>,
     summary: Option<Summary>,
-    /// The address to which a message is sent, where the host takes messages.
+    /// The address to which a message is sent; `None` if the host accepts no messages.
     action: Option<String>,
     key: Uuid,
     fields: Vec<PageField<'v>>,
@@ -37,7 +37,7 @@ struct SentMessage<'v> {
     sent: String,
 }
 
-/// Renders the page of messages, the latest first.
+/// Renders the messages page, with the newest message first.
 pub fn render(
     page_stay: &PageStay,
     messages: &[Message],

@@ -53,8 +53,8 @@ pub use person::document;
 pub use theme::contrast;
 pub use wallet::{Apns, PassPushes, PassSigner};
 
-/// The registration of the guest's page. It has no operation of its own: it calls those of the
-/// guest interface, as any other caller would.
+/// The registration of the guest's page. The module has no operation of its own. It calls those of
+/// the guest interface like any other client.
 pub(crate) static MODULE: Module = Module {
     routes: Some(routes::routes),
     ..Module::new("page")

@@ -1,4 +1,5 @@
-//! Pages that are shown instead of another: no such stay, no such step, or a temporary failure.
+//! Pages that replace a page that cannot be shown: the stay, the step or the manual does not exist,
+//! or there is a temporary failure.
 
 use askama::Template;
 use engine::error::{Error, ErrorKind, Result};
@@ -15,7 +16,7 @@ struct MissingPage<'v> {
     more: Option<&'static str>,
 }
 
-/// The kind of thing that a stay does not have.
+/// What the stay does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingThing {
     /// A step.
@@ -26,8 +27,8 @@ pub enum MissingThing {
     Pass,
 }
 
-/// Renders the page that is shown instead of a stay, for this status, in the language with this
-/// tag.
+/// Renders the page that replaces every page of a stay after a refusal with this status. `tag` is
+/// the language.
 pub fn instead(status: u16, tag: &str) -> Result<String> {
     let text = |words: &'static Words| match status {
         status if status == ErrorKind::RateLimit.status() => (words.pages.busy, None),
@@ -45,7 +46,7 @@ pub fn instead(status: u16, tag: &str) -> Result<String> {
     .map_err(Error::internal)
 }
 
-/// Renders the page for a thing that the stay does not have.
+/// Renders the page that says that the stay has no such step, manual or pass.
 pub fn missing(page_stay: &PageStay, what: MissingThing) -> Result<String> {
     let heading = match what {
         MissingThing::Step if page_stay.is_over => page_stay.words.errors.stay_over,

@@ -1,4 +1,4 @@
-//! The data of every page of a stay: the guest's view, the language and the moment.
+//! The data that every page of a stay needs: the guest view, the language and the time.
 
 use std::sync::Arc;
 
@@ -23,26 +23,26 @@ pub struct PageStay {
     pub view: Arc<GuestView>,
     pub links: StayLinks,
     pub words: &'static Words,
-    /// The language of the page, which applies to all texts that exist in it.
+    /// The language of the page. Texts that do not exist in it are shown in another language.
     pub tag: String,
-    /// The tag whose region decides how dates and times are written.
+    /// The language tag whose region decides the formats of dates and times.
     pub regional: String,
-    /// The language of the words.
+    /// The language of the product's own texts.
     pub language: &'static str,
-    /// The shown moment.
+    /// The time that the page shows.
     pub now: Timestamp,
-    /// Whether the page is a preview, or shows another moment than now. Nothing can be sent then.
+    /// Whether the page is a preview or shows another time than now. Forms cannot be sent then.
     pub is_preview: bool,
-    /// Whether the stay ended before the guest submitted anything, so that no step is open.
+    /// Whether the stay ended before the guest submitted anything. No step is open then.
     pub is_over: bool,
-    /// The key of forms that must take effect once: messages and files.
+    /// The idempotency key of the forms for messages and files.
     pub key: Uuid,
-    /// Whether passes can be signed.
+    /// Whether the server can sign wallet passes.
     pub has_passes: bool,
 }
 
 impl PageStay {
-    /// Builds the data from a guest's view, with words of the language with this tag.
+    /// Builds the data from a guest view. `tag` is the language of the page.
     #[must_use]
     pub fn new(
         mut view: Arc<GuestView>,
@@ -54,7 +54,7 @@ impl PageStay {
     ) -> Self {
         let (words, language) = in_language(tag);
         let precheckin = &view.precheckin;
-        // Before the first submission only the end of the stay closes a step.
+        // Before the first submission, only the end of the stay closes steps.
         let is_over = precheckin.is_enabled
             && matches!(
                 precheckin.status,
@@ -86,7 +86,7 @@ impl PageStay {
         }
     }
 
-    /// Returns the phase of the stay, in the flat's time.
+    /// Returns the phase of the stay, in the flat's time zone.
     #[must_use]
     pub fn phase(&self) -> Phase {
         let stay = &self.view.reservation;
@@ -115,7 +115,7 @@ impl PageStay {
         self.view.property.as_ref()
     }
 
-    /// Returns the flat's time zone; UTC where it is not known.
+    /// Returns the flat's time zone; UTC if it is not known.
     #[must_use]
     pub fn zone(&self) -> TimeZone {
         self.flat()
@@ -123,14 +123,14 @@ impl PageStay {
             .unwrap_or(TimeZone::UTC)
     }
 
-    /// Returns the name of the stay: the name of its flat, else a general name.
+    /// Returns the name of the stay: the name of its flat, or a general name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.flat()
             .map_or(self.words.phase.your_stay, |flat| &flat.name)
     }
 
-    /// Returns the name that the guest is greeted with: the first name, else the last name.
+    /// Returns the name for greeting the guest: the first name, otherwise the last name.
     #[must_use]
     pub fn guest_name(&self) -> Option<&str> {
         let guest = &self.view.reservation.guest;
@@ -159,19 +159,19 @@ impl PageStay {
         self.steps().iter().filter(|step| step.is_complete).count()
     }
 
-    /// Returns whether a step can be saved now.
+    /// Returns whether the guest can save a step now.
     #[must_use]
     pub fn is_open(&self, step: &StepView) -> bool {
         self.view.precheckin.is_enabled && step.is_open && !self.is_preview
     }
 
-    /// Returns whether steps are open again since the last submission.
+    /// Returns whether steps are open again after a submission.
     #[must_use]
     pub fn has_new(&self) -> bool {
         !self.view.precheckin.open_steps.is_empty()
     }
 
-    /// Returns whether the guest is asked to submit, once every step is done.
+    /// Returns whether the guest should submit when every step is complete.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         let precheckin = &self.view.precheckin;
@@ -184,9 +184,9 @@ impl PageStay {
         precheckin.is_enabled && is_asked && !self.is_preview
     }
 
-    /// Returns the next open step after the step `behind` that the guest has to do. A step that
-    /// waits for another system is passed over. The search continues at the first step, and also
-    /// begins there without `behind`.
+    /// Returns the next open step after `behind` that the guest has to do. Skips steps that wait
+    /// for another system. After the last step, the search continues at the first. Without `behind`
+    /// it starts at the first step.
     #[must_use]
     pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
         let place = behind
@@ -199,7 +199,7 @@ impl PageStay {
             .find(|step| !step.state.is_ready() && Some(step.id) != behind && self.is_open(step))
     }
 
-    /// Returns the position of a step, as `Step 3 of 8`.
+    /// Returns a text like `Step 3 of 8`.
     #[must_use]
     pub fn position(&self, id: Uuid) -> String {
         let place = self
@@ -227,7 +227,7 @@ impl PageStay {
             .find(|manual| manual.id == id)
     }
 
-    /// Returns whether the guest can write to the host here.
+    /// Returns whether the guest can send messages to the host.
     #[must_use]
     pub fn takes_messages(&self) -> bool {
         self.view
@@ -236,7 +236,7 @@ impl PageStay {
             .is_some_and(|portal| portal.is_chat_enabled)
     }
 
-    /// Returns whether the guest can report issues here.
+    /// Returns whether the guest can report issues.
     #[must_use]
     pub fn takes_issues(&self) -> bool {
         let is_on = self
@@ -247,8 +247,8 @@ impl PageStay {
         is_on && self.phase() != Phase::Cancelled
     }
 
-    /// Returns whether the stay is offered as a pass: before the day of departure, if the portal
-    /// offers passes and they can be signed.
+    /// Returns whether the page offers a wallet pass: before the day of departure, if the portal
+    /// offers passes and the server can sign them.
     #[must_use]
     pub fn offers_pass(&self) -> bool {
         let is_on = self
@@ -263,8 +263,8 @@ impl PageStay {
         self.has_passes && is_on && is_time && !self.is_tentative() && !self.is_preview
     }
 
-    /// Returns the formats of dates and amounts. They are those of the guest's own region, if the
-    /// words are in the same language.
+    /// Returns the formats of dates and amounts: those of the guest's region if the page is in that
+    /// region's language, otherwise those of the page's language.
     #[must_use]
     pub fn dates(&self) -> Arc<DateFormats> {
         let is_spoken = language_of(&self.regional) == Some(self.language);
@@ -275,19 +275,19 @@ impl PageStay {
         })
     }
 
-    /// Returns the guest's current day, at the flat.
+    /// Returns today's date at the flat.
     #[must_use]
     pub fn today(&self) -> Date {
         self.zone().to_datetime(self.now).date()
     }
 
-    /// Writes a day in words, with its year unless it is the current one.
+    /// Formats a date in words, with its year unless it is the current year.
     #[must_use]
     pub fn day(&self, date: Date) -> String {
         self.dates().day(date, self.today())
     }
 
-    /// Writes a range of days, with the years that are not the current one.
+    /// Formats a range of dates in words, with years that are not the current one.
     #[must_use]
     pub fn days(&self, from: Date, until: Date) -> String {
         self.dates().days(from, until, self.today())
@@ -302,28 +302,28 @@ impl PageStay {
             .unwrap_or_default()
     }
 
-    /// Returns the position of the flat, as far as it is known.
+    /// Returns the position of the flat; `None` if it is unknown.
     #[must_use]
     pub fn place(&self) -> Option<FlatPosition> {
         let flat = self.flat()?;
         FlatPosition::of(flat.latitude, flat.longitude, &self.address())
     }
 
-    /// Writes a moment in the flat's time, in words.
+    /// Formats a timestamp in words, in the flat's time zone.
     #[must_use]
     pub fn moment(&self, at: Moment) -> String {
         self.dates()
             .moment(self.zone().to_datetime(at.0), self.today())
     }
 
-    /// Writes a time of the flat, such as `15:00`, in the guest's language.
+    /// Formats a time of day, such as `15:00`, in the guest's language.
     #[must_use]
     pub fn time(&self, text: &str) -> String {
         text.parse()
             .map_or_else(|_| text.to_owned(), |time| self.dates().time(time))
     }
 
-    /// Writes an amount of money; `None` without an amount.
+    /// Formats an amount of money; `None` without an amount.
     #[must_use]
     pub fn money(&self, cents: Option<u64>, currency: Option<&str>) -> Option<String> {
         let cents = i64::try_from(cents?).ok()?;

@@ -1,4 +1,4 @@
-//! The fields of a guest: their labels, their input types and their names in a form.
+//! The fields of a guest: which ones a step asks for, their labels, input types and form names.
 
 use std::borrow::Cow;
 
@@ -9,38 +9,38 @@ use crate::guest::StepView;
 use crate::precheck::{AskedGuest, GuestFieldRules, GuestPart, is_there};
 use crate::words::{Words, fill};
 
-/// The fields of the guest who booked, where a step names none.
+/// The fields of the guest who booked if the step requires none.
 const USUAL: [(&str, Need); 4] = [
     ("firstName", Need::Either),
     ("lastName", Need::Either),
     ("email", Need::Always),
     ("phone", Need::Never),
 ];
-/// The fields of the other guests, where a step names none.
+/// The fields of the other guests if the step requires none.
 const OTHERS: [(&str, Need); 2] = [("firstName", Need::Either), ("lastName", Need::Either)];
 
-/// Of whom a field is required.
+/// Which guests must fill in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Of every guest.
+    /// Every guest.
     Always,
-    /// Of the guests for whom the rule of the field holds.
+    /// The guests for whom the field's rule holds.
     Sometimes,
-    /// Of every guest, unless another field of this kind is filled in.
+    /// Every guest who leaves the other `Either` fields empty.
     Either,
-    /// Of nobody.
+    /// No guest.
     Never,
 }
 
 /// A field of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestField<'n> {
-    /// The field's name, as the step has it.
+    /// The name of the field in the step.
     pub name: &'n str,
     pub need: Need,
 }
 
-/// The fields that a step asks of a guest, and the rules about them.
+/// The fields that a step asks of a guest, and the rules that require some of them.
 pub struct RequestedFields<'n> {
     pub details: Vec<GuestField<'n>>,
     rules: &'n GuestFieldRules,
@@ -49,7 +49,7 @@ pub struct RequestedFields<'n> {
 }
 
 impl<'n> RequestedFields<'n> {
-    /// Returns the fields of a step of a stay that begins on this date.
+    /// Returns the fields of a step. `check_in` is the date on which the ages of guests count.
     #[must_use]
     pub fn of(step: &'n StepView, is_other: bool, check_in: Date) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl<'n> RequestedFields<'n> {
         self.details.iter().any(|detail| detail.name == name)
     }
 
-    /// Returns whether a field is required of a guest of whom this is known.
+    /// Returns whether a field is required of the guest with these details.
     #[must_use]
     pub fn requires(&self, detail: &GuestField<'_>, fields: &Object) -> bool {
         let guest = AskedGuest {
@@ -91,8 +91,7 @@ impl<'n> RequestedFields<'n> {
     }
 }
 
-/// Returns the fields that a step requires of each guest; empty where the host leaves the choice to
-/// the page.
+/// Returns the fields that the host requires of each guest; empty if the host has not chosen any.
 #[must_use]
 pub fn required(step: &StepView) -> &[String] {
     step.required_fields.as_deref().unwrap_or_default()
@@ -133,14 +132,14 @@ fn asked_of<'n>(
 }
 
 impl<'n> GuestField<'n> {
-    /// Returns the label; an unknown name is its own label.
+    /// Returns the label of the field; an unknown field has its name as label.
     #[must_use]
     pub fn label(&self, words: &'static Words) -> &'n str {
         words.guest_field(self.name).unwrap_or(self.name)
     }
 
-    /// Returns a hint that helps to fill the field in. The hint of a field that not everybody needs
-    /// says who does.
+    /// Returns a hint on what to enter. The hint of a field that only some guests need says which
+    /// ones.
     #[must_use]
     pub fn hint(
         &self,
@@ -171,7 +170,7 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the type of the input.
+    /// Returns the `type` of the input.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.name {
@@ -182,7 +181,7 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the `autocomplete` value, by which a browser fills in data of its own user.
+    /// Returns the `autocomplete` value, with which a browser fills in the user's own data.
     #[must_use]
     pub fn autocomplete(&self) -> &'static str {
         match self.name {
@@ -200,7 +199,7 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the choices of a field that is a list: the value that is sent, and the label.
+    /// Returns the options of a field that is a list: form value and label of each.
     #[must_use]
     pub fn choices(&self, words: &'static Words) -> Vec<(&'static str, &'static str)> {
         match self.name {
@@ -211,7 +210,7 @@ impl<'n> GuestField<'n> {
     }
 }
 
-/// Returns the name of a type of document; `None` for a type that is not among the usual ones.
+/// Returns the label of a document type; `None` if it is not one of the usual types.
 #[must_use]
 pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
     let kind = match kind {
@@ -226,13 +225,13 @@ pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
-/// Returns the name of a guest's field in the form of the other guests.
+/// Returns the form field for a detail of one of the other guests.
 #[must_use]
 pub fn field_of(guest: usize, name: &str) -> String {
     format!("g.{guest}.{name}")
 }
 
-/// Returns the number of the guest that a field belongs to, and the field's own name.
+/// Returns the guest's number and the detail of a form field.
 #[must_use]
 pub fn guest_of(field: &str) -> Option<(usize, &str)> {
     let (number, name) = field.strip_prefix("g.")?.split_once('.')?;

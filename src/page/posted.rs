@@ -1,5 +1,5 @@
-//! The frame that the forms of a page share: a form is checked before it is sent, and a refused
-//! form is shown again with its values and faults.
+//! Shared handling of the forms on a page: checks a form before its operation is called, and shows
+//! a refused form again with its values and faults.
 
 use axum::response::Response;
 
@@ -16,7 +16,7 @@ pub struct Rejection {
     pub faults: Faults,
     /// The reason that concerns the whole form.
     pub said: Option<&'static str>,
-    /// The number of seconds after which a retry makes sense.
+    /// The number of seconds to wait before sending the form again.
     pub retry_after: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Rejection {
         }
     }
 
-    /// Responds with the page of the rejected form, with the values that the guest typed.
+    /// Responds with the page of the refused form, which contains the typed values.
     pub fn response(
         self,
         page_stay: &PageStay,
@@ -49,8 +49,8 @@ impl Rejection {
     }
 }
 
-/// Returns the input in the fields of a form, or the reason not to send it. A preview sends
-/// nothing. `fields` is `None` for a request that holds no form.
+/// Parses the fields of a form with `check`. Refuses every form of a preview, and a request whose
+/// body is no form (`fields` is `None`).
 pub fn checked<T>(
     page_stay: &PageStay,
     fields: Option<&FormFields>,

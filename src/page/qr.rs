@@ -1,5 +1,5 @@
-//! A QR code to join the Wi-Fi by pointing a camera at it. It is drawn here, so that no other
-//! service sees the password.
+//! Draws a QR code with which a phone joins the Wi-Fi. It is drawn on the server, so that no other
+//! service learns the password.
 //!
 //! The content has the format that phones know: `WIFI:T:WPA;S:<name>;P:<password>;;`, with a
 //! backslash before each of `\ ; , : "` in the name and the password.
@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 use qrcodegen::{QrCode, QrCodeEcc};
 
-/// Light modules around the code, as its standard requires (ISO/IEC 18004).
+/// Width of the light border around the code in modules (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
-/// Returns the text in the code: a network with a password, or an open network.
+/// Returns the content of the code, for a network with a password or an open network.
 fn payload(name: &str, password: Option<&str>) -> String {
     match password.filter(|password| !password.is_empty()) {
         Some(password) => format!("WIFI:T:WPA;S:{};P:{};;", escaped(name), escaped(password)),
@@ -30,9 +30,9 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Returns an inline SVG with the code of a network; `label` describes it to assistive technology.
-/// Returns `None` where the name and the password are too long for a code. The code is dark on
-/// light whatever the page's colours, because cameras need that.
+/// Returns the code as inline SVG. `label` describes it to assistive technology. Returns `None` if
+/// name and password are too long for a QR code. The code is dark on light in every colour scheme,
+/// because cameras need that.
 #[must_use]
 pub fn wifi(name: &str, password: Option<&str>, label: &str) -> Option<String> {
     let code = QrCode::encode_text(&payload(name, password), QrCodeEcc::Medium).ok()?;
@@ -48,7 +48,7 @@ pub fn wifi(name: &str, password: Option<&str>, label: &str) -> Option<String> {
     ))
 }
 
-/// Draws the dark modules: a rectangle for each run of them in a row.
+/// Returns the SVG path of the dark modules, with one rectangle for each horizontal run.
 fn path(code: &QrCode) -> String {
     let mut path = String::new();
     for y in 0..code.size() {
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Parses the fields of a payload as a phone does.
+    /// Parses a payload like a phone.
     fn read(payload: &str) -> Vec<(String, String)> {
         let (mut fields, mut field, mut letters) = (
             Vec::new(),

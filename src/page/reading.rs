@@ -1,4 +1,4 @@
-//! The manuals on a page, and the page of a single manual.
+//! The manuals on the entry page, and the page of a single manual.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ struct ManualPage<'v> {
     card: Card<'v>,
 }
 
-/// A manual on a page.
+/// A manual as the page shows it.
 pub struct Card<'v> {
     pub manual: &'v ManualView,
     pub title: &'v str,
@@ -30,28 +30,28 @@ pub struct Card<'v> {
     pub is_open: bool,
     /// The address of the manual's own page.
     pub href: String,
-    /// The language of the body.
+    /// The language of the content.
     pub language: TextTongue<'v>,
-    /// The body of the manual.
+    /// The content of the manual as HTML.
     pub html: Option<Cow<'v, str>>,
     pub wifi: Option<WifiCard<'v>>,
 }
 
-/// The name and the password of the flat's network.
+/// The name and the password of the flat's Wi-Fi.
 pub struct WifiCard<'v> {
     pub name: &'v str,
     pub password: Option<&'v str>,
-    /// The QR code that a phone reads with its camera.
+    /// The QR code with which a phone joins the Wi-Fi.
     pub qr: Option<String>,
 }
 
-/// A heading with its manuals.
+/// A category with its manuals.
 pub struct ManualSection<'v> {
     pub anchor: String,
     pub title: &'v str,
-    /// The language of the title.
+    /// The language of the category's title.
     pub language: TextTongue<'v>,
-    /// The first icon of these manuals.
+    /// The icon of the first manual that has one.
     pub icon: Option<String>,
     pub manuals: Vec<Card<'v>>,
 }
@@ -82,7 +82,7 @@ pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<Str
     .map_err(Error::internal)
 }
 
-/// Raises headings by one level, because no category stands above them.
+/// Raises all headings by one level, because this page has no category title above them.
 fn raised(html: &str) -> String {
     (3..=6).fold(html.to_owned(), |html, level| {
         let upper = level - 1;
@@ -91,7 +91,7 @@ fn raised(html: &str) -> String {
     })
 }
 
-/// Builds the card of a manual; `None` for a manual that has neither a title nor content.
+/// Builds the data of a manual; `None` if it has neither a title nor content.
 #[must_use]
 pub fn card<'v>(
     manual: &'v ManualView,
@@ -103,7 +103,7 @@ pub fn card<'v>(
         .title
         .as_deref()
         .or(has_body.then_some(page_stay.words.manuals.good_to_know))?;
-    // A preview has no password for a code.
+    // A preview contains no password, so it has no QR code.
     let code = |wifi: &'v WifiView| {
         qr::wifi(
             &wifi.name,
@@ -142,7 +142,7 @@ pub fn card<'v>(
     })
 }
 
-/// Returns the manuals under each heading, except those that are elsewhere on the page.
+/// Returns the manuals of each category, except those that the page shows elsewhere.
 #[must_use]
 pub fn sections<'v>(
     page_stay: &'v PageStay,
@@ -178,7 +178,7 @@ pub fn sections<'v>(
         .collect()
 }
 
-/// Returns the manuals on a subject from all headings, unfolded.
+/// Returns the manuals about a subject from all categories, expanded.
 #[must_use]
 pub fn section_about<'v>(
     page_stay: &'v PageStay,

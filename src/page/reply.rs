@@ -1,4 +1,5 @@
-//! The responses of the page. No cache may store them, and they send no referrer.
+//! The HTTP responses of the page. Caches may not store them, and browsers send no referrer from
+//! them.
 
 use std::sync::LazyLock;
 
@@ -18,8 +19,8 @@ pub use vestibule_http::browser::retriable;
 
 const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 
-/// The policy of pages. A page loads pictures, its manifest and its worker. Its scripts are its
-/// own.
+/// The content security policy of pages. Pages load images, the web manifest and the service
+/// worker; they run only their own script.
 static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src 'unsafe-inline'; script-src '{}' '{}'; worker-src 'self'; manifest-src 'self'; connect-src 'self'; img-src http: https: \
@@ -29,23 +30,23 @@ static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     Policy::new(loads, Referrer::Nobody)
 });
 
-/// The policy of pages that this service shows in a frame.
+/// The content security policy of pages that this service shows in a frame.
 static FRAMED_PAGE: LazyLock<Policy> = LazyLock::new(|| PAGE.clone().framed());
 
-/// The policy of files, which run nothing.
+/// The content security policy of files. Files run nothing.
 static FILE: LazyLock<Policy> = LazyLock::new(|| Policy::new("", Referrer::Nobody));
 
-/// The policy of the worker, which fetches the page and its pictures.
+/// The content security policy of the service worker, which fetches the page and its images.
 static WORKER: LazyLock<Policy> =
     LazyLock::new(|| Policy::new("connect-src 'self' http: https:", Referrer::Nobody));
 
-/// Responds with a page. Where rendering failed, responds with the page for status 500.
+/// Responds with a page, or with a 500 page if rendering failed.
 pub fn page(status: u16, html: Result<String>, tag: &str) -> Response {
     under(&PAGE, status, html, tag)
 }
 
-/// Responds with a page of a stay. Pages of this service may show the page of a preview in a frame,
-/// because a preview sends nothing.
+/// Responds with a page of a stay. Pages of this service may show a preview in a frame, because
+/// forms of a preview cannot be sent.
 pub fn page_of_stay(page_stay: &PageStay, status: u16, html: Result<String>) -> Response {
     let policy = if page_stay.view.preview.is_some() {
         &FRAMED_PAGE
@@ -66,7 +67,7 @@ fn under(policy: &Policy, status: u16, html: Result<String>, tag: &str) -> Respo
     })
 }
 
-/// Responds with a cached page, compressed as the browser accepts it.
+/// Responds with a cached page, in a content coding that the browser accepts.
 pub async fn kept(page: &CachedPage, headers: &HeaderMap) -> Response {
     let (html, coding) = page.html().for_client(headers).await;
     let mut response = browser::file(&PAGE, HTML, html);
@@ -83,7 +84,7 @@ pub fn file(content_type: &'static str, body: impl Into<Body>) -> Response {
     browser::file(&FILE, content_type, body)
 }
 
-/// Responds with the worker, which handles requests below this path.
+/// Responds with the service worker. `scope` is the path below which it handles requests.
 pub fn worker(script: String, scope: &str) -> Response {
     let mut response = browser::file(&WORKER, "text/javascript; charset=utf-8", script);
     if let Ok(scope) = HeaderValue::from_str(scope) {
@@ -92,7 +93,7 @@ pub fn worker(script: String, scope: &str) -> Response {
     response
 }
 
-/// Redirects to another address by GET.
+/// Redirects to another address, which the browser opens by GET.
 pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::Nobody)
 }

@@ -1,4 +1,5 @@
-//! The review page: the answers before submission, step by step, each with a link to change them.
+//! The review page: the guest's answers before the submission, each step with a link to change
+//! them.
 
 use askama::Template;
 use engine::error::{Error, Result};
@@ -18,20 +19,20 @@ struct ReviewPage<'v> {
     frame: PageFrame<'v>,
     summary: Option<Summary>,
     progress: String,
-    /// The result of the submission; `None` before it.
+    /// A sentence on the submission's status; `None` before the submission.
     outcome: Option<&'static str>,
     answered: Vec<AnsweredReviewStep<'v>>,
-    /// The address that submits the answers.
+    /// The address to which the submission is sent; `None` if nothing can be submitted.
     submit: Option<String>,
-    /// The steps that keep the guest from submitting.
+    /// The steps that prevent the submission.
     missing: Vec<IncompleteStep<'v>>,
 }
 
-/// A step that keeps the guest from submitting.
+/// A step that prevents the submission.
 struct IncompleteStep<'v> {
     step: &'v StepView,
     href: String,
-    /// The need of the step, in words.
+    /// A text on what the step needs.
     text: String,
 }
 
@@ -40,12 +41,12 @@ struct AnsweredReviewStep<'v> {
     step: &'v StepView,
     answers: Vec<LabelledAnswer<'v>>,
     mark: Mark,
-    /// The link to change the answers; `change_what` is its label.
+    /// The link to change the answers; its label is `change_what`.
     change: Option<String>,
     change_what: String,
 }
 
-/// Renders the review page. `text` is the reason why the answers could not be submitted.
+/// Renders the review page. `text` is the reason why the submission was refused.
 pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
     let words = &page_stay.words.precheckin;
     let answered = |step| AnsweredReviewStep {
@@ -86,7 +87,7 @@ pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String
     .map_err(Error::internal)
 }
 
-/// Returns the steps that keep the guest from submitting, each with its need.
+/// Returns the steps that prevent the submission.
 fn missing(page_stay: &PageStay) -> Vec<IncompleteStep<'_>> {
     let missing = |step| {
         Some(IncompleteStep {

@@ -29,14 +29,14 @@ use crate::guest::passes::GET_PASS;
 use crate::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
 use crate::records::SurveyKind;
 
-/// The deadline for a browser to send a form.
+/// The time limit for the body of a form.
 const FORM_DEADLINE: Duration = Duration::from_secs(30);
 
 type PageService = State<Arc<Service>>;
 
 /// Returns the routes of the page.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // A request with another method gets the page for unknown addresses.
+    // An unsupported method gets the same 404 page as an unknown address.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
     Router::new()
         .route("/stay/{token}", only(get(home_page)))
@@ -98,7 +98,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
         .merge(wallet::routes(service))
 }
 
-/// Returns the methods of a survey's page.
+/// Returns the handlers of a survey's page.
 fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
     get(
         move |server: PageService, params: PathParams, request: HttpRequest| {
@@ -115,7 +115,7 @@ fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
 /// The result of rendering a page.
 type Html = engine::error::Result<String>;
 
-/// Responds with a page of a stay. `made` renders the guest's view and returns the status.
+/// Responds with a page of a stay. `made` renders the page and returns its status.
 async fn shown(
     server: PageService,
     params: PathParams,
@@ -135,7 +135,7 @@ async fn shown(
     response
 }
 
-/// Responds with a page without a form. The page is cached for later requests.
+/// Responds with a page without a form, from the cache or rendered anew.
 async fn read(
     State(service): PageService,
     params: PathParams,
@@ -265,7 +265,7 @@ pub(super) async fn written(visit: &mut PageRequest) -> Arc<Vec<Message>> {
         .unwrap_or_default()
 }
 
-/// Responds with a file that `made` builds from the guest's view.
+/// Responds with a file. `made` builds it from the guest view.
 async fn file(
     server: PageService,
     params: PathParams,
@@ -352,7 +352,7 @@ async fn worker_file(server: PageService, params: PathParams, request: HttpReque
     .await
 }
 
-/// Redirects to the short-lived address of a step's file.
+/// Redirects to the short-lived URL of an uploaded file.
 async fn step_file(
     State(service): PageService,
     params: PathParams,
@@ -377,7 +377,7 @@ async fn step_file(
     response
 }
 
-/// Redirects from the address of a form to the page of its step.
+/// Redirects a GET of a form's address to the page of its step.
 async fn to_step(
     State(service): PageService,
     params: PathParams,
@@ -402,9 +402,8 @@ async fn to_review(
     reply::redirect(&visit.links.review())
 }
 
-/// Answers every other address and method with 404.
-/// Responds to an unknown address below a stay's. Characters that only end a sentence lead to the
-/// stay (rules: stays#links).
+/// Handles every other address below a stay's page. Redirects to the stay if only punctuation
+/// follows the token (rules: stays#links). Otherwise responds with 404.
 async fn behind_token(server: PageService, params: PathParams, request: HttpRequest) -> Response {
     match PageRequest::without_ending(&server.0, &params, &request) {
         Some(address) => reply::redirect(&address),
@@ -420,8 +419,7 @@ async fn lost(State(service): PageService, params: PathParams, request: HttpRequ
     })
 }
 
-/// Reads the fields of a form; `None` where the body is not a form, is too large or arrives too
-/// late.
+/// Reads the fields of a form; `None` if the body is not a form, is too large or arrives too late.
 pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFields> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (types.next(), types.next()) else {
@@ -441,7 +439,7 @@ pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFie
     Some(form::parse(&collected.ok()?.ok()?.to_bytes()))
 }
 
-/// The icon that browsers request to show beside the title.
+/// Responds to the request that browsers make for an icon of the site.
 async fn favicon() -> Response {
     let house = icons::drawing("house").unwrap_or_default();
     let drawing = format!(

@@ -1,8 +1,8 @@
-//! Handles the forms that a guest sends. Each form calls its operation. Then the browser is
-//! redirected to the next page, or the form is shown again with its faults.
+//! Handles the forms that a guest sends. Each form calls its operation. Afterwards the browser is
+//! redirected to the next page, or the page shows the form again with its faults.
 //!
-//! The view is read first, because it says who may send the form and to which kind of step the
-//! fields belong. The body is read only after that.
+//! A handler reads the guest view first, because it decides whether the form may be sent and which
+//! fields the step has. Only then does it read the body.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::words::Words;
 
 type SendingService = State<Arc<Service>>;
 
-/// The response to a form, with the visit that it belongs to.
+/// The response to a form, with the request that it belongs to.
 struct FormAnswer {
     visit: PageRequest,
     response: Response,
@@ -168,7 +168,7 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
     }
 }
 
-/// Shows an agreement whose text has changed since the guest opened its form. The box is not
+/// Shows the form of an agreement whose text has changed since the guest opened it. The box is not
 /// ticked.
 async fn text_changed(
     mut visit: PageRequest,
@@ -215,7 +215,7 @@ fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> Stri
     }
 }
 
-/// Submits pre-check-in. A second submission leads to the same page.
+/// Submits the pre-check-in. A second submission redirects to the same page.
 pub async fn submit(
     State(service): SendingService,
     params: PathParams,
@@ -252,7 +252,7 @@ async fn hand_in(mut visit: PageRequest, body: Body) -> FormAnswer {
         let response = reply::redirect(&page_stay.links.home_handed_in());
         return FormAnswer { visit, response };
     };
-    // The guest may have submitted it a moment ago, so the current state decides.
+    // The guest may have submitted a moment ago from another page, so the current state decides.
     let page_stay = if refusal.status == 409 {
         visit.look().await.unwrap_or(page_stay)
     } else {
@@ -269,8 +269,8 @@ async fn hand_in(mut visit: PageRequest, body: Body) -> FormAnswer {
     sent
 }
 
-/// Sends a message to the host. The form's key ensures that a form that is sent twice gives one
-/// message.
+/// Sends a message to the host. The key of the form ensures that a form that is sent twice sends
+/// one message.
 pub async fn message(
     State(service): SendingService,
     params: PathParams,
@@ -347,7 +347,7 @@ async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
     FormAnswer { visit, response }
 }
 
-/// Adds a file to a step. The body is passed on as it arrives, and is not read here.
+/// Adds a file to a step. Passes the body to the operation as it arrives.
 pub async fn file(
     State(service): SendingService,
     params: PathParams,
@@ -409,7 +409,7 @@ async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) 
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { visit, response }
         }
-        // The file is gone already, as the guest wanted.
+        // The file has already been removed, so the request has reached its aim.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { visit, response }
@@ -430,7 +430,7 @@ async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) 
     }
 }
 
-/// Returns the page of a step whose form was refused.
+/// Returns the page of a step with the refused form.
 fn of_step(
     visit: PageRequest,
     page_stay: &PageStay,
@@ -467,8 +467,8 @@ fn no_step(visit: PageRequest, page_stay: &PageStay) -> FormAnswer {
     FormAnswer { visit, response }
 }
 
-/// Returns the text that tells the guest of a refusal. The refusal's own message is in English and
-/// for programs.
+/// Returns the text that explains a refusal to the guest. The refusal's own message is English and
+/// meant for programs.
 pub(super) fn text(refusal: &PageRefusal, page_stay: &PageStay) -> &'static str {
     let words: &'static Words = page_stay.words;
     let errors = &words.errors;

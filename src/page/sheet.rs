@@ -1,4 +1,4 @@
-//! A page with one form that is no step: an issue, a survey, or the extras.
+//! A page with one form that does not belong to a step: an issue, a survey, or the extras.
 
 use askama::Template;
 use engine::error::{Error, Result};
@@ -8,30 +8,30 @@ use super::fields::{FieldInput, PageField};
 use super::frame::PageFrame;
 use super::summary::Summary;
 
-/// A page with one form, and the list of earlier submissions of that form.
+/// A page with one form, and a list of the guest's earlier submissions.
 #[derive(Template)]
 #[template(path = "page/sheet.html")]
 pub struct FormPage<'v> {
     pub frame: PageFrame<'v>,
     pub summary: Option<Summary>,
     pub title: &'static str,
-    /// The notice after sending.
+    /// The notice after the form was sent.
     pub notice: Option<&'static str>,
-    /// The address to which the form is sent; `None` where it cannot be sent.
+    /// The address to which the form is sent; `None` if it cannot be sent.
     pub action: Option<String>,
     /// The reason why the form cannot be sent.
     pub closed: Option<&'static str>,
-    /// The key that makes two sendings of the form one.
+    /// The idempotency key of the form, so that sending it twice has one effect.
     pub key: Option<Uuid>,
     pub entries: Vec<FormEntry<'v>>,
     pub hint: Option<&'static str>,
-    /// The name of each button, where it has one, and its label.
+    /// The form name of each button, if it has one, and its label.
     pub buttons: Vec<(Option<&'static str>, &'static str)>,
     pub past_title: &'static str,
     pub past: Vec<EarlierSubmission<'v>>,
 }
 
-/// Fields of a form, with what there is to know about them.
+/// Fields that belong together, such as those of an extra, with information about them.
 pub struct FormEntry<'v> {
     pub image: Option<&'v str>,
     pub fields: Vec<PageField<'v>>,
@@ -39,16 +39,16 @@ pub struct FormEntry<'v> {
     pub text: Option<&'v str>,
 }
 
-/// Something that was sent before.
+/// An earlier submission of the form.
 pub struct EarlierSubmission<'v> {
     pub text: &'v str,
-    /// When it was sent.
+    /// The time of the submission, in words.
     pub sent: String,
     pub state: Option<&'static str>,
 }
 
 impl<'v> FormEntry<'v> {
-    /// Builds an entry of fields alone.
+    /// Builds an entry that has only fields.
     #[must_use]
     pub const fn of(fields: Vec<PageField<'v>>) -> Self {
         Self {
@@ -61,7 +61,6 @@ impl<'v> FormEntry<'v> {
 }
 
 impl FormPage<'_> {
-    /// Renders the page.
     pub fn html(&self) -> Result<String> {
         self.render().map_err(Error::internal)
     }

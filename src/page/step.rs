@@ -25,30 +25,30 @@ struct StepPage<'v> {
     step: &'v StepView,
     position: String,
     summary: Option<Summary>,
-    /// The message of staff, for a step that was sent back.
+    /// The message of the staff who sent the step back.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
-    /// The sentence on what happens, where the organization has written no description.
+    /// A sentence about the step, if the host has written no description.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.
     fees: Vec<(&'v str, String)>,
-    /// The sum of several fees.
+    /// The total of several fees.
     total: Option<String>,
-    /// The text of an agreement, with its language: the one to accept, or the one that was
-    /// accepted. No language is the one that was asked for.
+    /// The text of an agreement and its language: the text to accept, or the accepted text. A
+    /// language of `None` is the requested one.
     contract: Option<(&'v str, TextTongue<'v>)>,
-    /// The text that says when an agreement was accepted, if it can still be changed.
+    /// A sentence that says when the agreement was accepted, if the guest can still change it.
     accepted: Option<String>,
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,
     action: String,
     answers: Vec<LabelledAnswer<'v>>,
-    /// The link that leads on without this form.
+    /// The link to the next page, for a step without a form.
     onward: Option<String>,
 }
 
-/// The progress of a step that other systems carry out.
+/// The progress of a step that another system completes.
 struct ProgressCard<'v> {
     state: &'static str,
     is_bad: bool,
@@ -72,16 +72,16 @@ struct StepForm<'v> {
 pub struct RefusedForm {
     /// The typed values.
     pub typed: Option<FormFields>,
-    /// The faults in them.
+    /// The faults of the fields.
     pub faults: Faults,
     /// The reason that concerns the whole form.
     pub text: Option<&'static str>,
 }
 
-/// The options in the address of a step's page.
+/// Parameters in the address of a step's page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepOptions {
-    /// The number of guests to fill in.
+    /// The number of guest fieldsets.
     pub guests: Option<usize>,
     /// Whether missing answers are marked.
     pub shows_lacks: bool,
@@ -173,7 +173,8 @@ pub fn render(
     .map_err(Error::internal)
 }
 
-/// Returns the address after a step: the next open step that is incomplete, else the review.
+/// Returns the address to open after a step: the next open step that is incomplete, otherwise the
+/// review.
 #[must_use]
 pub fn onward(page_stay: &PageStay, step: &StepView) -> String {
     page_stay.next(Some(step.id)).map_or_else(
@@ -182,7 +183,7 @@ pub fn onward(page_stay: &PageStay, step: &StepView) -> String {
     )
 }
 
-/// Returns the note above a step: it is submitted, it is done, or its saved answers are incomplete.
+/// Returns the note above a step: submitted, complete, or incomplete answers.
 fn note(
     page_stay: &PageStay,
     step: &StepView,
@@ -212,8 +213,8 @@ fn note(
         .then_some(words.precheckin.more)
 }
 
-/// Returns the text of an agreement that the page shows. A page without a form shows the accepted
-/// text, so that no other text stands above the acceptance.
+/// Returns the text of an agreement. A page without a form shows the accepted text, because the
+/// page states the acceptance below it.
 fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextTongue<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();
@@ -226,8 +227,8 @@ fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextTongue<'_>)> {
     }
 }
 
-/// Returns whether the text that the guest would accept now is the one that they accepted. It can
-/// be another one although neither has changed, where they read the page in another language.
+/// Returns whether the guest has accepted the current text. The accepted text may differ from the
+/// shown one without a change, if the guest now reads the page in another language.
 fn is_accepted_text(step: &StepView) -> bool {
     let today = step.agreement.as_ref();
     let today = today.and_then(|agreement| agreement.text.as_deref());
@@ -236,8 +237,8 @@ fn is_accepted_text(step: &StepView) -> bool {
         .is_some_and(|accepted| accepted.text_sha256 == today.map(fingerprint))
 }
 
-/// Returns whether an agreement is accepted in another language than the page's. It stands as it
-/// was accepted.
+/// Returns whether the guest accepted the agreement in another language than the page's. The page
+/// then shows the accepted text.
 fn is_accepted_otherwise(step: &StepView) -> bool {
     step.acceptance.is_some()
         && step.state.is_ready()
@@ -254,7 +255,7 @@ fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
         .collect()
 }
 
-/// Returns the faults that keep a saved step from being complete.
+/// Returns the faults that make a saved step incomplete.
 fn lacks(step: &StepView) -> Faults {
     let mut faults = Faults::default();
     if step.state.is_ready() {
@@ -375,7 +376,7 @@ fn form<'v>(
     })
 }
 
-/// Returns whether files complete the step, so that it needs no confirmation.
+/// Returns whether the upload of files completes the step, so that the form needs no confirmation.
 fn is_completed_by_files(step: &StepView) -> bool {
     match step.step_type.file_use() {
         FileUse::Identity => !step.is_upload_unavailable,
@@ -393,13 +394,14 @@ fn is_signed_elsewhere(step: &StepView) -> bool {
     agreement.is_some_and(|agreement| agreement.is_signed_elsewhere)
 }
 
-/// Returns whether nothing on this page completes an agreement: the signature elsewhere must be
-/// there first, or another system reports on it already.
+/// Returns whether this page cannot complete an agreement: it must be signed at the provider first,
+/// or another system already reports on it.
 fn is_signed_first(step: &StepView) -> bool {
     step.is_signature_required == Some(true) || carried_out(step)
 }
 
-/// Returns whether another system has reported progress. The guest has nothing to confirm then.
+/// Returns whether another system has reported progress, so that the guest need not confirm the
+/// step.
 const fn carried_out(step: &StepView) -> bool {
     step.progress.is_some()
 }

@@ -1,5 +1,4 @@
-//! The summary of a form's faults, at the top of the form. It takes the focus, and links to each
-//! field.
+//! The summary of a form's faults above the form. It gets the focus and links to each field.
 
 use super::fault::{FaultKind, Faults};
 use super::fields::PageField;
@@ -9,24 +8,24 @@ use crate::words::Words;
 
 /// The faults of a form.
 pub struct Summary {
-    /// The fault of the whole form.
+    /// The message about the whole form.
     pub text: Option<&'static str>,
     pub links: Vec<FaultLink>,
 }
 
 /// A link to a field with a fault.
 pub struct FaultLink {
-    /// The id of the field.
+    /// The id of the field's element.
     pub target: String,
     pub label: String,
-    /// The languages of the label (`text`), where it is a text of the host.
+    /// The languages of the label (`text`) if the host wrote it.
     pub languages: Option<TextLanguages>,
     pub text: String,
 }
 
 impl Summary {
-    /// Builds the summary of a form with these fields; `None` without faults. Faults that belong to
-    /// none of the fields become a fault of the whole form.
+    /// Builds the summary of a form; `None` without faults. Faults of fields that the form does not
+    /// have are shown as a fault of the whole form.
     pub fn of<'f, 'v: 'f>(
         fields: impl Iterator<Item = &'f PageField<'v>>,
         files: Option<&Files<'_>>,

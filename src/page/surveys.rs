@@ -30,12 +30,12 @@ use crate::words::Words;
 
 /// Maximum number of characters in a text.
 const TEXT_LENGTH: usize = 6000;
-/// The fields of a survey's texts.
+/// The fields of a survey that hold texts.
 const TEXTS: [&str; 2] = ["publicText", "privateReview"];
 
 type SurveysService = State<Arc<Service>>;
 
-/// Shows the form of a survey, or a thank-you once it was sent.
+/// Handles GET: shows the form of a survey, or thanks after it was sent.
 pub async fn get(
     kind: SurveyKind,
     State(service): SurveysService,
@@ -66,7 +66,7 @@ fn page(page_stay: &PageStay, kind: SurveyKind, is_sent: bool) -> Response {
     }
 }
 
-/// Sends the answer of a survey.
+/// Handles POST: sends the answer of a survey.
 pub async fn post(
     kind: SurveyKind,
     State(service): SurveysService,
@@ -132,7 +132,7 @@ fn is_open(page_stay: &PageStay, kind: SurveyKind) -> bool {
     page_stay.view.review_requests.contains(&kind)
 }
 
-/// Returns the question that a survey asks.
+/// Returns the question of a survey.
 #[must_use]
 pub const fn question(words: &Words, kind: SurveyKind) -> &'static str {
     match kind {

@@ -1,34 +1,34 @@
-//! The branding's colours as the page uses them, always readable, in light and in dark mode.
+//! Derives the colours of the page from the branding, readable in light and in dark mode.
 //!
-//! Ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. A colour behind text stays as the
-//! branding has it. The text on it is white or nearly black, whichever has more contrast; one of
+//! Contrast ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. A background colour of the
+//! branding is used unchanged, with white or nearly black text, whichever has more contrast. One of
 //! the two always reaches 4.5:1 ([`BLACK`]). A colour of text or edges is moved towards black or
-//! white until it is readable on every background that it may have.
+//! white until it is readable on every background where it is used.
 
 use std::fmt::Write as _;
 
 use crate::guest::BrandingView;
 
-/// The minimum contrast of text (WCAG 1.4.3).
+/// Minimum contrast of text (WCAG 1.4.3).
 const TEXT: f64 = 4.5;
 
-/// The minimum contrast of edges and controls (WCAG 1.4.11).
+/// Minimum contrast of edges and controls (WCAG 1.4.11).
 const EDGE: f64 = 3.0;
 
-/// The contrast of body text where the branding's own colour is not readable. It is well above the
+/// Contrast of body text if the branding's text colour is not readable. It is well above the
 /// minimum.
 const BODY: f64 = 9.0;
 
 const WHITE: Rgb = Rgb([0xff; 3]);
 
-/// Nearly black. It is just dark enough that any colour has 4.5:1 to it or to white, because the
-/// two ratios multiply to 20.4.
+/// Nearly black. Every colour has a contrast of at least 4.5:1 to this colour or to white, because
+/// the product of the two ratios is 20.4.
 const BLACK: Rgb = Rgb([0x05; 3]);
 
-/// The background of the dark page.
+/// The page background in dark mode.
 const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 
-/// The number of steps in which a colour is moved all the way.
+/// Number of steps in which a colour is moved to black or white.
 const STEPS: u8 = 40;
 
 /// A colour in sRGB.
@@ -36,7 +36,7 @@ const STEPS: u8 = 40;
 struct Rgb([u8; 3]);
 
 impl Rgb {
-    /// Parses `#rrggbb`.
+    /// Parses a colour in the form `#rrggbb`.
     fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').filter(|digits| {
             digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
@@ -45,7 +45,7 @@ impl Rgb {
         Some(Self([number[1], number[2], number[3]]))
     }
 
-    /// Returns the relative luminance, 0 to 1 (WCAG).
+    /// Returns the relative luminance from 0 to 1 (WCAG).
     fn luminance(self) -> f64 {
         let [red, green, blue] = self.0.map(|part| {
             let part = f64::from(part) / 255.0;
@@ -58,13 +58,13 @@ impl Rgb {
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// Returns the contrast of two colours, 1 to 21 (WCAG).
+    /// Returns the contrast ratio of two colours from 1 to 21 (WCAG).
     fn contrast(self, other: Self) -> f64 {
         let (one, other) = (self.luminance() + 0.05, other.luminance() + 0.05);
         one.max(other) / one.min(other)
     }
 
-    /// Mixes the colours: `parts` of `of` parts come from the other colour.
+    /// Mixes two colours: `parts` of `of` parts are from `other`.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -89,8 +89,8 @@ impl Rgb {
         grounds.iter().all(|ground| self.contrast(*ground) >= ratio)
     }
 
-    /// Returns the colour itself if it is readable on these backgrounds. Otherwise moves it towards
-    /// `pole` until it is readable, and at most to `pole`.
+    /// Returns the colour if it has this contrast to all backgrounds. Otherwise returns the first
+    /// colour on the way to `pole` that has it, or `pole` itself.
     fn moved(self, grounds: [Self; 2], pole: Self, ratio: f64) -> Self {
         let steps = (0..=STEPS).map(|step| self.mixed(pole, step, STEPS));
         steps
@@ -107,15 +107,15 @@ impl std::fmt::Display for Rgb {
     }
 }
 
-/// Returns the contrast of two colours, 1 to 21 (WCAG), and the readable text colour on the second:
-/// white or nearly black. Returns `None` where one of the texts is not a colour.
+/// Returns the contrast ratio of two colours (WCAG), and the readable text colour on the second
+/// one. Returns `None` if one of the texts is not a colour.
 #[must_use]
 pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);
     Some((colour.contrast(ground), ground.text_colour().to_string()))
 }
 
-/// A branding's five colours.
+/// The five colours of a branding.
 #[derive(Debug, Clone, Copy)]
 struct Colours {
     text: Rgb,
@@ -152,8 +152,8 @@ impl Colours {
         }
     }
 
-    /// Returns the colours for dark mode. Backgrounds are dark, with a little of their own colour.
-    /// A background that is dark anyway is kept.
+    /// Returns the colours for dark mode. Backgrounds become dark with a hint of their own colour.
+    /// A background that is dark already stays the same.
     fn by_night(self) -> Self {
         let darkened = |colour: Rgb| {
             if colour.text_colour() == WHITE {
@@ -175,28 +175,28 @@ impl Colours {
     }
 }
 
-/// The colours of the page, each readable where it is used.
+/// The colours of the page. Each is readable where it is used.
 #[derive(Debug, Clone, Copy)]
 struct Palette {
-    /// The background of the page.
+    /// Background of the page.
     ground: Rgb,
-    /// The background of a section.
+    /// Background of a section.
     card: Rgb,
-    /// Text on the page and on cards.
+    /// Text on the page and in sections.
     text: Rgb,
-    /// Less important text on the page and on cards.
+    /// Less important text on the page and in sections.
     quiet: Rgb,
-    /// Borders of fields and cards, on the page and on cards.
+    /// Borders of fields and sections.
     edge: Rgb,
-    /// The background of the page's head and of its main buttons.
+    /// Background of the page's head and of its main buttons.
     brand: Rgb,
     on_brand: Rgb,
-    /// Links, marks and the borders of buttons, on the page and on cards.
+    /// Links, marks and the borders of buttons, on the page and in sections.
     link: Rgb,
-    /// The background of the offer.
+    /// Background of the special offer.
     accent: Rgb,
     on_accent: Rgb,
-    /// The background of the page's footer.
+    /// Background of the footer.
     footer: Rgb,
     on_footer: Rgb,
 }
@@ -211,8 +211,7 @@ impl Palette {
             footer,
         } = colours;
         let text_colour = ground.text_colour();
-        // A card is a little lighter than the page, if text on it stays readable. A light page has
-        // light cards, and a dark page has dark cards.
+        // A section is a little lighter than the page if its text stays readable.
         let lighter = if text_colour == BLACK {
             ground.mixed(WHITE, 3, 4)
         } else {
@@ -245,7 +244,7 @@ impl Palette {
         }
     }
 
-    /// Lists the custom properties of the page's style.
+    /// Returns the CSS custom properties of the palette.
     fn properties(&self) -> [(&'static str, Rgb); 12] {
         [
             ("ground", self.ground),
@@ -263,8 +262,8 @@ impl Palette {
         ]
     }
 
-    /// Returns the rule that sets the properties. The rule also tells the browser how to draw its
-    /// own controls.
+    /// Returns the CSS rule that sets the custom properties. It also sets `color-scheme`, so that
+    /// the browser draws its own controls to match.
     fn rule(&self) -> String {
         let scheme = if self.ground.text_colour() == BLACK {
             "light"
@@ -280,10 +279,10 @@ impl Palette {
     }
 }
 
-/// Returns the page's colours as custom properties: `--ground`, `--card`, `--text`, `--quiet`,
+/// Returns the page's colours as CSS custom properties: `--ground`, `--card`, `--text`, `--quiet`,
 /// `--edge`, `--brand`, `--on-brand`, `--link`, `--accent`, `--on-accent`, `--footer`,
-/// `--on-footer`. The names are fixed and the values are written from numbers, so no text of a
-/// branding gets into the style.
+/// `--on-footer`. Names are fixed and values are written from numbers, so no text of a branding
+/// gets into the style.
 #[must_use]
 pub fn css(branding: Option<&BrandingView>) -> String {
     let colours = Colours::of(branding);
@@ -295,22 +294,22 @@ pub fn css(branding: Option<&BrandingView>) -> String {
     )
 }
 
-/// Returns the brand's colour and the readable text colour on it, as `#rrggbb`, for uses outside of
-/// the page.
+/// Returns the brand colour and the readable text colour on it as `#rrggbb`, for uses outside the
+/// page.
 #[must_use]
 pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     let primary = Colours::of(branding).primary;
     (primary.to_string(), primary.text_colour().to_string())
 }
 
-/// Returns the same two colours as red, green and blue parts.
+/// Returns the brand colour and the readable text colour on it as red, green and blue.
 #[must_use]
 pub fn brand_parts(branding: Option<&BrandingView>) -> [[u8; 3]; 2] {
     let primary = Colours::of(branding).primary;
     [primary.0, primary.text_colour().0]
 }
 
-/// Returns the background of the light page, as `#rrggbb`.
+/// Returns the page background in light mode as `#rrggbb`.
 #[must_use]
 pub fn ground(branding: Option<&BrandingView>) -> String {
     Colours::of(branding).background.to_string()
@@ -326,8 +325,8 @@ mod tests {
         any::<[u8; 3]>().prop_map(Rgb)
     }
 
-    /// Generates any five colours, often greys. Greys are the hardest case, because only lightness
-    /// separates them.
+    /// Generates five random colours, often greys. Greys are the hardest case, because only their
+    /// lightness differs.
     fn colours() -> impl Strategy<Value = Colours> {
         let grey = any::<u8>().prop_map(|part| Rgb([part; 3]));
         let any = prop_oneof![colour(), grey].boxed();

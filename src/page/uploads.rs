@@ -1,4 +1,4 @@
-//! The files of a step: the files that are there, and the places for more files.
+//! The files of a step: the uploaded files, and the forms for more files.
 
 use uuid::Uuid;
 
@@ -14,44 +14,44 @@ const SHOWN: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 const SIZE: u64 = 10 << 20;
 const MOST: usize = 10;
 
-/// The files of a step, and the form for more files.
+/// The uploaded files of a step, and the forms for more files.
 pub struct Files<'v> {
     pub listed: Vec<UploadedFile<'v>>,
-    /// The documents that are still missing, in words.
+    /// A sentence that names the documents that are still missing.
     pub missing: Option<String>,
     pub places: Vec<UploadSlot>,
-    /// The address to which a file is sent.
+    /// The address to which files are uploaded.
     pub action: String,
-    /// The key of the forms, so that a form that is sent twice adds one file.
+    /// The idempotency key of the forms, so that sending a form twice adds one file.
     pub key: Uuid,
     pub accept: &'static str,
     pub hint: String,
-    /// The types of documents to choose from, where the step names none.
+    /// The document types to choose from, if the step requires none.
     pub kinds: Vec<(&'static str, &'static str)>,
 }
 
-/// A file that is there.
+/// An uploaded file.
 pub struct UploadedFile<'v> {
     pub name: &'v str,
     pub kind: Option<String>,
-    /// The address that shows the file, if a browser can show its type.
+    /// The address of the image, if browsers can show its type.
     pub thumbnail: Option<String>,
-    /// The address that removes the file, and the label of that button.
+    /// The address that removes the file, and the label of the button.
     pub remove: Option<(String, String)>,
 }
 
-/// A place for a file.
+/// A form for one file.
 pub struct UploadSlot {
     pub id: String,
-    /// The document that belongs there, where the step names documents.
+    /// The required document, if the step requires documents.
     pub title: Option<String>,
     pub kind: Option<String>,
     pub error: Option<String>,
-    /// The inputs: the id, the label, and whether the input is the camera.
+    /// The file inputs: element id, label, and whether the input opens the camera.
     pub inputs: Vec<(String, &'static str, bool)>,
 }
 
-/// Returns the files of a step; `None` where there are no files and no places for any.
+/// Returns the files of a step; `None` if the step has no files and accepts none.
 #[must_use]
 pub fn files<'v>(
     page_stay: &PageStay,
@@ -96,7 +96,7 @@ pub fn files<'v>(
             (format!("{id}-file"), words.choose, false),
             (format!("{id}-photo"), words.take_photo, true),
         ];
-        // The refusal does not say which place it is about, so the first place shows it.
+        // The refusal does not say which form it is about, so the first form shows it.
         let error = error.clone().filter(|_| number == 0);
         UploadSlot {
             title: kind.map(|kind| answers::document(kind, page_stay)),

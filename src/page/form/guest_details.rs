@@ -1,4 +1,5 @@
-//! The details of guests in a form: those of the guest who booked, and those of the other guests.
+//! Parses the details of guests in a form: those of the guest who booked, and those of the other
+//! guests.
 
 use engine::operation::Object;
 use engine::typed;
@@ -26,7 +27,7 @@ impl<'f> GuestFields<'f> {
         )
     }
 
-    /// Returns the value of a field, without blanks around it.
+    /// Returns the trimmed value of a field.
     fn value(&self, detail: &str) -> &'f str {
         typed::trimmed(sent(self.fields, &self.name(detail)).unwrap_or_default())
     }
@@ -36,7 +37,7 @@ impl<'f> GuestFields<'f> {
         typed::trimmed(sent(self.fields, &was(&self.name(detail))).unwrap_or_default())
     }
 
-    /// Returns the id of the guest, if the form showed a saved one.
+    /// Returns the id of the guest if the form showed a saved guest.
     fn id(&self) -> Option<&'f str> {
         sent(self.fields, &id_field(self.guest?))
     }
@@ -56,8 +57,8 @@ impl<'f> GuestFields<'f> {
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns the changes of the guest's details, and the details that are lacking afterwards.
-    /// Without `is_strict`, missing values are not lacking.
+    /// Returns the changed details, and the details that are missing after the change. If
+    /// `is_strict` is false, no detail counts as missing.
     fn changes(
         &self,
         asked: &RequestedFields<'_>,
@@ -76,8 +77,8 @@ impl<'f> GuestFields<'f> {
                 continue;
             }
             let (value, was) = (self.value(name), self.was(name));
-            // The form shows a value that is not saved: the booking's value, before anything is
-            // saved, or a needed value that another person has emptied.
+            // The form can show a value that is not saved: a value of the reservation before the
+            // first save, or a value that another person has deleted since.
             let is_unsaved = !value.is_empty()
                 && !is_there(&after, name)
                 && (saved.is_none() || *need != Need::Never);
@@ -122,18 +123,17 @@ pub(super) fn details(
     let mut faults = Faults::strangers(fields, |name| {
         asked.has(name.strip_suffix(".was").unwrap_or(name))
     });
-    let sheet = GuestFields {
+    let guest_fields = GuestFields {
         fields,
         guest: None,
     };
-    let (answers, found) = sheet.changes(&asked, step.answers.as_ref(), true);
+    let (answers, found) = guest_fields.changes(&asked, step.answers.as_ref(), true);
     faults.0.extend(found);
     faults.or(answers)
 }
 
-/// Reads the other guests. A new guest whose fields are all blank is left out, and a saved one
-/// whose fields were all emptied is removed. The buttons that add or remove a guest save the fields
-/// even if some are missing.
+/// Parses the other guests. Omits new guests whose fields are blank, and removes saved guests whose
+/// fields were all emptied. The buttons that add or remove a guest save incomplete details as well.
 pub(super) fn guests(
     step: &StepView,
     check_in: Date,
@@ -150,32 +150,33 @@ pub(super) fn guests(
     let saved = saved_guests(step);
     let (mut named, mut places) = (Vec::new(), Vec::new());
     for guest in 0..page_stay {
-        let sheet = GuestFields {
+        let guest_fields = GuestFields {
             fields,
             guest: Some(guest),
         };
-        let known = sheet
+        let known = guest_fields
             .id()
             .and_then(|id| saved.iter().find(|saved| saved["id"] == id));
-        let is_emptied =
-            sheet.is_blank(&asked) && (known.is_none() || !sheet.shown(&asked).is_empty());
+        let is_emptied = guest_fields.is_blank(&asked)
+            && (known.is_none() || !guest_fields.shown(&asked).is_empty());
         let item = if removed == Some(guest) || is_emptied {
             known.map(|known| {
                 Object::from_iter([id_of(known), ("isRemoved".to_owned(), json!(true))])
             })
         } else {
             let is_strict = !adds && removed.is_none();
-            // Somebody else may have removed the guest whom the form shows.
-            let page_stay = sheet.id().map(|_| sheet.shown(&asked));
+            // Another person may have removed the guest since the form was opened.
+            let page_stay = guest_fields.id().map(|_| guest_fields.shown(&asked));
             let before = known.and_then(Value::as_object).or(page_stay.as_ref());
-            let (changes, found) = sheet.changes(&asked, before, is_strict);
+            let (changes, found) = guest_fields.changes(&asked, before, is_strict);
             faults.0.extend(found);
             match known {
                 Some(_) if changes.is_empty() => None,
                 Some(known) => Some(changes.into_iter().chain([id_of(known)]).collect()),
-                // Changes of a removed guest are not lost.
-                None if sheet.id().is_some() && changes.is_empty() => None,
-                None => Some(whole(&sheet, &asked)),
+                // The guest was removed by another person. Changes to the guest are saved as a new
+                // guest; without changes, the guest stays removed.
+                None if guest_fields.id().is_some() && changes.is_empty() => None,
+                None => Some(all_values(&guest_fields, &asked)),
             }
         };
         if let Some(item) = item {
@@ -196,7 +197,7 @@ pub(super) fn guests(
     })
 }
 
-/// Returns whether a field belongs to the form of the other guests.
+/// Returns whether the form of the other guests has a field with this name.
 fn is_of_guests(asked: &RequestedFields<'_>, name: &str) -> bool {
     let of_guest = person::guest_of(name.strip_suffix(".was").unwrap_or(name))
         .is_some_and(|(guest, name)| guest < MOST_GUESTS && asked.has(name));
@@ -215,14 +216,19 @@ pub fn saved_guests(step: &StepView) -> &[Value] {
         .unwrap_or_default()
 }
 
-/// Returns the id of a saved guest, as a field.
+/// Returns the `id` field of a saved guest.
 fn id_of(guest: &Value) -> (String, Value) {
     ("id".to_owned(), guest["id"].clone())
 }
 
-/// Returns all values of a guest that are filled in.
-fn whole(sheet: &GuestFields<'_>, asked: &RequestedFields<'_>) -> Object {
-    let value = |detail: &GuestField<'_>| (detail.name.to_owned(), json!(sheet.value(detail.name)));
+/// Returns all values of a guest that are not blank.
+fn all_values(guest_fields: &GuestFields<'_>, asked: &RequestedFields<'_>) -> Object {
+    let value = |detail: &GuestField<'_>| {
+        (
+            detail.name.to_owned(),
+            json!(guest_fields.value(detail.name)),
+        )
+    };
     let values = asked.details.iter().map(value);
     values.filter(|(_, value)| value != "").collect()
 }

@@ -10,8 +10,9 @@ fn id(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-fn fields(sent: &[(&str, &str)]) -> FormFields {
-    sent.iter()
+fn fields(pairs: &[(&str, &str)]) -> FormFields {
+    pairs
+        .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect()
 }
@@ -25,10 +26,10 @@ fn step(step_type: StepType, more: Value) -> StepView {
     serde_json::from_value(step).unwrap()
 }
 
-/// Returns the answers, or the refused fields with their faults.
-fn answered(step: &StepView, sent: &[(&str, &str)]) -> Result<Value, Vec<(String, FaultKind)>> {
+/// Returns the parsed answers, or the fields with faults.
+fn answered(step: &StepView, pairs: &[(&str, &str)]) -> Result<Value, Vec<(String, FaultKind)>> {
     let answered =
-        filled(step, CHECK_IN, &fields(sent)).map(|filled| Value::Object(filled.answers));
+        filled(step, CHECK_IN, &fields(pairs)).map(|filled| Value::Object(filled.answers));
     answered.map_err(|faults| {
         faults
             .0
@@ -56,9 +57,9 @@ fn an_agreement_must_be_accepted_and_signed_if_required() {
         answered(&plain, &[("isAccepted", "true")]),
         Ok(json!({ "isAccepted": true }))
     );
-    for sent in [vec![("isAccepted", "on")], vec![("isAccepted", "true"); 2]] {
+    for pairs in [vec![("isAccepted", "on")], vec![("isAccepted", "true"); 2]] {
         assert_eq!(
-            answered(&plain, &sent),
+            answered(&plain, &pairs),
             lacks(&[("isAccepted", FaultKind::Invalid)])
         );
     }
@@ -67,9 +68,9 @@ fn an_agreement_must_be_accepted_and_signed_if_required() {
         answered(&signed, &[("isAccepted", "true"), ("signedName", " ")]),
         lacks(&[("signedName", FaultKind::Signature)])
     );
-    let sent = [("isAccepted", "true"), ("signedName", " Ada L ")];
+    let pairs = [("isAccepted", "true"), ("signedName", " Ada L ")];
     assert_eq!(
-        answered(&signed, &sent),
+        answered(&signed, &pairs),
         Ok(json!({ "isAccepted": true, "signedName": "Ada L" }))
     );
 }
@@ -77,14 +78,14 @@ fn an_agreement_must_be_accepted_and_signed_if_required() {
 #[test]
 fn details_are_trimmed_and_required_fields_must_be_present() {
     let usual = step(StepType::YourDetails, json!({}));
-    let sent = [
+    let pairs = [
         ("firstName", " Ada "),
         ("lastName", "Lovelace"),
         ("email", "ada@example.com"),
         ("phone", " "),
     ];
     assert_eq!(
-        answered(&usual, &sent),
+        answered(&usual, &pairs),
         Ok(json!({ "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" }))
     );
     let saved = step(
@@ -92,11 +93,11 @@ fn details_are_trimmed_and_required_fields_must_be_present() {
         json!({ "answers": { "phone": "1" } }),
     );
     assert_eq!(
-        answered(&saved, &sent).unwrap().get("phone"),
+        answered(&saved, &pairs).unwrap().get("phone"),
         None,
         "the form did not show the number, so it stays"
     );
-    let emptied = [&sent[..], &[("phone.was", "1"), ("firstName.was", "Ada")]].concat();
+    let emptied = [&pairs[..], &[("phone.was", "1"), ("firstName.was", "Ada")]].concat();
     let changes = json!({
         "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com", "phone": null,
     });
@@ -125,9 +126,9 @@ fn details_are_trimmed_and_required_fields_must_be_present() {
         answered(&own, &[("birthDate", "1990-01-02")]),
         lacks(&[("Car plate", FaultKind::Value)])
     );
-    let sent = [("Car plate", "B 1"), ("birthDate", "1990-01-02")];
+    let pairs = [("Car plate", "B 1"), ("birthDate", "1990-01-02")];
     assert_eq!(
-        answered(&own, &sent),
+        answered(&own, &pairs),
         Ok(json!({ "birthDate": "1990-01-02", "Car plate": "B 1" }))
     );
 }
@@ -139,14 +140,14 @@ fn guest_fields_become_a_list_without_empty_guests() {
         json!({ "requiredFields": ["firstName", "email"], "answers": { "guests": [{ "firstName": "Ana", "email": "a@b.co" }] } }),
     );
     assert_eq!(answered(&others, &[]), Ok(json!({ "guests": [] })));
-    let sent = [
+    let pairs = [
         ("g.0.firstName", " "),
         ("g.0.email", ""),
         ("g.1.firstName", "Luis"),
         ("g.1.email", "l@b.co"),
     ];
     assert_eq!(
-        answered(&others, &sent),
+        answered(&others, &pairs),
         Ok(json!({ "guests": [{ "firstName": "Luis", "email": "l@b.co" }] }))
     );
     let half = [("g.0.firstName", "Ana"), ("g.0.email", "")];
@@ -337,7 +338,7 @@ fn question_fields_become_options_or_texts() {
     let (choice, text) = (choice_field(id(1)), text_field(id(2)));
     let (one, other) = (id(10).to_string(), id(11).to_string());
     let questions = step(StepType::AdditionalQuestions, json!({}));
-    let ask = |sent: &[(&str, &str)]| answered(&questions, sent);
+    let ask = |pairs: &[(&str, &str)]| answered(&questions, pairs);
     assert_eq!(ask(&[]), Ok(json!({})));
     let both = json!({ id(1).to_string(): { "optionIds": [one, other] }, id(2).to_string(): { "text": "at noon" } });
     assert_eq!(

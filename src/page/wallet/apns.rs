@@ -1,6 +1,7 @@
-//! Apple's push service: it wakes the phones that have a pass, so that they fetch the changed one.
+//! A client of Apple's push service. A push wakes the phones that have a pass, so that they fetch
+//! the changed pass.
 //!
-//! The certificate of the pass type identifies this service to Apple's. A push has no content.
+//! The certificate of the pass type authenticates this service to Apple. A push has no content.
 
 use std::time::Duration;
 
@@ -14,14 +15,15 @@ use url::Url;
 
 use super::PassSigner;
 
-/// The deadline of a request to Apple's service.
+/// Time limit of a request to Apple's service.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// The User-Agent of pushes.
+/// The `User-Agent` of pushes.
 const USER_AGENT: &str = "Vestibule-Passes/1";
-/// The most bytes of an answer that are read, and that an answer may send ahead.
+/// Maximum number of bytes read from a response, and size of the HTTP/2 window.
 const ANSWER: usize = 4 << 10;
 const UNREAD: u32 = 16 << 10;
-/// Reasons of a 400 that no retry changes, because the token is not good for these passes.
+/// Reasons of a 400 for which a retry is useless, because the push token is not valid for these
+/// passes.
 const NO_TOKEN: [&str; 4] = [
     "BadDeviceToken",
     "DeviceTokenNotForTopic",
@@ -29,7 +31,7 @@ const NO_TOKEN: [&str; 4] = [
     "Unregistered",
 ];
 
-/// A client of the push service.
+/// A client of Apple's push service.
 pub struct Apns {
     client: Client,
     url: Url,
@@ -39,13 +41,13 @@ pub struct Apns {
 /// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PushResult {
-    /// The service has it.
+    /// Apple accepted the push.
     Taken,
-    /// The phone has the pass no more, or its token is not good.
+    /// The phone no longer has the pass, or its push token is not valid.
     Gone,
-    /// The service refuses it, now and later.
+    /// Apple refuses the push, and would refuse a retry.
     Refused,
-    /// No answer, or one that asks to try again.
+    /// There was no response, or the response asks for a retry.
     Failed,
 }
 
@@ -57,8 +59,8 @@ struct PushRefusal {
 }
 
 impl Apns {
-    /// Makes a client of the service at a URL. `ca` is a PEM bundle of certificate authorities,
-    /// trusted besides those of the system.
+    /// Creates a client of the service at `url`. `ca` is a PEM bundle of certificate authorities
+    /// that are trusted besides those of the system.
     pub fn new(url: Url, signer: &PassSigner, ca: Option<&[u8]>) -> Result<Self, String> {
         let wrong = |error: reqwest::Error| format!("--apns-url: {}", innermost(&error));
         let authorities = ca.map_or_else(|| Ok(Vec::new()), Certificate::from_pem_bundle);
@@ -81,7 +83,7 @@ impl Apns {
         })
     }
 
-    /// Wakes a phone by its token.
+    /// Sends a push to the phone with this token.
     pub(super) async fn push(&self, token: &str) -> PushResult {
         let mut url = self.url.clone();
         let Ok(mut path) = url.path_segments_mut() else {
@@ -100,7 +102,7 @@ impl Apns {
             Ok(response) => {
                 let status = response.status();
                 let reason = reason(response).await;
-                let pushed = judged(status, &reason);
+                let pushed = result_of(status, &reason);
                 if matches!(pushed, PushResult::Refused | PushResult::Failed) {
                     tracing::warn!(
                         status = status.as_u16(),
@@ -122,7 +124,7 @@ impl Apns {
     }
 }
 
-/// Returns the reason of a refusal, as far as it is short and a word.
+/// Returns the reason of a refusal if it is a short word; otherwise an empty text.
 async fn reason(mut response: Response) -> String {
     if response.status().is_success() {
         return String::new();
@@ -140,13 +142,14 @@ async fn reason(mut response: Response) -> String {
     reason
 }
 
-/// Returns the result of a push by its answer.
-fn judged(status: StatusCode, reason: &str) -> PushResult {
+/// Returns the result of a push for a response.
+fn result_of(status: StatusCode, reason: &str) -> PushResult {
     match status.as_u16() {
         200..=299 => PushResult::Taken,
         410 => PushResult::Gone,
         400 if NO_TOKEN.contains(&reason) => PushResult::Gone,
-        // A wrong or expired certificate can be replaced, and too many pushes are accepted later.
+        // A wrong or expired certificate can be replaced, and Apple accepts pushes again after a
+        // rate limit, so a retry makes sense.
         403 | 408 | 429 | 500..=599 => PushResult::Failed,
         _ => PushResult::Refused,
     }
@@ -170,7 +173,7 @@ mod tests {
             (503, "Shutdown", PushResult::Failed),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(judged(status, reason), expected, "{status} {reason}");
+            assert_eq!(result_of(status, reason), expected, "{status} {reason}");
         }
     }
 }

@@ -1,20 +1,19 @@
-//! The icon of a pass: a house on the brand's colour. It is a PNG, because a pass takes no other
-//! format.
+//! Draws the icon of a pass: a house on the brand colour. It is a PNG, because a pass accepts no
+//! other format.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// The required icons, with their edges in pixels.
+/// The required icons: file name and width in pixels.
 pub const SIZES: [(&str, u32); 3] = [("icon.png", 29), ("icon@2x.png", 58), ("icon@3x.png", 87)];
 
-/// Samples of each pixel along each edge. More samples give more shades, so the edges of the house
-/// are smoother.
-const LOOKS: u32 = 4;
+/// Samples per pixel along each axis. More samples give smoother edges.
+const SAMPLES: u32 = 4;
 
-/// Returns whether a point is in the house, on a square with edges of length 1. The house has a
-/// roof, and walls with a door below it.
+/// Returns whether a point is in the house, in a square of width 1. The house has a roof, and walls
+/// with a door.
 fn is_house(x: f64, y: f64) -> bool {
     let is_roof = (0.22..=0.5).contains(&y) && (x - 0.5).abs() <= (y - 0.22) * 1.2;
     let is_wall = (0.5..=0.76).contains(&y) && (x - 0.5).abs() <= 0.24;
@@ -22,24 +21,24 @@ fn is_house(x: f64, y: f64) -> bool {
     (is_roof || is_wall) && !is_door
 }
 
-/// Draws an icon with this many pixels a side, in the brand's colour and the readable colour on it.
+/// Draws an icon of this width in pixels, with the brand colour and the readable colour on it.
 #[must_use]
 pub fn png(size: u32, [ground, ink]: [[u8; 3]; 2]) -> Vec<u8> {
     let mut rows = Vec::new();
     for y in 0..size {
-        // The filter type of the row: none.
+        // Filter type of the row: none.
         rows.push(0);
         for x in 0..size {
-            let looks = (0..LOOKS * LOOKS).filter(|look| {
+            let looks = (0..SAMPLES * SAMPLES).filter(|look| {
                 let place = |pixel: u32, look: u32| {
-                    (f64::from(pixel) + (f64::from(look) + 0.5) / f64::from(LOOKS))
+                    (f64::from(pixel) + (f64::from(look) + 0.5) / f64::from(SAMPLES))
                         / f64::from(size)
                 };
-                is_house(place(x, look % LOOKS), place(y, look / LOOKS))
+                is_house(place(x, look % SAMPLES), place(y, look / SAMPLES))
             });
             let covered = looks.count();
             for (ground, ink) in ground.into_iter().zip(ink) {
-                let whole = usize::try_from(LOOKS * LOOKS).unwrap_or(1);
+                let whole = usize::try_from(SAMPLES * SAMPLES).unwrap_or(1);
                 let mixed =
                     (usize::from(ground) * (whole - covered) + usize::from(ink) * covered) / whole;
                 rows.push(u8::try_from(mixed).unwrap_or(u8::MAX));

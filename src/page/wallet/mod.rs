@@ -1,9 +1,10 @@
-//! A stay as a pass for Apple Wallet: a ZIP of its content, its icons, their checksums, and a
-//! signature of the checksums.
+//! The stay as a pass for Apple Wallet: a ZIP file of the content, the icons, their checksums, and
+//! a signature of the checksums.
 //!
-//! [`pass`] builds the content, [`signer`] signs it, and [`icon`] and [`zip`] serve the package. A
-//! pass is built for each request. It holds the door code while one is in force, and [`service`] keeps
-//! it up to date. [`pushes`] wakes the phones that have a pass that changed, through [`apns`].
+//! [`pass`] builds the content, [`signer`] signs it, and [`icon`] and [`zip`] build the other
+//! parts. A pass is built for each request. It contains the door code while the code is valid, and
+//! [`service`] lets phones fetch updates. [`pushes`] finds passes that have changed and wakes their
+//! phones through [`apns`].
 
 mod apns;
 mod icon;
@@ -25,7 +26,7 @@ pub use pushes::PassPushes;
 pub(in crate::page) use service::routes;
 pub use signer::PassSigner;
 
-/// Builds a pass with this content, in the brand's colours, signed at a moment.
+/// Builds the file of a pass with this content, in the brand's colours, signed at `now`.
 pub fn package(
     signer: &PassSigner,
     pass: &Value,

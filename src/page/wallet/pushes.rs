@@ -1,9 +1,9 @@
-//! Background work that finds passes that changed, and wakes the phones that have them (rules:
-//! guest-requests#passes, 6).
+//! A background task that finds passes that have changed and wakes the phones that have them
+//! (rules: guest-requests#passes, 6).
 //!
-//! Every node looks at the registered passes. A pass is built again where its organization changed
-//! since the last look, or where a door code came into force or ended. [`crate::guest::pushes`]
-//! lists the phones that wait for a push.
+//! Every node checks the registered passes. It rebuilds a pass if its organization has changed
+//! since the last check, or if a door code has become valid or expired. [`crate::guest::pushes`]
+//! has the queue of phones that wait for a push.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,50 +24,49 @@ use super::service::current;
 use crate::guest::passes;
 use crate::guest::pushes::{self, PAGE, Push, PushOutcome, Watched};
 
-/// Pause between two looks.
+/// Pause between two runs.
 const EVERY: Duration = Duration::from_secs(30);
-/// Maximum number of pushes under way at one time.
-const MOST_UNDER_WAY: usize = 16;
-/// Time after the departure in which changes are pushed.
+/// Maximum number of concurrent pushes.
+const MAX_CONCURRENT: usize = 16;
+/// Time after the departure in which changes of the pass are still pushed.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// A stay, by its organization and its reservation.
+/// Organization and reservation of a stay.
 type StayId = (Uuid, Uuid);
 
-/// A look at a pass, and how long it holds.
+/// The result of a check: the state in which the pass was checked.
 #[derive(Clone, Copy)]
-struct PassLook {
+struct PassCheck {
     revisions: (i64, i64),
-    /// The time at which the pass changes by itself; null where it does not.
+    /// The time at which the pass changes by itself; `None` if it does not.
     until: Option<Timestamp>,
 }
 
-impl PassLook {
+impl PassCheck {
     fn holds(&self, revisions: (i64, i64), now: Timestamp) -> bool {
         self.revisions == revisions && self.until.is_none_or(|until| now < until)
     }
 }
 
-/// Notifies phones of changed passes.
+/// Finds changed passes and pushes to their phones.
 #[derive(Clone)]
 pub struct PassPushes {
     service: Arc<Service>,
     apns: Arc<Apns>,
-    looks: Arc<Mutex<HashMap<StayId, PassLook>>>,
+    checks: Arc<Mutex<HashMap<StayId, PassCheck>>>,
 }
 
 impl PassPushes {
-    /// Makes the work with a client of the push service.
     #[must_use]
     pub fn new(service: Arc<Service>, apns: Apns) -> Self {
         Self {
             service,
             apns: Arc::new(apns),
-            looks: Arc::default(),
+            checks: Arc::default(),
         }
     }
 
-    /// Looks and pushes until `stop` is cancelled.
+    /// Runs until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut turns = tokio::time::interval(EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -76,7 +75,8 @@ impl PassPushes {
                 () = stop.cancelled() => return,
                 _ = turns.tick() => {}
             }
-            // A claimed push whose result is not noted is sent again later.
+            // If `stop` interrupts a run, a claimed push whose result is not recorded is sent again
+            // later.
             if stop
                 .run_until_cancelled(Box::pin(self.step()))
                 .await
@@ -87,9 +87,9 @@ impl PassPushes {
         }
     }
 
-    /// Looks at all registered passes once, and sends the pushes that are due.
+    /// Checks all registered passes once, and sends the pushes that are due.
     pub async fn step(&self) {
-        if let Err(error) = self.look().await {
+        if let Err(error) = self.check().await {
             warn(
                 &error,
                 "could not find the passes that changed; retrying at the next look",
@@ -103,9 +103,9 @@ impl PassPushes {
         }
     }
 
-    async fn look(&self) -> Result<()> {
+    async fn check(&self) -> Result<()> {
         let mut after = (Uuid::nil(), Uuid::nil());
-        let mut looks = HashMap::new();
+        let mut checks = HashMap::new();
         loop {
             let page = self
                 .service
@@ -115,29 +115,29 @@ impl PassPushes {
             let count = page.len();
             for watched in page {
                 after = (watched.pass.organization, watched.pass.reservation);
-                let known = self.looks().get(&after).copied();
+                let known = self.checks().get(&after).copied();
                 let now = self.service.clock.now();
-                let look = match known.filter(|look| look.holds(watched.revisions, now)) {
-                    Some(look) => look,
-                    None => self.look_at(watched).await,
+                let check = match known.filter(|check| check.holds(watched.revisions, now)) {
+                    Some(check) => check,
+                    None => self.check_pass(watched).await,
                 };
-                looks.insert(after, look);
+                checks.insert(after, check);
             }
             if count < PAGE {
-                *self.looks() = looks;
+                *self.checks() = checks;
                 return Ok(());
             }
         }
     }
 
-    /// Builds a pass, which notes whether it changed.
-    async fn look_at(&self, Watched { pass, revisions }: Watched) -> PassLook {
+    /// Builds a pass and records whether it changed.
+    async fn check_pass(&self, Watched { pass, revisions }: Watched) -> PassCheck {
         let (service, now) = (&self.service, self.service.clock.now());
         let stay = (pass.organization, pass.reservation);
         let mut visit = PageRequest::without_browser(service.clone(), pass.token);
-        // A stay that cannot be read now is read at the next look.
+        // A stay that cannot be read now is checked again at the next run.
         let Ok(current) = current(service, &mut visit, stay).await else {
-            return PassLook {
+            return PassCheck {
                 revisions,
                 until: Some(now),
             };
@@ -155,13 +155,13 @@ impl PassPushes {
                 );
             }
         }
-        PassLook {
+        PassCheck {
             revisions,
             until: current.next_change_at,
         }
     }
 
-    /// Sends the pushes that are due, a batch of each organization.
+    /// Sends the pushes that are due, in one batch per organization.
     async fn push(&self) -> Result<()> {
         let service = &self.service;
         let is_valid = service
@@ -206,13 +206,13 @@ impl PassPushes {
             (push, settled)
         });
         stream::iter(sent)
-            .buffer_unordered(MOST_UNDER_WAY)
+            .buffer_unordered(MAX_CONCURRENT)
             .collect()
             .await
     }
 
-    fn looks(&self) -> MutexGuard<'_, HashMap<StayId, PassLook>> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn checks(&self) -> MutexGuard<'_, HashMap<StayId, PassCheck>> {
+        self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

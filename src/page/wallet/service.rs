@@ -1,7 +1,8 @@
-//! The web service by which devices keep passes up to date: register, unregister, the changed
-//! passes, the latest pass, and the log (the pass web service of Apple Wallet).
+//! The web service with which phones keep passes up to date: register, unregister, list changed
+//! passes, fetch the latest pass, and report problems (Apple's web service for passes).
 //!
-//! Each request builds the pass. A change of the hash of its content is a change of the pass.
+//! Each request builds the pass. The pass has changed if the hash of its content differs from the
+//! recorded one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +32,9 @@ use super::super::{form, theme};
 use super::{PassSigner, package, pass};
 use crate::guest::passes::{self, GET_PASS, HeldPass, Registered};
 
-/// The largest body of a request: 16 KiB.
+/// Maximum size of a request body: 16 KiB.
 const BODY_LIMIT: usize = 16 << 10;
-/// The deadline for a device to send a body.
+/// Time limit for a request body.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum length of a device's identifier and of a push token.
 const NAME_LENGTH: usize = 200;
@@ -64,26 +65,26 @@ struct Registration {
     push_token: String,
 }
 
-/// A pass that a device asks for, with a good token.
+/// A pass that a device requests with a valid token.
 struct OpenedPass {
     visit: PageRequest,
     stay: (Uuid, Uuid),
 }
 
-/// A pass as it is now.
+/// The current content of a pass.
 pub(super) struct CurrentPass {
     shown: PageStay,
     content: Value,
     is_enabled: bool,
     changed_at: Timestamp,
-    /// The next time at which a door code begins or ends; null where there is none.
+    /// The next time at which a door code becomes valid or expires; `None` if there is none.
     pub(super) next_change_at: Option<Timestamp>,
 }
 
 impl CurrentPass {
-    /// Whether the guest leaves before a moment.
-    pub(super) fn departs_before(&self, moment: Timestamp) -> bool {
-        let date = moment.to_zoned(self.shown.zone()).date();
+    /// Returns whether the guest leaves before this time.
+    pub(super) fn departs_before(&self, time: Timestamp) -> bool {
+        let date = time.to_zoned(self.shown.zone()).date();
         self.shown.view.reservation.check_out < date
     }
 }
@@ -97,7 +98,7 @@ fn empty(status: u16) -> Response {
     response
 }
 
-/// Returns the response for the outcome of a request. The error is a status.
+/// Returns the response for the outcome of a request. An `Err` is an HTTP status.
 fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response {
     let mut response = outcome.unwrap_or_else(empty);
     note(&mut response, operation, None);
@@ -129,7 +130,7 @@ async fn registered(
     if !is_name(&device) || !is_name(&registration.push_token) {
         return Err(400);
     }
-    // The content is noted before the device asks what changed.
+    // Records the content before the device asks which passes have changed.
     let current = current(service, &mut opened.visit, opened.stay).await?;
     if !current.is_enabled {
         return Err(401);
@@ -206,7 +207,7 @@ async fn changed_since(
     for pass in held {
         let mut visit = PageRequest::without_browser(service.clone(), pass.token);
         let stay = (pass.organization, pass.reservation);
-        // A stay that cannot be read now is asked for again later.
+        // A stay that cannot be read now is not listed, so the device asks for it again.
         let Ok(current) = current(service, &mut visit, stay).await else {
             continue;
         };
@@ -284,8 +285,8 @@ async fn latest_pass(
     Ok((headers, bytes).into_response())
 }
 
-/// Accepts the problems that a device reports. The log names their number alone, because the texts
-/// may hold secrets.
+/// Accepts the problems that a device reports. Logs only their number, because their texts may
+/// contain secrets.
 async fn log(request: HttpRequest) -> Response {
     let outcome = match read(request.into_body()).await {
         Some(body) => match serde_json::from_slice::<Value>(&body) {
@@ -301,7 +302,7 @@ async fn log(request: HttpRequest) -> Response {
     answered("logPass", outcome)
 }
 
-/// Returns the signer of passes of a type, if there is one.
+/// Returns the signer if it signs passes of this type.
 fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
     service
         .app_state
@@ -309,7 +310,8 @@ fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
         .filter(|signer| signer.pass_type == pass_type && signer.is_valid(service.clock.now()))
 }
 
-/// Opens a pass by its token: 404 for another type, 401 for a wrong token or a stay that is gone.
+/// Finds the pass of a request and checks its token. The status is 404 for another pass type, 401
+/// for a wrong token or a stay that no longer exists.
 async fn open(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -336,7 +338,7 @@ async fn open(
     })
 }
 
-/// Returns a pass as it is now, and notes whether it changed.
+/// Returns the current pass, after recording whether it has changed.
 pub(super) async fn current(
     service: &Arc<Service>,
     visit: &mut PageRequest,
@@ -381,7 +383,7 @@ pub(super) async fn current(
     })
 }
 
-/// Logs an error of the service itself, and returns its status.
+/// Logs an internal error. Returns its status.
 fn failed(error: &Error) -> u16 {
     tracing::error!(cause = error.cause(), "could not answer for a pass");
     error.kind().status()

@@ -1,4 +1,4 @@
-//! The signer of wallet passes: a certificate of Apple's for a type of pass, and its key.
+//! Signs wallet passes with a certificate that Apple issued for a pass type.
 
 use std::fmt;
 use std::path::Path;
@@ -25,11 +25,11 @@ use x509_cert::der::asn1::{Null, ObjectIdentifier, OctetString, SetOfVec, UtcTim
 use x509_cert::der::{self, Any, DateTime, Decode as _, Encode, EncodeValue, Tagged};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
-/// The attributes of a certificate's subject that name the type of pass (RFC 4519, 2.39) and the
-/// team (2.20).
+/// The attributes of a certificate's subject for the pass type (RFC 4519, 2.39) and the team
+/// (2.20).
 const USER_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("0.9.2342.19200300.100.1.1");
 const UNIT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.11");
-/// Identifiers of content types, of signed attributes and of algorithms (RFC 5652, 4 and 11; RFC
+/// Object identifiers of content types, signed attributes and algorithms (RFC 5652, 4 and 11; RFC
 /// 5754, 2.2 and 3.2).
 const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
@@ -38,21 +38,20 @@ const MESSAGE_DIGEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.1
 const SIGNING_TIME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.5");
 const SHA_256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
-/// The maximum size of the file in bytes.
-const LARGEST: usize = 65_536;
+/// Maximum size of the certificate file in bytes.
+const MAX_BYTES: usize = 65_536;
 
-/// A signer of passes.
+/// A certificate with its key, and what the certificate says.
 pub struct PassSigner {
-    /// The type of pass that the certificate is for.
+    /// The pass type that the certificate is for.
     pub pass_type: String,
-    /// The team that owns this type.
+    /// The team that owns the pass type.
     pub team: String,
-    /// The signer's certificate.
     certificate: Certificate,
     /// Other certificates in the file, such as Apple's intermediate certificate.
     chain: Vec<Certificate>,
     key: Arc<dyn SigningKey>,
-    /// Certificate, chain and key in PEM, by which this service identifies itself to Apple.
+    /// Certificate, chain and key in PEM, with which this service authenticates itself to Apple.
     identity: String,
 }
 
@@ -66,8 +65,8 @@ impl fmt::Debug for PassSigner {
 }
 
 impl PassSigner {
-    /// Reads a PEM file with a certificate, its key, and optionally other certificates of its
-    /// chain. The error says in words what is wrong with the file.
+    /// Reads a PEM file with a certificate, its key, and optionally its chain. The error explains
+    /// what is wrong with the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let reported = |error: String| format!("--pass-certificate: {}: {error}", path.display());
         let text = std::fs::read(path).map_err(|error| reported(error.to_string()))?;
@@ -75,8 +74,8 @@ impl PassSigner {
     }
 
     fn parse(text: &[u8]) -> Result<Self, String> {
-        if text.len() > LARGEST {
-            return Err(format!("is larger than {LARGEST} bytes"));
+        if text.len() > MAX_BYTES {
+            return Err(format!("is larger than {MAX_BYTES} bytes"));
         }
         let key_der = PrivateKeyDer::from_pem_slice(text).map_err(
             |_| "contains no private key in PEM, or one that is encrypted with a password",
@@ -130,7 +129,7 @@ impl PassSigner {
         })
     }
 
-    /// Returns whether the certificate is valid at a moment.
+    /// Returns whether the certificate is valid at this time.
     #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         let validity = self.certificate.tbs_certificate.validity;
@@ -139,13 +138,13 @@ impl PassSigner {
             && now <= validity.not_after.to_unix_duration()
     }
 
-    /// Returns certificate, chain and key in PEM, in the order that TLS sends them.
+    /// Returns certificate, chain and key in PEM, in the order in which TLS sends them.
     pub(super) fn identity(&self) -> &[u8] {
         self.identity.as_bytes()
     }
 
-    /// Returns a detached signature of a text, in DER, with the certificates that are needed to
-    /// verify it (RFC 5652, 5).
+    /// Returns a detached signature of a text in DER, with the certificates that a verifier needs
+    /// (RFC 5652, 5).
     pub fn sign(&self, text: &[u8], now: Timestamp) -> Result<Vec<u8>, String> {
         self.signed(text, now)
             .map_err(|error| error.to_string())?
@@ -215,7 +214,7 @@ impl PassSigner {
     }
 }
 
-/// Writes certificates and a key as PEM, the own certificate first.
+/// Writes certificates and a key as PEM, the signer's certificate first.
 fn identity(
     own: &Certificate,
     chain: &[Certificate],
@@ -245,7 +244,7 @@ fn attribute(oid: ObjectIdentifier, value: &(impl EncodeValue + Tagged)) -> der:
     })
 }
 
-/// Returns a text of a certificate's subject, by its identifier.
+/// Returns an attribute of a certificate's subject.
 fn named(certificate: &Certificate, oid: ObjectIdentifier) -> Option<String> {
     let names = certificate
         .tbs_certificate
@@ -280,7 +279,7 @@ mod tests {
             ("not PEM".into(), "no private key"),
             ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n".into(), "encrypted with a password"),
             (key, "is not an RSA key"),
-            ("x".repeat(LARGEST + 1), "larger than 65536 bytes"),
+            ("x".repeat(MAX_BYTES + 1), "larger than 65536 bytes"),
         ] {
             let error = PassSigner::parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(reported), "{error}");

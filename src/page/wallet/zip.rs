@@ -1,11 +1,12 @@
-//! A ZIP archive of a few small files, without compression (PKWARE's application note, 4.3).
+//! Writes a ZIP archive of a few small files without compression (PKWARE's application note, 4.3).
 
-/// Version 2.0, which files without folders need.
+/// Version 2.0, the minimum for files without folders.
 const VERSION: u16 = 20;
-/// 1 January 1980, the earliest date, so that the archive does not reveal when it was made.
+/// 1 January 1980, the earliest possible date, so that the archive does not reveal when it was
+/// made.
 const DATE: u16 = 0x0021;
 
-/// Returns an archive of these files, by name. Names and files are too few and too small to need
+/// Returns an archive of these files, each with its name. They are too few and too small to need
 /// ZIP64.
 #[must_use]
 pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
@@ -13,8 +14,8 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     for (name, bytes) in files {
         let offset = long(archive.len());
         let mut entry = Vec::new();
-        // No flags, stored, midnight, the date, the checksum, the length twice, the length of the
-        // name, no extra field.
+        // No flags, no compression, midnight, the date. The checksum, the length twice, the length
+        // of the name, and no extra field follow.
         for number in [VERSION, 0, 0, 0, DATE] {
             entry.extend(number.to_le_bytes());
         }
@@ -30,7 +31,7 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
         directory.extend(b"PK\x01\x02");
         directory.extend(VERSION.to_le_bytes());
         directory.extend(&entry);
-        // No comment, the first disk, no internal or external attributes.
+        // No comment, first disk, no internal or external attributes.
         directory.extend([0; 2 + 2 + 2 + 4]);
         directory.extend(offset.to_le_bytes());
         directory.extend(name.as_bytes());
