@@ -16,25 +16,27 @@ const ALL_PAGES: i32 = -1;
 pub(crate) fn back_up(database: &Path, into: &Path) -> Result<()> {
     let source = open(database)?;
     let mut copy = Connection::open(into)?;
-    // One step is one read transaction: the copy is of one moment, and in WAL mode no writer waits
-    // for it. A copy in several steps would start again after every commit of another process.
+    // One step is one read transaction, so the copy shows a single state of the database. In WAL
+    // mode no writer waits for it. A copy in several steps would start again after every commit of
+    // another process.
     let step = Backup::new(&source, &mut copy)?.step(ALL_PAGES)?;
     if step != StepResult::Done {
         return Err(Error::Unavailable(
             "another process has locked the database; try again".into(),
         ));
     }
-    // Damage is copied too. It is better found now than when the copy is needed.
-    let found: String = copy.query_row("pragma integrity_check(1)", [], |row| row.get(0))?;
-    if found != "ok" {
+    // Damage in the source is copied too. The operator should learn of it now, not when the copy is
+    // needed.
+    let report: String = copy.query_row("pragma integrity_check(1)", [], |row| row.get(0))?;
+    if report != "ok" {
         return Err(Error::Configuration(format!(
-            "the database is damaged: {found}"
+            "the database is damaged: {report}"
         )));
     }
     copy.close().map_err(|(_, error)| error.into())
 }
 
-/// Opens an existing database. A misspelt path must not create an empty one.
+/// Opens an existing database. Fails for a misspelt path, which SQLite would otherwise create.
 fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
     let unusable =

@@ -1,10 +1,10 @@
 //! Request coalescing: look-ups that arrive at about the same time share one query.
 //!
-//! At most one query runs at a time. Look-ups that arrive meanwhile wait for its end and share the
-//! next query. So each query begins after all of its look-ups arrived. A single statement sees
-//! every commit made before it began. Each look-up therefore sees every commit made before it
-//! arrived, as if it had a query of its own. The wait and the number of keys in a query are
-//! bounded.
+//! At most one query runs at a time. Look-ups that arrive during a query wait for its end and share
+//! the next query. So every query begins after all its look-ups have arrived. A single statement
+//! sees all commits made before the statement began. Each look-up therefore sees every commit made
+//! before the look-up arrived, as if it had a query of its own. The wait and the number of keys in
+//! a query are bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -22,7 +22,7 @@ const BATCH_SIZE: usize = 1_024;
 /// Maximum number of look-ups that wait.
 const WAITING: usize = 16_384;
 
-/// Finds the values of these keys.
+/// A function that finds the values of these keys. A key without a value is absent from the map.
 pub type Find<K, V, E> =
     dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
 
@@ -37,7 +37,7 @@ struct LookupInner<K, V, E> {
 
 struct LookupState<K, V, E> {
     waiting: VecDeque<(K, LookupAnswer<V, E>)>,
-    is_asking: bool,
+    is_running: bool,
 }
 
 type LookupAnswer<V, E> = oneshot::Sender<Result<Option<V>, E>>;
@@ -48,14 +48,14 @@ where
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
-    /// Makes look-ups in a store. The reads of `find` need not come from one snapshot.
+    /// Makes look-ups in a store. The reads of `find` may see different snapshots.
     pub fn new(
         store: Store,
         find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,
     ) -> Self {
         let state = Mutex::new(LookupState {
             waiting: VecDeque::new(),
-            is_asking: false,
+            is_running: false,
         });
         Self(Arc::new(LookupInner {
             store,
@@ -64,12 +64,11 @@ where
         }))
     }
 
-    /// Looks up the value of a key. The query runs after this call began, so it sees everything
-    /// committed before.
+    /// Looks up the value of a key. Sees everything committed before this call.
     pub async fn ask(&self, key: K) -> Result<Option<V>, E> {
         let inner = self.0.clone();
         let Backend::Postgres(postgres) = self.0.store.backend.clone() else {
-            // On SQLite a query of its own costs no more.
+            // On SQLite, a separate query for each look-up costs no more than a shared one.
             let keys = [key];
             return self
                 .0
@@ -78,7 +77,7 @@ where
                 .await;
         };
         let (sender, receiver) = oneshot::channel();
-        if self.0.wait(key, sender)? {
+        if self.0.enqueue(key, sender)? {
             tokio::task::spawn_blocking(move || inner.run(&postgres));
         }
         let unavailable = |why: &str| Err(E::from(Error::Unavailable(why.into())));
@@ -93,7 +92,7 @@ where
 impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> {
     /// Adds a look-up to the queue. Returns whether the caller must start a query, because none is
     /// running.
-    fn wait(&self, key: K, answer: LookupAnswer<V, E>) -> Result<bool, E> {
+    fn enqueue(&self, key: K, answer: LookupAnswer<V, E>) -> Result<bool, E> {
         let mut state = self.state();
         if state.waiting.len() >= WAITING {
             return Err(
@@ -101,20 +100,21 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
             );
         }
         state.waiting.push_back((key, answer));
-        Ok(!std::mem::replace(&mut state.is_asking, true))
+        Ok(!std::mem::replace(&mut state.is_running, true))
     }
 
     /// Runs queries until no look-up waits.
     fn run(&self, postgres: &Postgres) {
         while let Some(answers) = self.next() {
             let keys: Vec<K> = answers.keys().cloned().collect();
-            let found = postgres.look(|tx| (self.find)(tx, &keys));
-            // After a panic, the look-ups fail because their channels are closed.
-            let Ok(found) = found else { continue };
+            let values = postgres.look(|tx| (self.find)(tx, &keys));
+            // If `find` panicked, the channels of these look-ups are closed, and their callers get
+            // an error.
+            let Ok(values) = values else { continue };
             for (key, answers) in answers {
-                let answer = found
+                let answer = values
                     .as_ref()
-                    .map(|found| found.get(&key).cloned())
+                    .map(|values| values.get(&key).cloned())
                     .map_err(Clone::clone);
                 // If a caller has gone, its answer is dropped.
                 for sender in answers {
@@ -124,8 +124,8 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
         }
     }
 
-    /// Returns the look-ups for the next query. Returns `None`, and marks that no query runs, if no
-    /// look-up waits.
+    /// Returns the look-ups for the next query, by key. If no look-up waits, marks that no query
+    /// runs and returns `None`.
     fn next(&self) -> Option<HashMap<K, Vec<LookupAnswer<V, E>>>> {
         let mut state = self.state();
         let count = state.waiting.len().min(BATCH_SIZE);
@@ -137,7 +137,7 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
         {
             answers.entry(key).or_default().push(answer);
         }
-        state.is_asking = count > 0;
+        state.is_running = count > 0;
         (count > 0).then_some(answers)
     }
 

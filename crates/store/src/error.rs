@@ -1,5 +1,5 @@
-//! Database errors, as far as callers must distinguish them. They are distinguished by codes and
-//! types, never by texts.
+//! Database errors, in the kinds that callers must distinguish. Conversion looks at error codes and
+//! types, never at texts.
 
 use std::error::Error as StdError;
 use std::io;
@@ -13,7 +13,7 @@ pub enum Error {
     /// succeed later.
     Unavailable(String),
     /// The work was done as far as this process knows, but the commit was not confirmed in time.
-    /// Only the database knows whether the changes were saved.
+    /// Only the database knows whether it saved the changes.
     Unknown(String),
     /// The URL or the database itself cannot be used. A retry does not help.
     Configuration(String),
@@ -70,8 +70,10 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        let is_passing = match error.code() {
-            Some(state) => PASSING.iter().any(|class| state.code().starts_with(class)),
+        let is_temporary = match error.code() {
+            Some(state) => TEMPORARY
+                .iter()
+                .any(|class| state.code().starts_with(class)),
             // An error without an SQLSTATE is either a connection error, or a value that does not
             // fit its parameter, its column or a message.
             None => {
@@ -82,7 +84,7 @@ impl From<tokio_postgres::Error> for Error {
                         .is_some_and(is_of_connection)
             }
         };
-        if is_passing {
+        if is_temporary {
             Self::Unavailable(describe(&error))
         } else {
             Self::Defect(describe(&error))
@@ -91,13 +93,13 @@ impl From<tokio_postgres::Error> for Error {
 }
 
 /// SQLSTATE classes and codes of temporary errors: connection errors, a server that refuses writes,
-/// resources, operator intervention, system errors, transactions that lost against others, and
-/// internal errors of the server. Citus reports an internal error when a worker was lost during a
-/// transaction.
-const PASSING: [&str; 8] = ["08", "25006", "40", "53", "55P03", "57", "58", "XX000"];
+/// missing resources, intervention by an operator, system errors, serialization failures and
+/// deadlocks, and internal errors of the server. Citus reports an internal error when it loses a
+/// worker during a transaction.
+const TEMPORARY: [&str; 8] = ["08", "25006", "40", "53", "55P03", "57", "58", "XX000"];
 
 /// Returns whether an I/O error comes from the connection. The driver uses `InvalidInput` for a
-/// message that cannot be written or read.
+/// message that it cannot write or parse, which is a defect of the program.
 fn is_of_connection(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::InvalidInput
 }
@@ -106,35 +108,41 @@ impl From<refinery_core::Error> for Error {
     fn from(error: refinery_core::Error) -> Self {
         use refinery_core::error::Kind;
         Self::Configuration(match error.kind() {
-            // An applied migration that this program does not have. A migration without
-            // `applied_on` is missing in the database instead.
+            // The database has a migration that this program does not know. For the opposite case
+            // the library reports a migration without `applied_on`.
             Kind::MissingVersion(migration) if migration.applied_on().is_some() => {
                 of_a_newer_version(migration)
             }
-            Kind::Connection(doing, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
-                Some(cause) if cause.code().is_some_and(|state| RIGHTS.contains(state)) => {
-                    format!(
-                        "its role must be allowed to create and change tables in the schema it connects to ({})",
-                        describe(cause)
-                    )
+            Kind::Connection(action, cause) => {
+                match cause.downcast_ref::<tokio_postgres::Error>() {
+                    Some(cause)
+                        if cause
+                            .code()
+                            .is_some_and(|state| MISSING_PRIVILEGES.contains(state)) =>
+                    {
+                        format!(
+                            "its role must be allowed to create and change tables in the schema it connects to ({})",
+                            describe(cause)
+                        )
+                    }
+                    Some(cause) => format!("migration failed: {action}: {}", describe(cause)),
+                    None => format!("migration failed: {error}"),
                 }
-                Some(cause) => format!("migration failed: {doing}: {}", describe(cause)),
-                None => format!("migration failed: {error}"),
-            },
+            }
             _ => format!("migration failed: {error}"),
         })
     }
 }
 
-/// Returns the message for a database that has a migration unknown to this program.
+/// Returns the message for a database with a migration unknown to this program.
 pub(crate) fn of_a_newer_version(migration: impl std::fmt::Display) -> String {
     format!(
         "a newer version of this program has migrated it, and this version does not know its migration {migration}; run that version or a newer one"
     )
 }
 
-/// Errors of a role that lacks a right, or that has no schema to look for tables in.
-const RIGHTS: [SqlState; 2] = [
+/// Errors for a role that lacks a privilege, or whose search path has no existing schema.
+const MISSING_PRIVILEGES: [SqlState; 2] = [
     SqlState::INSUFFICIENT_PRIVILEGE,
     SqlState::INVALID_SCHEMA_NAME,
 ];
@@ -145,7 +153,7 @@ mod tests {
 
     #[test]
     fn connection_errors_are_distinguished_from_invalid_messages() {
-        for (kind, is_passing) in [
+        for (kind, is_temporary) in [
             (io::ErrorKind::UnexpectedEof, true),
             (io::ErrorKind::ConnectionReset, true),
             (io::ErrorKind::TimedOut, true),
@@ -153,7 +161,7 @@ mod tests {
         ] {
             assert_eq!(
                 is_of_connection(&io::Error::from(kind)),
-                is_passing,
+                is_temporary,
                 "{kind}"
             );
         }

@@ -1,4 +1,5 @@
-//! Examines a database without changing it, and lists its faults for an operator.
+//! Examines a database without changing its contents, and lists the problems that an operator has
+//! to solve.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -8,22 +9,22 @@ use crate::error::Result;
 use crate::location::Location;
 use crate::{Options, postgres, sqlite};
 
-/// The facts about a database.
+/// The results of an examination.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Examination {
-    /// The kind and state of the database, in words.
+    /// Descriptions of the kind and state of the database.
     pub facts: Vec<String>,
-    /// Whether it has no schema of this program yet.
+    /// Whether the database has no schema of this program yet.
     pub is_new: bool,
-    /// The server's time in milliseconds since 1970; none for a file.
+    /// The server's time in milliseconds since 1970. `None` for SQLite.
     pub now: Option<i64>,
-    /// The faults that make it unusable, each with the remedy.
+    /// The faults that make the database unusable, each with the remedy.
     pub faults: Vec<(String, String)>,
-    /// Remarks for an operator, each with a remedy.
+    /// Problems that an operator should know of, each with a remedy.
     pub notes: Vec<(String, String)>,
 }
 
-/// Looks at a database. Returns an error if it cannot be reached or read. Blocks.
+/// Examines a database. Returns an error if the database cannot be reached or read. Blocks.
 pub fn examine(url: &str, options: &Options) -> Result<Examination> {
     match Location::of(url)? {
         Location::Postgres(url) => postgres::examine(&url, options),
@@ -33,8 +34,8 @@ pub fn examine(url: &str, options: &Options) -> Result<Examination> {
 
 fn examine_file(path: &Path) -> Result<Examination> {
     let mut examination = Examination::default();
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = whole.parent().unwrap_or(Path::new("/")).to_owned();
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = absolute.parent().unwrap_or(Path::new("/")).to_owned();
     if let Err(error) = is_writable(&folder) {
         examination.faults.push((
             format!("{}: {error}", folder.display()),
@@ -44,14 +45,14 @@ fn examine_file(path: &Path) -> Result<Examination> {
         ));
         return Ok(examination);
     }
-    if !whole.exists() {
+    if !absolute.exists() {
         examination.is_new = true;
         examination
             .facts
             .push("the file does not exist yet; the first start creates it".into());
         return Ok(examination);
     }
-    match OpenOptions::new().read(true).write(true).open(&whole) {
+    match OpenOptions::new().read(true).write(true).open(&absolute) {
         Ok(file) => {
             if is_in_use(&file) {
                 examination
@@ -61,22 +62,22 @@ fn examine_file(path: &Path) -> Result<Examination> {
         }
         Err(error) => {
             examination.faults.push((
-                format!("{}: {error}", whole.display()),
+                format!("{}: {error}", absolute.display()),
                 "let the user of this process read and write the file".into(),
             ));
             return Ok(examination);
         }
     }
-    examination.is_new = !sqlite::has_schema(&whole)?;
+    examination.is_new = !sqlite::has_schema(&absolute)?;
     Ok(examination)
 }
 
-/// Returns whether another process has the lock of [`crate::claim`].
+/// Returns whether another process holds the lock that [`crate::claim`] takes.
 fn is_in_use(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Creates a file in a directory and removes it again.
+/// Checks that this process can create a file in a directory.
 fn is_writable(folder: &Path) -> std::io::Result<()> {
     let probe: PathBuf = folder.join(format!(".vestibule-doctor-{}", std::process::id()));
     match File::create_new(&probe) {
@@ -91,16 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_examined_without_being_made() {
+    fn examining_a_missing_file_does_not_create_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.db");
         let url = format!("sqlite:{}", path.display());
-        let examined = examine(&url, &Options::default()).unwrap();
-        assert!(examined.is_new && examined.faults.is_empty() && !path.exists());
-        let lost = directory.path().join("none/t.db");
-        let url = format!("sqlite:{}", lost.display());
-        let examined = examine(&url, &Options::default()).unwrap();
-        assert_eq!(examined.faults.len(), 1, "{examined:?}");
+        let examination = examine(&url, &Options::default()).unwrap();
+        assert!(examination.is_new && examination.faults.is_empty() && !path.exists());
+        let missing_folder = directory.path().join("none/t.db");
+        let url = format!("sqlite:{}", missing_folder.display());
+        let examination = examine(&url, &Options::default()).unwrap();
+        assert_eq!(examination.faults.len(), 1, "{examination:?}");
         std::fs::write(
             &path,
             "this is no database, and long enough to be read as one",

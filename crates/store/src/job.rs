@@ -1,4 +1,4 @@
-//! Hands work from an async caller to a thread with a connection, and returns the answer.
+//! Hands work from an async caller to a thread with a connection, and returns the result.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::error::{Error, Result};
 use crate::{Transaction, WAIT_LIMIT};
 
-/// Work over a transaction, such as a closure. It is handed to the thread that owns a connection.
+/// A closure over a transaction. The store runs it on the thread that owns a connection.
 pub trait Work<T, E>: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {}
 
 impl<T, E, W> Work<T, E> for W where W: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static
@@ -54,29 +54,35 @@ pub(crate) fn any<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> Any
 
 /// Restores the types of an outcome.
 pub(crate) fn typed<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
-    let lost = || {
+    let wrong_type = || {
         E::from(Error::Defect(
             "the result of an operation has another type than expected".into(),
         ))
     };
     match outcome {
-        Ok(value) => value.downcast().map(|value| *value).map_err(|_| lost()),
-        Err(Failed::Work(error)) => Err(error.downcast().map_or_else(|_| lost(), |error| *error)),
+        Ok(value) => value
+            .downcast()
+            .map(|value| *value)
+            .map_err(|_| wrong_type()),
+        Err(Failed::Work(error)) => Err(error
+            .downcast()
+            .map_or_else(|_| wrong_type(), |error| *error)),
         Err(Failed::Store(error)) => Err(E::from(error)),
     }
 }
 
+/// The values of [`Progress`].
 const WAITING: u8 = 0;
 const STARTED: u8 = 1;
 const ABANDONED: u8 = 2;
 
-/// Whether work has begun. Exactly one side wins: the thread that begins the work, or the caller
-/// that stops waiting.
+/// Whether work has begun or was abandoned. Exactly one side wins: the thread that begins the work,
+/// or the caller that stops waiting.
 #[derive(Clone, Default)]
 pub(crate) struct Progress(Arc<AtomicU8>);
 
 impl Progress {
-    /// Marks the work as begun. Returns false if its caller has stopped waiting.
+    /// Marks the work as begun. Returns false if the caller has stopped waiting.
     pub(crate) fn begin(&self) -> bool {
         self.0
             .compare_exchange(WAITING, STARTED, Ordering::AcqRel, Ordering::Acquire)
@@ -111,18 +117,19 @@ pub(crate) enum Ran {
     /// The caller had stopped waiting, so nothing was done.
     Skipped,
     /// The operation failed, or was a dry run, and must be rolled back. It may have read changes of
-    /// earlier operations in the same transaction. So its caller is answered after the outcome of
-    /// their commit is known.
+    /// earlier operations in the same transaction, so its caller gets the result after the outcome
+    /// of their commit is known.
     Undone(Answered),
-    /// The operation succeeded. Its caller is answered after the outcome of the commit is known.
+    /// The operation succeeded. Its caller gets the result after the outcome of the commit is
+    /// known.
     Done(Answered),
 }
 
-/// A callback that answers the caller of an operation, given the outcome of the commit.
+/// A callback that sends the result to the caller of an operation, given the outcome of the commit.
 pub(crate) type Answered = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// Runs an operation that shares a commit. The operation counts as done only if `is_sound` accepts
-/// its changes.
+/// Runs an operation that shares a commit. The operation counts as done only if `is_sound` returns
+/// `Ok` for the transaction.
 pub(crate) fn run<T: Send + 'static, E: WorkError>(
     mut transaction: Transaction<'_>,
     work: impl Work<T, E>,
@@ -133,14 +140,14 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     if outcome.is_err() {
         transaction.doubt();
     }
-    let is_rehearsal = transaction.is_dry_run;
+    let is_dry_run = transaction.is_dry_run;
     let outcome = outcome.map(|outcome| {
         outcome.and_then(|value| is_sound(&mut transaction).map(|()| value).map_err(E::from))
     });
-    let is_done = matches!(outcome, Ok(Ok(_))) && !is_rehearsal;
+    let is_done = matches!(outcome, Ok(Ok(_))) && !is_dry_run;
     let answer: Answered = Box::new(move |committed| {
         let outcome = outcome.map(|outcome| committed.map_err(E::from).and(outcome));
-        // If the caller has gone, the answer is dropped.
+        // If the caller has gone, the result is dropped.
         drop(sender.send(outcome));
     });
     if is_done {
@@ -150,12 +157,12 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     }
 }
 
-/// The channel for an answer.
+/// The channel for the result of work.
 pub(crate) type JobAnswer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 
-/// Awaits an answer. Stops waiting for work that has not begun [`WAIT_LIMIT`] after the caller
-/// `requested_at`, and for any work after `limit`. The result of a write that has begun is then
-/// unknown, because its commit may be under way.
+/// Waits for the result of work. Gives up [`WAIT_LIMIT`] after `requested_at` if the work has not
+/// begun, and `limit` after `requested_at` in any case. The result of a write that has begun is
+/// then unknown, because its commit may be under way.
 pub(crate) async fn answer<T, E: WorkError>(
     requested_at: Instant,
     limit: Duration,
@@ -163,22 +170,22 @@ pub(crate) async fn answer<T, E: WorkError>(
     progress: Progress,
     mut receiver: oneshot::Receiver<Result<Result<T, E>, Panic>>,
 ) -> Result<T, E> {
-    let gone = |_| {
+    let closing = |_| {
         Ok(Err(E::from(Error::Unavailable(
             "the database is closing".into(),
         ))))
     };
-    let late = |error: fn(String) -> Error| {
+    let timeout = |error: fn(String) -> Error| {
         Err(E::from(error("the database did not answer in time".into())))
     };
-    let first = tokio::time::timeout_at(requested_at + WAIT_LIMIT, &mut receiver).await;
-    let outcome = match first {
-        Ok(outcome) => outcome.unwrap_or_else(gone),
-        Err(_) if progress.give_up() => return late(Error::Unavailable),
+    let begun_in_time = tokio::time::timeout_at(requested_at + WAIT_LIMIT, &mut receiver).await;
+    let outcome = match begun_in_time {
+        Ok(outcome) => outcome.unwrap_or_else(closing),
+        Err(_) if progress.give_up() => return timeout(Error::Unavailable),
         Err(_) => match tokio::time::timeout_at(requested_at + limit, receiver).await {
-            Ok(outcome) => outcome.unwrap_or_else(gone),
+            Ok(outcome) => outcome.unwrap_or_else(closing),
             Err(_) => {
-                return late(if is_read {
+                return timeout(if is_read {
                     Error::Unavailable
                 } else {
                     Error::Unknown

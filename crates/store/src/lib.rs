@@ -5,7 +5,7 @@
 //! transaction is plain synchronous code. It is moved to a thread that owns a connection, so no
 //! other network call can happen while a transaction is open.
 //!
-//! - SQLite: reader threads, half as many again as cores, and one writer thread that commits many
+//! - SQLite: three reader threads for every two cores, and one writer thread that commits many
 //!   queued operations together.
 //! - PostgreSQL: a pool of connections, at most half of them for one share. Each read is a
 //!   transaction of its own, and queued writes of one share are committed together.
@@ -74,7 +74,7 @@ enum Backend {
     Postgres(postgres::Postgres),
 }
 
-/// The tenant that work belongs to, for fair scheduling among tenants. `None` is the program's own
+/// The tenant on whose behalf work runs, for fair scheduling. `None` stands for the program's own
 /// work.
 pub type Share = Option<Uuid>;
 
@@ -87,9 +87,9 @@ pub struct Migrations {
 }
 
 impl Migrations {
-    /// Builds the runner of these migrations: names (`V7__deliveries`) and their SQL, built into
-    /// the program. The runner applies all of them or none. That costs one fsync, and a database
-    /// never has a version between two releases.
+    /// Builds a runner from pairs of a migration's name (`V7__deliveries`) and its SQL. The runner
+    /// applies all migrations in one transaction. That costs one fsync, and a failed upgrade leaves
+    /// the schema of the old release.
     ///
     /// # Panics
     ///
@@ -112,21 +112,21 @@ pub struct Options {
     pub connections: Option<usize>,
     /// URL of the server itself, used for migrations if a pooler stands before it.
     pub direct: Option<String>,
-    /// URLs of replicas. They serve reads that check by themselves whether the data is current.
+    /// URLs of replicas. Only [`Store::read_from_replica`] uses them.
     pub replicas: Vec<String>,
-    /// How Citus distributes the tables, for a distributed database. A database with only some of
-    /// its tables distributed is refused.
+    /// How Citus distributes the tables of a distributed database. A database with only some of
+    /// these tables distributed is refused.
     pub sharding: Option<&'static Sharding>,
-    /// Refuses a database that cannot be migrated from this process. If false, it is enough that
-    /// another process has migrated it.
+    /// Whether this process must be able to migrate the database. If false, the schema may also
+    /// have been migrated by another process.
     pub is_to_migrate: bool,
 }
 
-/// Length of the WAL index header, first copy. The header changes with every commit of every
+/// Length of the first copy of the WAL index header. The header changes with every commit of every
 /// process. See "WAL-Index Header" in SQLite's file format documentation.
 const VERSION_LENGTH: usize = 48;
 
-/// Identifies a state of the database. It is read without a query.
+/// Identifies a state of a SQLite database: the WAL index header, which is read without a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version([u8; VERSION_LENGTH]);
 
@@ -141,12 +141,12 @@ pub struct Load {
     pub size: usize,
 }
 
-/// Total wait for a connection since the store was opened.
+/// Total time that work has waited for a connection since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waited {
     /// Number of operations that waited.
     pub count: u64,
-    /// Sum of their waits.
+    /// Sum of the waiting times.
     pub time: Duration,
 }
 
@@ -195,8 +195,8 @@ impl Store {
         self.read_for(None, work).await
     }
 
-    /// Runs [`Store::read`] on behalf of a share. One share never gets all connections, so that
-    /// some are left for the others.
+    /// Runs [`Store::read`] on behalf of a share. One share gets at most half of PostgreSQL's
+    /// connections, or one SQLite reader for each core, so that other shares can always read.
     pub async fn read_for<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
@@ -264,7 +264,8 @@ impl Store {
         self.write_for(None, limit, work).await
     }
 
-    /// Runs [`Store::write_within`] on behalf of a share. Shares take turns.
+    /// Runs [`Store::write_within`] on behalf of a share. When writes of several shares wait, the
+    /// shares take turns.
     pub async fn write_for<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
@@ -286,7 +287,7 @@ impl Store {
         written.instrument(span).await
     }
 
-    /// Returns whether this process is the only one that uses the database. It is on SQLite.
+    /// Returns whether this process is the only one that uses the database, which is so on SQLite.
     #[must_use]
     pub fn is_only_process(&self) -> bool {
         matches!(self.backend, Backend::Sqlite(_))
@@ -307,8 +308,8 @@ impl Store {
         }
     }
 
-    /// Makes PostgreSQL analyze the tables that have grown much since their last analysis.
-    /// Otherwise it plans for the rows that were there before. SQLite needs no statistics.
+    /// Makes PostgreSQL analyze the tables that have grown much since their last analysis. Its
+    /// planner would otherwise choose plans for the old sizes. SQLite needs no statistics.
     pub async fn refresh_statistics(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(_) => Ok(()),
@@ -316,8 +317,9 @@ impl Store {
         }
     }
 
-    /// Returns the current version of the database if that needs no query, as on SQLite. As long as
-    /// the version stays the same, a repeated read returns the same data.
+    /// Returns the current version of a SQLite database. As long as the version stays the same, a
+    /// repeated read returns the same data. Returns `None` on PostgreSQL, where a version would
+    /// need a query.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         match &self.backend {
@@ -326,9 +328,12 @@ impl Store {
         }
     }
 
-    /// Returns the maximum of each number of a [`WorkCount`] since the last call. The maxima may come
-    /// from different transactions. Tests of growth use it.
-    #[expect(clippy::must_use_candidate, reason = "it is asked to forget, too")]
+    /// Returns the maximum of each number of a [`WorkCount`] since the last call, and resets the
+    /// maxima. They may come from different transactions. Tests of growth use them.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "a caller may only want to reset the maxima"
+    )]
     pub fn max_work(&self) -> WorkCount {
         self.max_work.take()
     }
@@ -368,20 +373,21 @@ fn within<T, E>(span: Span, work: impl Work<T, E>) -> impl Work<T, E> {
     move |transaction: &mut Transaction<'_>| span.in_scope(|| work(transaction))
 }
 
-/// Returns a span with the text of a statement. The parameters are left out because they are
-/// private.
-fn spanned(statement: &Statement) -> Span {
+/// Returns a span with the text of a statement. The parameters are left out because they may hold
+/// personal data.
+fn statement_span(statement: &Statement) -> Span {
     info_span!(target: SPANS, "statement", trace.kind = "client", db.query.text = statement.text())
 }
 
 /// A lock on a database for this process. Dropping it releases the lock.
-pub struct Claim(#[expect(dead_code, reason = "the lock goes with the file")] Option<File>);
+pub struct Claim(#[expect(dead_code, reason = "dropping the file releases the lock")] Option<File>);
 
-/// Locks a SQLite database for this process, whatever path names it. Fails if another process holds
-/// the lock. PostgreSQL serves many processes, so nothing is locked there.
+/// Locks a SQLite database for this process. The lock belongs to the file, so another path to the
+/// same file is locked too. Fails if another process holds the lock. PostgreSQL serves many
+/// processes, so nothing is locked there.
 ///
-/// Closing this file would release SQLite's own locks on it. So take the claim before the database
-/// is opened, and keep it until the process ends.
+/// Closing the locked file would also release SQLite's own locks on it. Take the claim before the
+/// database is opened, and keep it until the process ends.
 pub fn claim(url: &str) -> Result<Claim> {
     let Location::Sqlite(path) = Location::of(url)? else {
         return Ok(Claim(None));
@@ -414,8 +420,8 @@ pub fn distribute(url: &str, migrations: &Migrations, sharding: &Sharding) -> Re
     }
 }
 
-/// Copies the present state of a SQLite database into `file`, which must be empty, while others may
-/// write to the database. Blocks.
+/// Copies the present state of a SQLite database into `file`, which must be empty. Other processes
+/// may write to the database meanwhile. Blocks.
 pub fn back_up(url: &str, file: &Path) -> Result<()> {
     match Location::of(url)? {
         Location::Sqlite(path) => backup::back_up(&path, file),
@@ -448,15 +454,15 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Returns whether the transaction is read-only. Its reads then see only committed data, and
-    /// all of them one snapshot, except in look-ups ([`BatchLookup`]).
+    /// Returns whether the transaction is read-only. A read-only transaction sees only committed
+    /// data. All its reads see one snapshot, except in look-ups ([`BatchLookup`]).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }
 
-    /// Returns whether the rows of shares are distributed over several servers. A query that names
-    /// no share then goes to all of them.
+    /// Returns whether the rows of shares are distributed over several servers. If so, a query
+    /// without a share's id is sent to all of them.
     #[must_use]
     pub fn is_sharded(&self) -> bool {
         match &self.handle {
@@ -466,14 +472,14 @@ impl<'a> Transaction<'a> {
     }
 
     /// Makes this transaction a dry run: it is rolled back in the end even if the work succeeds.
-    /// The work's answer is returned all the same.
+    /// The caller still gets the result of the work.
     pub fn dry_run(&mut self) {
         self.is_dry_run = true;
     }
 
     /// Returns all rows of a query.
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
-        let _span = spanned(statement).entered();
+        let _span = statement_span(statement).entered();
         self.work.statements += 1;
         let rows = match &mut self.handle {
             Handle::Sqlite(connection) => {
@@ -486,7 +492,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Passes the rows of a query to `take` one after the other. Use it for many small rows that
-    /// are needed only once.
+    /// are needed only once, because they are not copied.
     pub fn each<E: From<Error>>(
         &mut self,
         statement: &'static Statement,
@@ -494,7 +500,7 @@ impl<'a> Transaction<'a> {
         mut take: impl FnMut(&BorrowedRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Handle::Sqlite(connection) = &self.handle {
-            let _span = spanned(statement).entered();
+            let _span = statement_span(statement).entered();
             self.work.statements += 1;
             let count = sqlite::each(connection, statement, params, &mut self.work, &mut take)?;
             self.work.rows += count;
@@ -512,7 +518,7 @@ impl<'a> Transaction<'a> {
 
     /// Runs a change and returns the number of rows that it touched.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
-        let _span = spanned(statement).entered();
+        let _span = statement_span(statement).entered();
         self.work.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => {
@@ -522,16 +528,17 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement that inserts or updates one row, `insert … values (…)` or `update … where
-    /// …`, once for each of these rows. Returns the number of rows touched. For many rows this
-    /// costs far less than as many statements. The first value names the rows' owner and is the
-    /// same in all of them. No two rows may conflict with each other.
+    /// Runs a statement once for each of these rows. The statement must insert or update one row:
+    /// `insert … values (…)` or `update … where …`. Returns the number of rows touched. For many
+    /// rows this costs far less than as many calls of [`Transaction::execute`]. The first value
+    /// names the owner of the rows and must be the same in all of them. No two rows may conflict
+    /// with each other.
     pub fn execute_many(
         &mut self,
         statement: &'static Statement,
         rows: &[Vec<Value>],
     ) -> Result<u64> {
-        let _span = spanned(statement).entered();
+        let _span = statement_span(statement).entered();
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
             self.work.statements += 1;
@@ -552,7 +559,7 @@ impl<'a> Transaction<'a> {
         statement: &'static Statement,
         rows: &[Vec<Value>],
     ) -> Result<Vec<Row>> {
-        let _span = spanned(statement).entered();
+        let _span = statement_span(statement).entered();
         let mut touched = Vec::new();
         for rows in rows.chunks(many::ROWS) {
             self.work.statements += 1;
@@ -571,14 +578,15 @@ impl<'a> Transaction<'a> {
         Ok(touched)
     }
 
-    /// Runs a change whose number of rows is not needed. On PostgreSQL it is deferred: it is sent
-    /// with the next statement, which also reports its failure, or with the commit.
+    /// Runs a change whose number of rows is not needed. PostgreSQL gets the statement together
+    /// with the next one, or with the commit. That next call also reports a failure of this
+    /// statement.
     pub fn execute_deferred(
         &mut self,
         statement: &'static Statement,
         params: Vec<Value>,
     ) -> Result<()> {
-        let _span = spanned(statement).entered();
+        let _span = statement_span(statement).entered();
         self.work.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => {
@@ -588,10 +596,10 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Tries to take a lock that other transactions on this database see and that is released with
-    /// this one. Returns false if another transaction holds it.
+    /// Tries to take a lock for the rest of this transaction. The lock is visible to all
+    /// transactions on this database. Returns false if another transaction holds it.
     ///
-    /// On SQLite a writing transaction is always alone, so the answer is always true.
+    /// On SQLite a writing transaction is always alone, so the result is always true.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
         match &mut self.handle {
             Handle::Sqlite(_) => Ok(true),
@@ -599,8 +607,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Tries to take a lock that other transactions on this database see and that is released with
-    /// this one, and then runs a query. Returns `None` if another transaction holds the lock.
+    /// Tries to take a lock for the rest of this transaction, as [`Transaction::try_lock`] does,
+    /// and then runs a query. Returns `None` if another transaction holds the lock.
     ///
     /// On SQLite a writing transaction is always alone, so the lock is always free.
     pub fn rows_under_lock(
@@ -612,7 +620,7 @@ impl<'a> Transaction<'a> {
         match &mut self.handle {
             Handle::Sqlite(_) => self.rows(statement, params).map(Some),
             Handle::Postgres(connection) => {
-                let _span = spanned(statement).entered();
+                let _span = statement_span(statement).entered();
                 self.work.statements += 1;
                 let rows = connection.rows_under_lock(key, statement, params)?;
                 self.work.rows += rows.as_ref().map_or(0, Vec::len) as u64;
@@ -621,7 +629,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Checks that the changes of this transaction may be committed.
+    /// Checks that the changes of this transaction may be committed: no statement failed, and the
+    /// deadline has not passed.
     fn assert_sound(&mut self) -> Result<()> {
         match &self.handle {
             Handle::Sqlite(_) => Ok(()),
@@ -629,7 +638,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Notes that work on this transaction was broken off.
+    /// Marks the connection as broken, because work on this transaction panicked.
     fn doubt(&mut self) {
         if let Handle::Postgres(connection) = &mut self.handle {
             connection.doubt();

@@ -1,14 +1,14 @@
-//! Reads database URLs. Nothing else in the program reads one, so the database, the files beside it
-//! and its backups always agree on its place.
+//! Reads database URLs. No other module reads them, so all agree on where the database, the files
+//! beside it and its backups are.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// The database of a URL without a path.
+/// The path of a SQLite database whose URL has no path.
 const DEFAULT: &str = "vestibule.db";
 
-/// The place of a database.
+/// Where a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A SQLite file, absolute or relative to the working directory.
@@ -39,8 +39,8 @@ impl Location {
         }
     }
 
-    /// Returns the path of something that lies beside a SQLite file, by its suffix. Returns `None`
-    /// for PostgreSQL.
+    /// Returns the path of a file beside a SQLite database, by its suffix. Returns `None` for
+    /// PostgreSQL.
     #[must_use]
     pub fn with_suffix(&self, suffix: &str) -> Option<PathBuf> {
         match self {
@@ -54,21 +54,21 @@ impl Location {
     }
 }
 
-/// Writes the place for people: an absolute path, or hosts and name of a database without user,
-/// password and options.
+/// Formats the location for people: an absolute path, or the hosts and name of a database without
+/// user, password and options.
 impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sqlite(path) => {
-                let whole = std::path::absolute(path);
-                let path: &Path = whole.as_deref().unwrap_or(path);
+                let absolute = std::path::absolute(path);
+                let path: &Path = absolute.as_deref().unwrap_or(path);
                 write!(f, "sqlite:{}", path.display())
             }
             Self::Postgres(url) => {
                 let rest = url.split_once("//").map_or("", |(_, rest)| rest);
                 let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
-                let shown = rest.split(['?', '&', '#', '=', '@']).next();
-                write!(f, "postgres://{}", shown.unwrap_or_default())
+                let without_options = rest.split(['?', '&', '#', '=', '@']).next();
+                write!(f, "postgres://{}", without_options.unwrap_or_default())
             }
         }
     }
@@ -105,8 +105,8 @@ mod tests {
     }
 
     #[test]
-    fn a_shown_place_has_no_secret() {
-        for (url, shown) in [
+    fn a_displayed_location_has_no_secret() {
+        for (url, displayed) in [
             (
                 "Postgres://u:p%40@db:5433/v?sslmode=x",
                 "postgres://db:5433/v",
@@ -115,7 +115,7 @@ mod tests {
             ("postgres://u@a,b:1/v", "postgres://a,b:1/v"),
             ("postgres://db/v?user=a@b&password=secret", "postgres://b"),
         ] {
-            assert_eq!(Location::of(url).unwrap().to_string(), shown);
+            assert_eq!(Location::of(url).unwrap().to_string(), displayed);
         }
         assert_eq!(
             Location::of("sqlite:///data/x.db").unwrap().to_string(),

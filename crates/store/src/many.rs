@@ -1,18 +1,19 @@
 //! Turns a statement for one row into a statement for many rows.
 //!
 //! The program writes `insert into t (a, b) values (?1, ?2) on conflict …` or `update t set b = ?2
-//! where a = ?1 …`. SQLite runs the statement once for each row, because that costs no round trip.
+//! where a = ?1 …`. SQLite runs the statement once for each row, which costs no round trip.
 //! PostgreSQL runs one statement for all rows. Each parameter except the first becomes an array:
 //! `insert into t (a, b) select $1::uuid, each.p2 from unnest($2::text[]) as each (p2) on conflict
 //! …`, or `update t set b = each.p2 from unnest(…) as each (p2) where a = $1 …`. The first
 //! parameter names the owner of the rows and is the same in each of them. It stays a single value,
-//! so that Citus knows which server to ask.
+//! so that Citus can route the statement to that owner's server.
 
 /// Maximum number of rows in one statement.
 pub(crate) const ROWS: usize = 2_000;
 
-/// Returns the text for many rows, from PostgreSQL's text for one row and the type names of its
-/// parameters. Returns `None` if the statement neither inserts `values` nor updates `where`.
+/// Rewrites PostgreSQL's text for one row into the text for many rows. `types` are the type names
+/// of its parameters. Returns `None` if the statement is neither `insert … values` nor `update …
+/// where`.
 pub(crate) fn of_many<'t>(
     text: &str,
     types: impl ExactSizeIterator<Item = &'t str>,
@@ -48,7 +49,7 @@ pub(crate) fn of_many<'t>(
     Some(format!("update {head} from {each} where {rest}"))
 }
 
-/// Rewrites the parameters of a text for one row: the first becomes a typed value, the others
+/// Rewrites the parameters of a part of a statement: the first becomes a typed value, the others
 /// become columns of `each`.
 fn of_each(text: &str, first: &str) -> String {
     let mut parts = text.split('$');
@@ -56,7 +57,7 @@ fn of_each(text: &str, first: &str) -> String {
     for part in parts {
         match part
             .strip_prefix('1')
-            .filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit()))
+            .filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
         {
             Some(rest) => each.extend(["$1::", first, rest]),
             None => each.extend(["each.p", part]),
@@ -65,16 +66,16 @@ fn of_each(text: &str, first: &str) -> String {
     each
 }
 
-/// Returns the index of the parenthesis that closes one opened before the text.
+/// Returns the index of the closing parenthesis that matches one opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1_u32;
-    text.char_indices().find_map(|(at, letter)| {
-        match letter {
+    text.char_indices().find_map(|(index, c)| {
+        match c {
             '(' => open += 1,
             ')' => open -= 1,
             _ => {}
         }
-        (open == 0).then_some(at)
+        (open == 0).then_some(index)
     })
 }
 

@@ -1,18 +1,18 @@
 //! The PostgreSQL backend: a pool of connections. Each read is a transaction on one connection, run
-//! on a blocking thread. So are the queued writes of one share ([`group_commit`]). Look-ups that
-//! share a query ([`crate::batch_lookup`]) have a connection of their own and no transaction, so
-//! they wait for no other work.
+//! on a blocking thread. The queued writes of one share run in the same way and share a transaction
+//! ([`group_commit`]). Look-ups that share a query ([`crate::batch_lookup`]) use a reserved
+//! connection without a transaction, so they wait for no other work.
 //!
 //! A caller that gets "unavailable" can rely on this:
 //!
 //! - If the error comes before the work has begun, the work never begins. Either the caller or the
-//!   thread wins [`Progress`], and the thread tries only after it has a connection.
+//!   thread changes [`Progress`] first, and the thread does so only after it has a connection.
 //! - If the error comes later, because the deadline passed, no further statement of the work is
 //!   sent and nothing is committed. [`Connection`] checks the same deadline before each statement,
 //!   including the commit, and the caller is never answered before it.
-//! - The remaining case is a commit that was sent in time and not confirmed in time. Its outcome is
-//!   unknown to this process. The work and the record of its idempotency key are one transaction,
-//!   so a retry with the same key reports the outcome.
+//! - The remaining case is a commit that was sent in time and not confirmed in time. This process
+//!   does not know its outcome. The work and the record of its idempotency key are in one
+//!   transaction, so a retry with the same key reports the outcome.
 
 pub(crate) mod connection;
 mod group_commit;
@@ -51,32 +51,34 @@ use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, WORK_LIMIT, W
 
 /// Connections for each core. That is enough to keep each core busy while commits wait for the
 /// disk.
-const CONNECTIONS_A_CORE: usize = 8;
-/// Maximum number of connections. Each one in use occupies a blocking thread, and the process has
-/// 512 of those.
-const CONNECTIONS: usize = 256;
+const CONNECTIONS_PER_CORE: usize = 8;
+/// Maximum number of connections. Each connection in use occupies a blocking thread, and the
+/// process has 512 of those threads.
+const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of connections to a replica.
 const CONNECTIONS_TO_A_REPLICA: usize = 64;
 /// Connections reserved for look-ups. No other work uses them.
-const LOOKERS: usize = 1;
-/// One connection for look-ups, and one for everything else.
-const LEAST_CONNECTIONS: usize = LOOKERS + 1;
+const LOOKUP_CONNECTIONS: usize = 1;
+/// One connection for look-ups, and one for all other work.
+const MIN_CONNECTIONS: usize = LOOKUP_CONNECTIONS + 1;
+
 #[derive(Clone)]
 pub(crate) struct Postgres(Arc<PostgresInner>);
 
 struct PostgresInner {
     pool: Arc<Pool>,
     /// The pool for look-ups.
-    looks: Arc<Pool>,
+    lookup_pool: Arc<Pool>,
     /// Replicas, for reads that check by themselves whether the data is current.
     replicas: Replicas,
     shares: Shares,
-    /// Queued writes of shares. A share has one transaction at a time, because a second one would
-    /// wait for its lock.
+    /// Queued writes of shares. A share runs one transaction at a time, because a second one would
+    /// wait for the share's lock.
     writes: Queue<QueuedWrite>,
     permits: Arc<Semaphore>,
-    /// Number of tasks that wait for a connection. Each will run the write whose turn it is then.
-    serving: AtomicUsize,
+    /// Number of tasks that wait for a connection. When a task gets one, it runs the write whose
+    /// turn it is.
+    waiting_tasks: AtomicUsize,
     queued: AtomicUsize,
     size: usize,
     waits: AtomicU64,
@@ -84,25 +86,24 @@ struct PostgresInner {
 }
 
 impl Postgres {
-    /// Opens a database and migrates it. The second value is true if the database had no schema
-    /// before.
+    /// Opens a database and migrates it. Also returns whether the database had no schema before.
     pub(crate) fn open(
         url: &str,
         migrations: &refinery_core::Runner,
         options: &Options,
     ) -> Result<(Self, bool)> {
         let connector = Arc::new(Connector::new(url, TargetSessionAttrs::ReadWrite)?);
-        let MigratedFacts {
+        let MigratedDatabase {
             pooling,
             is_sharded,
             is_new,
             allowed,
-        } = bring_up(&connector, migrations, options)?;
+        } = prepare_schema(&connector, migrations, options)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = options
             .connections
-            .unwrap_or(CONNECTIONS_A_CORE * cores)
-            .clamp(LEAST_CONNECTIONS, CONNECTIONS);
+            .unwrap_or(CONNECTIONS_PER_CORE * cores)
+            .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS);
         // A pooler may serve more clients than the server has connections.
         let allowed = allowed.filter(|_| pooling == Pooling::BySession);
         let size = match allowed.filter(|allowed| *allowed < size) {
@@ -113,11 +114,11 @@ impl Postgres {
                     "the database allows fewer connections than this process would use, so it uses \
                      these; raise max_connections or the limit of the role"
                 );
-                allowed.max(LEAST_CONNECTIONS)
+                allowed.max(MIN_CONNECTIONS)
             }
             None => size,
         };
-        let for_work = size - LOOKERS;
+        let for_work = size - LOOKUP_CONNECTIONS;
         let catalogue = Arc::new(Catalogue::default());
         let pool = |session| {
             Arc::new(Pool::new(
@@ -130,7 +131,7 @@ impl Postgres {
         };
         let opened = Self(Arc::new(PostgresInner {
             pool: pool(pooling.session()),
-            looks: pool(pooling.session_for_checks(is_sharded)),
+            lookup_pool: pool(pooling.session_for_checks(is_sharded)),
             replicas: Replicas::at(
                 &options.replicas,
                 for_work.min(CONNECTIONS_TO_A_REPLICA),
@@ -140,7 +141,7 @@ impl Postgres {
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
             permits: Arc::new(Semaphore::new(for_work)),
-            serving: AtomicUsize::default(),
+            waiting_tasks: AtomicUsize::default(),
             queued: AtomicUsize::default(),
             size,
             waits: AtomicU64::default(),
@@ -159,11 +160,11 @@ impl Postgres {
         let permits = self.permits(share, requested_at).await?;
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
-        let (begun, postgres) = (progress.clone(), self.clone());
+        let (thread_progress, postgres) = (progress.clone(), self.clone());
         tokio::task::spawn_blocking(move || {
             let outcome = match postgres.0.pool.take(requested_at + WAIT_LIMIT) {
                 // The caller has gone, so the work is not run.
-                Ok(connection) if !begun.begin() => {
+                Ok(connection) if !thread_progress.begin() => {
                     return postgres.0.pool.take_back(connection, true);
                 }
                 Ok(mut connection) => {
@@ -211,10 +212,10 @@ impl Postgres {
         let write = QueuedWrite::new(requested_at, limit, progress.clone(), work, sender);
         if share.is_some() {
             if self.0.writes.push(share, write)? {
-                self.serve();
+                self.start_write_task();
             }
         } else {
-            // The program's own writes need no order among them.
+            // The program's own writes need no order among themselves.
             let (_, permit) = self.permits(None, requested_at).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {
@@ -234,10 +235,10 @@ impl Postgres {
         job::answer(requested_at, limit, false, progress, receiver).await
     }
 
-    /// Starts a task that waits for a connection and then runs the write whose turn it is. If as
-    /// many tasks as connections wait already, one of them runs that write.
-    fn serve(&self) {
-        let waiting = &self.0.serving;
+    /// Starts a task that waits for a connection and then runs the write whose turn it is. Starts
+    /// none if as many tasks as connections wait already, because one of them will run that write.
+    fn start_write_task(&self) {
+        let waiting = &self.0.waiting_tasks;
         if waiting.fetch_add(1, Ordering::SeqCst) >= self.0.size {
             waiting.fetch_sub(1, Ordering::SeqCst);
             return;
@@ -246,9 +247,9 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let permit = inner.permits.clone().acquire_owned().await;
-            // Decrement before taking a turn: a caller that adds a turn and still sees this count
-            // relies on this task.
-            inner.serving.fetch_sub(1, Ordering::SeqCst);
+            // Decrement before taking a turn. Another caller that adds a turn and still sees the
+            // old count relies on this task to run that turn.
+            inner.waiting_tasks.fetch_sub(1, Ordering::SeqCst);
             let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_if_brief(Duration::MAX))
             else {
                 return;
@@ -258,13 +259,13 @@ impl Postgres {
         });
     }
 
-    /// Runs the write whose turn it is. Goes on with further turns while no other work waits for
-    /// the connection.
+    /// Runs the write whose turn it is. Goes on with the next turns as long as no read waits for a
+    /// connection.
     fn commit(&self, turn: (Share, QueuedWrite), permit: OwnedSemaphorePermit) {
         let inner = &self.0;
         let (mut permit, mut turn) = (Some(permit), Some(turn));
         while let Some((share, first)) = turn.take() {
-            inner.note_wait(first.requested_at());
+            inner.count_wait(first.requested_at());
             let settled = commit_group(
                 &inner.pool,
                 first,
@@ -283,7 +284,7 @@ impl Postgres {
                 permit = None;
                 if inner.writes.has_turn() {
                     // The remaining turns wait for a connection like any other work.
-                    self.serve();
+                    self.start_write_task();
                 }
             }
             settled.tell();
@@ -291,35 +292,35 @@ impl Postgres {
         drop(permit);
     }
 
-    /// Runs look-ups, each statement by itself. They must be repeatable. Blocks, and only one
-    /// thread at a time may call this.
+    /// Runs look-ups, each statement in a transaction of its own. They must be repeatable. Blocks,
+    /// and only one thread at a time may call this function.
     pub(crate) fn look<T, E: WorkError>(
         &self,
         find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<Result<T, E>, job::Panic> {
         let until = Instant::now() + WAIT_LIMIT;
-        let mut connection = match self.0.looks.take(until) {
+        let mut connection = match self.0.lookup_pool.take(until) {
             Ok(connection) => connection,
             Err(error) => return Ok(Err(error.into())),
         };
         let begin = connection.pooling.begin_looking();
         connection.ready(begin, true, until, until);
-        let found = catch_unwind(AssertUnwindSafe(|| {
+        let values = catch_unwind(AssertUnwindSafe(|| {
             find(&mut Transaction::new(
                 Handle::Postgres(&mut connection),
                 true,
             ))
         }));
-        let is_outside = found.is_ok()
+        let is_outside = values.is_ok()
             && (begin.is_none()
                 || !connection.has_sent()
                 || connection.send_and_go(COMMIT).is_ok());
-        self.0.looks.take_back(connection, is_outside);
-        found
+        self.0.lookup_pool.take_back(connection, is_outside);
+        values
     }
 
-    /// Acquires permission to use a connection: first from the share's limit, then from the limit
-    /// for all.
+    /// Acquires permission to use a connection: first within the share's limit, then within the
+    /// limit for all shares.
     async fn permits(
         &self,
         share: Share,
@@ -327,16 +328,16 @@ impl Postgres {
     ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
         let (inner, until) = (&self.0, requested_at + WAIT_LIMIT);
         let _queued = CountGuard::new(&inner.queued);
-        let held = async {
+        let permits = async {
             let of_share = inner.shares.hold(share, until).await?;
             match tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await {
                 Ok(Ok(of_all)) => Ok((of_share, of_all)),
                 _ => Err(Error::Unavailable("all connections are in use".into())),
             }
         };
-        let held = held.await;
-        inner.note_wait(requested_at);
-        held
+        let permits = permits.await;
+        inner.count_wait(requested_at);
+        permits
     }
 
     pub(crate) async fn refresh_statistics(&self) -> Result<()> {
@@ -348,7 +349,7 @@ impl Postgres {
 
     pub(crate) fn load(&self) -> Load {
         let inner = &self.0;
-        let busy = inner.size - LOOKERS - inner.permits.available_permits();
+        let busy = inner.size - LOOKUP_CONNECTIONS - inner.permits.available_permits();
         Load {
             queued: inner.queued.load(Ordering::Relaxed) + inner.writes.len(),
             busy,
@@ -365,31 +366,31 @@ impl Postgres {
     }
 
     pub(crate) fn dropped_connections(&self) -> u64 {
-        self.0.pool.dropped() + self.0.looks.dropped()
+        self.0.pool.dropped() + self.0.lookup_pool.dropped()
     }
 }
 
-/// The facts about a database before its schema is migrated.
-struct UnmigratedFacts {
+/// Properties of a database before its schema is migrated.
+struct UnmigratedDatabase {
     is_new: bool,
     allowed: Option<usize>,
 }
 
-/// The encoding of a database, which must be UTF8.
+/// Query for the encoding of a database, which must be UTF8.
 const ENCODING: &str = "show server_encoding";
-/// Yields a row if the database has a schema of this program.
+/// Query that returns a row if the database has a schema of this program.
 const HAS_SCHEMA: &str = "select 'yes' where to_regclass('refinery_schema_history') is not null";
-/// The number of connections that a role may have at once.
-const ALLOWED: &str = "select least(
+/// Query for the number of connections that the role may have at once.
+const ALLOWED_CONNECTIONS: &str = "select least(
         current_setting('max_connections')::int
             - current_setting('superuser_reserved_connections')::int,
         (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
         (select nullif(datconnlimit, -1) from pg_database where datname = current_database())
     )::text";
 
-/// Looks at a database before its schema is migrated. Refuses an encoding that cannot hold every
-/// text.
-fn judge(link: &mut Link) -> Result<UnmigratedFacts> {
+/// Examines a database before its schema is migrated. Refuses an encoding that cannot represent
+/// every text.
+fn examine_unmigrated(link: &mut Link) -> Result<UnmigratedDatabase> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
     let until = Instant::now() + WAIT_LIMIT;
     let encoding = link.word(until, ENCODING).map_err(unusable)?;
@@ -399,25 +400,27 @@ fn judge(link: &mut Link) -> Result<UnmigratedFacts> {
              create database … encoding 'UTF8' template template0, and move the data there"
         )));
     }
-    let allowed = link.word(until, ALLOWED).map_err(unusable)?;
-    Ok(UnmigratedFacts {
+    let allowed = link.word(until, ALLOWED_CONNECTIONS).map_err(unusable)?;
+    Ok(UnmigratedDatabase {
         is_new: link.word(until, HAS_SCHEMA).map_err(unusable)?.is_none(),
         allowed: allowed.and_then(|allowed| allowed.parse().ok()),
     })
 }
 
-/// The version of the server.
+/// Query for the version of the server.
 const SERVER_VERSION: &str = "show server_version";
-/// The schema in which tables are made, and whether the role may make some there.
-const SCHEMA: &str = "select coalesce(current_schema(), '')";
-const MAY_CREATE: &str = "select 'yes' where has_schema_privilege(current_schema(), 'create')";
-/// A table of this program that belongs to a role of which this one is no member.
+/// Query for the schema in which the role creates tables.
+const CURRENT_SCHEMA: &str = "select coalesce(current_schema(), '')";
+/// Query that returns a row if the role may create tables in that schema.
+const MAY_CREATE_TABLES: &str =
+    "select 'yes' where has_schema_privilege(current_schema(), 'create')";
+/// Query for a table of this program whose owner is a role that this role is not a member of.
 const FOREIGN_TABLE: &str = "select tablename || ' belongs to ' || tableowner from pg_tables
     where schemaname = current_schema() and tablename in ('organization', 'refinery_schema_history') and not pg_has_role(current_user, tableowner, 'member') limit 1";
-/// The server's time in milliseconds since 1970.
+/// Query for the server's time in milliseconds since 1970.
 const SERVER_TIME: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint::text";
 
-/// Looks at a database without changing it.
+/// Examines a database without changing it.
 pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
     let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
@@ -434,11 +437,11 @@ pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
     examination
         .facts
         .push(format!("PostgreSQL {}", version.unwrap_or_default()));
-    match judge(&mut link) {
-        Ok(UnmigratedFacts { is_new, allowed }) => {
+    match examine_unmigrated(&mut link) {
+        Ok(UnmigratedDatabase { is_new, allowed }) => {
             examination.is_new = is_new;
             examination.facts.push("encoding UTF8".into());
-            note_connections(&mut examination, allowed, options);
+            examine_connections(&mut examination, allowed, options);
         }
         Err(Error::Configuration(text)) => examination.faults.push((
             text,
@@ -446,46 +449,46 @@ pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
         )),
         Err(error) => return Err(error),
     }
-    note_rights(&mut examination, &mut link, until).map_err(unusable)?;
+    examine_privileges(&mut examination, &mut link, until).map_err(unusable)?;
     link.close();
     Ok(examination)
 }
 
-/// Notes how many connections the database allows.
-fn note_connections(examination: &mut Examination, allowed: Option<usize>, options: &Options) {
+/// Adds the number of connections that the database allows to the examination.
+fn examine_connections(examination: &mut Examination, allowed: Option<usize>, options: &Options) {
     let Some(allowed) = allowed else { return };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let wanted = options
+    let needed = options
         .connections
-        .unwrap_or(CONNECTIONS_A_CORE * cores)
-        .clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        .unwrap_or(CONNECTIONS_PER_CORE * cores)
+        .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS);
     examination.facts.push(format!("{allowed} connections"));
-    if allowed < LEAST_CONNECTIONS {
+    if allowed < MIN_CONNECTIONS {
         examination.faults.push((
-            format!("it allows {allowed} connections; this service needs {LEAST_CONNECTIONS}"),
+            format!("it allows {allowed} connections; this service needs {MIN_CONNECTIONS}"),
             "raise max_connections or the limit of the role or the database".into(),
         ));
-    } else if allowed < wanted {
+    } else if allowed < needed {
         examination.notes.push((
-            format!("it allows {allowed} connections; this process would use {wanted}"),
+            format!("it allows {allowed} connections; this process would use {needed}"),
             "raise max_connections or the limit of the role, or set --database-connections".into(),
         ));
     }
 }
 
-/// Notes whether the role may create and change tables.
-fn note_rights(
+/// Adds a fault to the examination if the role may not create and change tables.
+fn examine_privileges(
     examination: &mut Examination,
     link: &mut Link,
     until: Instant,
 ) -> Result<(), Failure> {
-    let schema = link.word(until, SCHEMA)?.unwrap_or_default();
+    let schema = link.word(until, CURRENT_SCHEMA)?.unwrap_or_default();
     if schema.is_empty() {
         examination.faults.push((
             "the search path of the role names no schema that exists".into(),
             "create schema … authorization ROLE, or set search_path in the URL".into(),
         ));
-    } else if link.word(until, MAY_CREATE)?.is_none() {
+    } else if link.word(until, MAY_CREATE_TABLES)?.is_none() {
         examination.faults.push((
             format!("the role may not create tables in the schema {schema}"),
             format!("grant create on schema {schema} to ROLE"),
@@ -499,24 +502,24 @@ fn note_rights(
     Ok(())
 }
 
-/// The facts about a database whose schema is of this version.
-struct MigratedFacts {
+/// Properties of a database whose schema is of this version.
+struct MigratedDatabase {
     pooling: Pooling,
-    /// Whether its tables are distributed over several servers.
+    /// Whether the tables are distributed over several servers.
     is_sharded: bool,
-    /// Whether it had no schema before.
+    /// Whether the database had no schema before.
     is_new: bool,
-    /// Connections that server, database and role allow.
+    /// Number of connections that server, database and role allow.
     allowed: Option<usize>,
 }
 
-/// Brings the schema to this program's version. Detects whether a pooler shares connections, and
-/// whether the rows of shares are distributed over several servers.
-fn bring_up(
+/// Migrates the schema to this program's version. Also detects whether a pooler shares connections,
+/// and whether the rows of shares are distributed over several servers.
+fn prepare_schema(
     connector: &Connector,
     migrations: &refinery_core::Runner,
     options: &Options,
-) -> Result<MigratedFacts> {
+) -> Result<MigratedDatabase> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
     let connect = |connector: &Connector| {
         connector
@@ -525,12 +528,12 @@ fn bring_up(
     };
     let mut link = connect(connector)?;
     let pooling = pooler::between(connector, &mut link)?;
-    let UnmigratedFacts { is_new, allowed } = judge(&mut link)?;
+    let UnmigratedDatabase { is_new, allowed } = examine_unmigrated(&mut link)?;
     match &options.direct {
         Some(url) => {
-            let past = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
-            let mut direct = connect(&past)?;
-            if pooler::between(&past, &mut direct)? == Pooling::ByTransaction {
+            let direct_connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
+            let mut direct = connect(&direct_connector)?;
+            if pooler::between(&direct_connector, &mut direct)? == Pooling::ByTransaction {
                 return Err(Error::Configuration(
                     "--database-direct-url leads to a pooler that pools by transaction; it must lead to the server itself"
                         .into(),
@@ -558,7 +561,7 @@ fn bring_up(
             "the database is behind a pooler that pools by transaction; statements are sent unprepared"
         );
     }
-    Ok(MigratedFacts {
+    Ok(MigratedDatabase {
         pooling,
         is_sharded,
         is_new,
@@ -566,7 +569,8 @@ fn bring_up(
     })
 }
 
-/// A guard that counts one until it is dropped, even if the waiting future is dropped.
+/// Adds one to a counter until the guard is dropped, even if the future that holds the guard is
+/// dropped early.
 struct CountGuard<'c>(&'c AtomicUsize);
 
 impl<'c> CountGuard<'c> {
@@ -583,7 +587,7 @@ impl Drop for CountGuard<'_> {
 }
 
 impl PostgresInner {
-    fn note_wait(&self, requested_at: Instant) {
+    fn count_wait(&self, requested_at: Instant) {
         self.waits.fetch_add(1, Ordering::Relaxed);
         self.waited_micros.fetch_add(
             u64::try_from(requested_at.elapsed().as_micros()).unwrap_or(u64::MAX),
@@ -592,7 +596,7 @@ impl PostgresInner {
     }
 }
 
-/// Runs a read and ends its transaction. Also returns why the connection is lost, if it is.
+/// Runs a read and ends its transaction. Also returns the failure if the connection was lost.
 fn read_on<T, E: WorkError>(
     pool: &Pool,
     mut connection: Connection,
@@ -605,13 +609,13 @@ fn read_on<T, E: WorkError>(
     let is_outside = match &outcome {
         // After a panic, the state of the transaction is unknown.
         Err(_) => false,
-        // Work without a statement serves as a check that the server is there.
+        // Work without a statement serves as a check that the server answers.
         Ok(Ok(_)) if !connection.has_sent() => {
-            let heard = connection.say(COMMIT);
-            let is_heard = heard.is_ok();
-            outcome =
-                outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
-            is_heard
+            let commit = connection.say(COMMIT);
+            let is_committed = commit.is_ok();
+            outcome = outcome
+                .map(|value| value.and_then(|value| commit.map(|()| value).map_err(E::from)));
+            is_committed
         }
         Ok(_) if !connection.has_sent() => true,
         // The data of a read stays valid even if the end of its transaction is not confirmed.

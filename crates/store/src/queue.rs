@@ -3,8 +3,9 @@
 //!
 //! Turns are measured in time, not in number. The next turn goes to the waiting share that has used
 //! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
-//! with slow work waits longer. A share with fast work does not wait behind each piece of slow
-//! work.
+//! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
+//! with slow work gets fewer turns, and a share with fast work does not wait behind every slow
+//! item.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,31 +17,32 @@ use crate::error::{Error, Result};
 /// Maximum number of waiting items of one share. The wait is bounded in time, so this number is
 /// hardly ever reached.
 const WAITING: usize = 4_096;
-/// The least time that one turn is charged.
+/// The least time that a share is charged for one turn.
 const TURN: Duration = Duration::from_micros(100);
-/// The most time that a share may be charged ahead of the others. Any more is waived, so that the
-/// share gets its turn before its wait is too long.
+/// The most time that a share may be charged ahead of the others. Any more is waived. Otherwise a
+/// share with very slow work would wait longer than its callers do.
 const DEBT: Duration = Duration::from_millis(50);
-/// The number of known shares from which on shares with little charged time are removed.
+/// The number of stored shares at which idle shares with little charged time are removed.
 const REMEMBERED: usize = 1_024;
 
-/// The queue of a group of threads. The work of one share stays in order.
+/// The queue of a group of threads. The work of one share keeps its order.
 pub(crate) struct Queue<W> {
     state: Mutex<QueueState<W>>,
     ready: Condvar,
     /// Maximum number of running items of one share.
-    most: usize,
+    max_running: usize,
 }
 
 struct QueueState<W> {
     /// The shares that have waiting work and may run more, in the order of their turns.
     turns: BTreeSet<QueueTurn>,
     shares: HashMap<Share, ShareQueue<W>>,
-    /// The virtual time of the queue. A share with this charged time is neither ahead nor behind.
+    /// The virtual time of the queue: the charged time of the share that had the last turn. A share
+    /// that was idle is charged at least this much, so that it cannot save up turns.
     now: Duration,
-    /// Number of turns so far. It breaks ties between shares with the same charged time.
+    /// Number of turns so far, which breaks ties between shares with the same charged time.
     count: u64,
-    /// The number of shares at which those with little charged time are removed.
+    /// The number of stored shares at which [`QueueState::forget`] removes shares.
     forget_at: usize,
     /// Threads that wait for work.
     idle: usize,
@@ -55,16 +57,16 @@ struct ShareQueue<W> {
     waiting: VecDeque<W>,
     running: usize,
     /// The time charged to the share.
-    had: Duration,
-    /// Duration of its last finished work.
+    charged: Duration,
+    /// Duration of the share's last finished work.
     last: Duration,
-    /// Its turn, if it has one.
+    /// The turn of the share, if it waits for one.
     turn: Option<QueueTurn>,
 }
 
 impl<W> Queue<W> {
-    /// Makes a queue that runs at most `most` items of one share at once.
-    pub(crate) fn new(most: usize) -> Self {
+    /// Makes a queue that runs at most `max_running` items of one share at once.
+    pub(crate) fn new(max_running: usize) -> Self {
         let (turns, shares) = (BTreeSet::new(), HashMap::new());
         let state = QueueState {
             turns,
@@ -78,37 +80,36 @@ impl<W> Queue<W> {
         Self {
             state: Mutex::new(state),
             ready: Condvar::new(),
-            most,
+            max_running,
         }
     }
 
-    /// Adds work. Returns whether the share got a turn by this. Fails if too much work of the share
-    /// is waiting.
+    /// Adds work. Returns true if the share had no turn before and now has one. Fails if too much
+    /// work of the share is waiting.
     pub(crate) fn push(&self, share: Share, work: W) -> Result<bool> {
         let mut state = self.state();
-        state.forget();
+        state.remove_idle_shares();
         let now = state.now;
-        let held = state.shares.entry(share).or_insert_with(ShareQueue::new);
-        if held.waiting.len() >= WAITING {
+        let queue_of_share = state.shares.entry(share).or_insert_with(ShareQueue::new);
+        if queue_of_share.waiting.len() >= WAITING {
             return Err(Error::Unavailable(
                 "too many operations wait for the database".into(),
             ));
         }
-        held.had = held.had.max(now);
-        held.waiting.push_back(work);
-        let is_new = state.line_up(share, self.most);
-        // Wake a thread for each item: a woken thread takes one item and leaves the rest to other
-        // threads.
-        self.tell(&state);
+        queue_of_share.charged = queue_of_share.charged.max(now);
+        queue_of_share.waiting.push_back(work);
+        let is_new = state.update_turn(share, self.max_running);
+        // Wake one thread for each item, because a woken thread takes only one item.
+        self.wake_thread(&state);
         Ok(is_new)
     }
 
-    /// Returns the next work and waits until there is some. Returns `None` after the queue is
-    /// closed and empty.
+    /// Returns the next work. Waits if there is none. Returns `None` after the queue is closed and
+    /// empty.
     pub(crate) fn pop(&self) -> Option<(Share, W)> {
         let mut state = self.state();
         loop {
-            if let Some(next) = state.take(self.most) {
+            if let Some(next) = state.take(self.max_running) {
                 return Some(next);
             }
             if state.is_closed {
@@ -123,51 +124,52 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Returns the next work at once, unless the last work of its share took longer than `time`.
+    /// Returns the next work without waiting. Returns `None` if the last work of its share took
+    /// longer than `time`.
     pub(crate) fn pop_if_brief(&self, time: Duration) -> Option<(Share, W)> {
         let mut state = self.state();
         let (_, _, share) = state.turns.first()?;
         if state.shares.get(share)?.last > time {
             None
         } else {
-            state.take(self.most)
+            state.take(self.max_running)
         }
     }
 
-    /// Returns whether a share has a turn.
+    /// Returns whether any share has a turn.
     pub(crate) fn has_turn(&self) -> bool {
         !self.state().turns.is_empty()
     }
 
-    /// Returns whether the next waiting work of a share satisfies `is_wanted`.
-    pub(crate) fn is_followed(&self, share: Share, is_wanted: impl FnOnce(&W) -> bool) -> bool {
+    /// Returns whether the next waiting work of a share satisfies a condition.
+    pub(crate) fn is_followed(&self, share: Share, condition: impl FnOnce(&W) -> bool) -> bool {
         self.state()
             .shares
             .get(&share)
-            .and_then(|held| held.waiting.front())
-            .is_some_and(is_wanted)
+            .and_then(|queue_of_share| queue_of_share.waiting.front())
+            .is_some_and(condition)
     }
 
-    /// Notes that work of a share is over and how long it took. Returns the share's next work,
-    /// which runs in its place.
+    /// Records that work of a share is over and how long it took. Returns the share's next work, so
+    /// that the same thread can run it without another turn.
     pub(crate) fn follow(&self, share: Share, took: Duration) -> Option<W> {
         let mut state = self.state();
-        let held = state.account(share, took)?;
-        held.had += TURN;
-        held.waiting.pop_front()
+        let queue_of_share = state.charge(share, took)?;
+        queue_of_share.charged += TURN;
+        queue_of_share.waiting.pop_front()
     }
 
-    /// Notes that work of a share is over and how long it took. Returns whether the share got a
-    /// turn by this.
+    /// Records that work of a share is over and how long it took. Returns true if the share had no
+    /// turn before and now has one.
     pub(crate) fn done(&self, share: Share, took: Duration) -> bool {
         let mut state = self.state();
-        let Some(held) = state.account(share, took) else {
+        let Some(queue_of_share) = state.charge(share, took) else {
             return false;
         };
-        held.running -= 1;
-        let is_new = state.line_up(share, self.most);
+        queue_of_share.running -= 1;
+        let is_new = state.update_turn(share, self.max_running);
         if is_new {
-            self.tell(&state);
+            self.wake_thread(&state);
         }
         is_new
     }
@@ -177,7 +179,7 @@ impl<W> Queue<W> {
         self.state()
             .shares
             .values()
-            .map(|held| held.waiting.len())
+            .map(|queue_of_share| queue_of_share.waiting.len())
             .sum()
     }
 
@@ -187,8 +189,8 @@ impl<W> Queue<W> {
         self.ready.notify_all();
     }
 
-    /// Wakes a thread, if one waits. The count of idle threads saves a system call otherwise.
-    fn tell(&self, state: &QueueState<W>) {
+    /// Wakes a thread, if one waits. Without an idle thread, this saves a system call.
+    fn wake_thread(&self, state: &QueueState<W>) {
         if state.idle > 0 {
             self.ready.notify_one();
         }
@@ -200,53 +202,57 @@ impl<W> Queue<W> {
 }
 
 impl<W> QueueState<W> {
-    fn take(&mut self, most: usize) -> Option<(Share, W)> {
+    fn take(&mut self, max_running: usize) -> Option<(Share, W)> {
         let (turn, _, share) = self.turns.pop_first()?;
         self.now = self.now.max(turn);
-        let held = self.shares.get_mut(&share)?;
-        held.turn = None;
-        let work = held.waiting.pop_front()?;
-        held.running += 1;
-        held.had += TURN;
-        self.line_up(share, most);
+        let queue_of_share = self.shares.get_mut(&share)?;
+        queue_of_share.turn = None;
+        let work = queue_of_share.waiting.pop_front()?;
+        queue_of_share.running += 1;
+        queue_of_share.charged += TURN;
+        self.update_turn(share, max_running);
         Some((share, work))
     }
 
-    /// Charges a share for the time that its work took.
-    fn account(&mut self, share: Share, took: Duration) -> Option<&mut ShareQueue<W>> {
-        let most_owed = self.now + DEBT;
-        let held = self.shares.get_mut(&share)?;
-        held.last = took;
-        held.had = (held.had + took.saturating_sub(TURN)).min(most_owed.max(held.had));
-        Some(held)
+    /// Charges a share for the time that its work took, and returns the share.
+    fn charge(&mut self, share: Share, took: Duration) -> Option<&mut ShareQueue<W>> {
+        let max_charged = self.now + DEBT;
+        let queue_of_share = self.shares.get_mut(&share)?;
+        queue_of_share.last = took;
+        queue_of_share.charged = (queue_of_share.charged + took.saturating_sub(TURN))
+            .min(max_charged.max(queue_of_share.charged));
+        Some(queue_of_share)
     }
 
-    /// Updates the turn of a share. Returns whether the share had none before.
-    fn line_up(&mut self, share: Share, most: usize) -> bool {
-        let Some(held) = self.shares.get_mut(&share) else {
+    /// Updates the turn of a share after its charged time, waiting work or running work changed.
+    /// Returns true if the share had no turn before and now has one.
+    fn update_turn(&mut self, share: Share, max_running: usize) -> bool {
+        let Some(queue_of_share) = self.shares.get_mut(&share) else {
             return false;
         };
-        let had = held.turn.take();
-        if let Some(turn) = &had {
+        let old_turn = queue_of_share.turn.take();
+        if let Some(turn) = &old_turn {
             self.turns.remove(turn);
         }
-        if held.waiting.is_empty() || held.running >= most {
+        if queue_of_share.waiting.is_empty() || queue_of_share.running >= max_running {
             return false;
         }
-        let count = had.map_or(self.count, |(_, count, _)| count);
+        let count = old_turn.map_or(self.count, |(_, count, _)| count);
         self.count += 1;
-        let turn = (held.had, count, share);
-        held.turn = Some(turn);
+        let turn = (queue_of_share.charged, count, share);
+        queue_of_share.turn = Some(turn);
         self.turns.insert(turn);
-        had.is_none()
+        old_turn.is_none()
     }
 
-    /// Removes idle shares with little charged time, once there are many shares.
-    fn forget(&mut self) {
+    /// Removes idle shares with little charged time, once there are many shares. Bounds the memory.
+    fn remove_idle_shares(&mut self) {
         if self.shares.len() >= self.forget_at {
-            let little = self.now + DEBT / 2;
-            self.shares.retain(|_, held| {
-                !held.waiting.is_empty() || held.running > 0 || held.had > little
+            let threshold = self.now + DEBT / 2;
+            self.shares.retain(|_, queue_of_share| {
+                !queue_of_share.waiting.is_empty()
+                    || queue_of_share.running > 0
+                    || queue_of_share.charged > threshold
             });
             self.forget_at = REMEMBERED.max(2 * self.shares.len());
         }
@@ -258,7 +264,7 @@ impl<W> ShareQueue<W> {
         Self {
             waiting: VecDeque::new(),
             running: 0,
-            had: Duration::ZERO,
+            charged: Duration::ZERO,
             last: Duration::ZERO,
             turn: None,
         }
@@ -276,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    #[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
+    #[expect(clippy::unnecessary_wraps, reason = "the store takes an option")]
     fn share(number: u128) -> Share {
         Some(Uuid::from_u128(number))
     }
@@ -321,7 +327,7 @@ mod tests {
         }
         assert!(
             queue.pop_if_brief(Duration::from_millis(5)).is_none(),
-            "what takes long goes by itself"
+            "slow work is not brief"
         );
         assert_eq!(now(&queue).unwrap().1, "long 1");
         queue.done(share(1), long);
@@ -417,24 +423,25 @@ mod tests {
     }
 
     proptest! {
-        /// For any sequence of pushes and ends: no work is lost or given twice, a share keeps its
-        /// order, no share runs more than it may, and no work waits while it could run.
+        /// For any sequence of pushes and ends: no work is lost or returned twice, a share keeps
+        /// its order, no share exceeds its limit of running work, and no work waits while it could
+        /// run.
         #[test]
         fn work_is_given_once_and_in_the_order_of_its_share(
             steps in prop::collection::vec((0..4_u128, prop::bool::ANY), 1..200),
-            most in 1..4_usize,
+            max_running in 1..4_usize,
             took in (0..500_000_u64).prop_map(Duration::from_micros),
         ) {
-            let queue = Queue::new(most);
-            let (mut pushed, mut given) = (HashMap::<Share, usize>::new(), HashMap::<Share, usize>::new());
+            let queue = Queue::new(max_running);
+            let (mut pushed, mut returned) = (HashMap::<Share, usize>::new(), HashMap::<Share, usize>::new());
             let mut running: Vec<Share> = Vec::new();
             let mut take = |running: &mut Vec<Share>| {
                 let Some((share, number)) = now(&queue) else { return false };
-                let next = given.entry(share).or_default();
+                let next = returned.entry(share).or_default();
                 assert_eq!(*next, number);
                 *next += 1;
                 running.push(share);
-                assert!(running.iter().filter(|other| **other == share).count() <= most);
+                assert!(running.iter().filter(|other| **other == share).count() <= max_running);
                 true
             };
             for (number, pushes) in steps {
@@ -451,7 +458,7 @@ mod tests {
                     queue.done(running.remove(0), took);
                 }
             }
-            prop_assert_eq!(pushed, given);
+            prop_assert_eq!(pushed, returned);
             prop_assert_eq!(queue.len(), 0);
         }
     }

@@ -1,5 +1,5 @@
-//! The result of a SQLite query in one allocation: a row needs no memory of its own, however many
-//! rows there are.
+//! The result of a SQLite query in two allocations, one for cells and one for bytes. A row needs no
+//! allocation of its own.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use crate::error::{Error, Result};
 
-/// A column of a row. A value of variable size points into the bytes of the result.
+/// A column of a row. A text or blob points into the bytes of the arena.
 enum Cell {
     Null,
     Integer(i64),
@@ -16,14 +16,14 @@ enum Cell {
     Blob(Span),
 }
 
-/// A range in the bytes of a result, which has less than 4 GiB.
+/// A range of bytes in the arena. The arena holds less than 4 GiB.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,
     end: u32,
 }
 
-/// The result of a query, row by row.
+/// All rows of a query's result.
 #[derive(Default)]
 pub(crate) struct RowArena {
     cells: Vec<Cell>,
@@ -31,7 +31,7 @@ pub(crate) struct RowArena {
 }
 
 impl RowArena {
-    /// Adds the next row, of `width` columns.
+    /// Adds a row of `width` columns.
     pub(crate) fn add(&mut self, row: &rusqlite::Row<'_>, width: usize) -> Result<()> {
         for index in 0..width {
             let cell = match row.get_ref(index)? {
@@ -48,12 +48,12 @@ impl RowArena {
 
     fn append(&mut self, bytes: &[u8]) -> Result<Span> {
         let start = self.bytes.len();
-        let place = |bytes: usize| {
+        let offset = |bytes: usize| {
             u32::try_from(bytes).map_err(|_| Error::Defect("a result is larger than 4 GiB".into()))
         };
         let span = Span {
-            start: place(start)?,
-            end: place(start + bytes.len())?,
+            start: offset(start)?,
+            end: offset(start + bytes.len())?,
         };
         self.bytes.extend_from_slice(bytes);
         Ok(span)
@@ -62,9 +62,9 @@ impl RowArena {
     /// Returns the rows, of `width` columns each.
     pub(crate) fn rows(self, width: usize) -> impl Iterator<Item = ArenaRow> {
         let count = self.cells.len() / width.max(1);
-        let answer = Arc::new(self);
+        let arena = Arc::new(self);
         (0..count).map(move |row| ArenaRow {
-            answer: Arc::clone(&answer),
+            arena: Arc::clone(&arena),
             first: row * width,
             width,
         })
@@ -73,7 +73,7 @@ impl RowArena {
 
 /// A row of a result.
 pub(crate) struct ArenaRow {
-    answer: Arc<RowArena>,
+    arena: Arc<RowArena>,
     first: usize,
     width: usize,
 }
@@ -82,15 +82,11 @@ impl ArenaRow {
     /// Returns the column at `index`, counted from 0.
     pub(crate) fn get(&self, index: usize) -> Option<ValueRef<'_>> {
         let cell = self
-            .answer
+            .arena
             .cells
             .get(self.first + index)
             .filter(|_| index < self.width)?;
-        let bytes = |span: &Span| {
-            self.answer
-                .bytes
-                .get(span.start as usize..span.end as usize)
-        };
+        let bytes = |span: &Span| self.arena.bytes.get(span.start as usize..span.end as usize);
         Some(match cell {
             Cell::Null => ValueRef::Null,
             Cell::Integer(number) => ValueRef::Integer(*number),

@@ -10,33 +10,33 @@ use uuid::Uuid;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// Number of entries from which on entries of shares without connections are removed.
-const MANY: usize = 1_024;
+/// The number of entries at which entries of shares without connections are removed.
+const CLEANUP_SIZE: usize = 1_024;
 
 /// The connections in use, by share. Work without a share is not counted.
 pub(crate) struct Shares {
-    most: usize,
-    of: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
+    limit: usize,
+    of_share: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
 }
 
 impl Shares {
-    /// Allows each share `most` connections at once.
-    pub(crate) fn new(most: usize) -> Self {
+    /// Allows each share `limit` connections at once.
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
-            most,
-            of: Mutex::default(),
+            limit,
+            of_share: Mutex::default(),
         }
     }
 
-    /// Reserves one connection for a share, until the permit is dropped. Waits for a free one until
-    /// `until`.
+    /// Reserves one connection for a share, until the permit is dropped. Waits for a free
+    /// connection until the deadline `until`.
     pub(crate) async fn hold(
         &self,
         share: Share,
         until: Instant,
     ) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(share) = share else { return Ok(None) };
-        match tokio::time::timeout_at(until, self.of(share).acquire_owned()).await {
+        match tokio::time::timeout_at(until, self.semaphore(share).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(Some(permit)),
             _ => Err(Error::Unavailable(
                 "all connections that this organization may use are in use".into(),
@@ -44,16 +44,16 @@ impl Shares {
         }
     }
 
-    fn of(&self, share: Uuid) -> Arc<Semaphore> {
-        let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(semaphore) = of.get(&share).and_then(Weak::upgrade) {
+    fn semaphore(&self, share: Uuid) -> Arc<Semaphore> {
+        let mut semaphores = self.of_share.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(semaphore) = semaphores.get(&share).and_then(Weak::upgrade) {
             return semaphore;
         }
-        if of.len() >= MANY {
-            of.retain(|_, semaphore| semaphore.strong_count() > 0);
+        if semaphores.len() >= CLEANUP_SIZE {
+            semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
         }
-        let semaphore = Arc::new(Semaphore::new(self.most));
-        of.insert(share, Arc::downgrade(&semaphore));
+        let semaphore = Arc::new(Semaphore::new(self.limit));
+        semaphores.insert(share, Arc::downgrade(&semaphore));
         semaphore
     }
 }
@@ -69,21 +69,21 @@ mod tests {
         let shares = Shares::new(2);
         let soon = || Instant::now() + Duration::from_secs(1);
         let (one, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
-        let held = (
+        let permits = (
             shares.hold(one, soon()).await.unwrap(),
             shares.hold(one, soon()).await.unwrap(),
         );
         assert!(shares.hold(one, soon()).await.is_err());
         shares.hold(other, soon()).await.unwrap();
         assert!(shares.hold(None, soon()).await.unwrap().is_none());
-        drop(held);
+        drop(permits);
         shares.hold(one, soon()).await.unwrap();
     }
 
     #[tokio::test]
     async fn shares_without_connections_are_forgotten() {
         let shares = Shares::new(1);
-        for number in 0..10 * MANY as u128 {
+        for number in 0..10 * CLEANUP_SIZE as u128 {
             shares
                 .hold(
                     Some(Uuid::from_u128(number)),
@@ -92,6 +92,6 @@ mod tests {
                 .await
                 .unwrap();
         }
-        assert!(shares.of.lock().unwrap().len() <= MANY);
+        assert!(shares.of_share.lock().unwrap().len() <= CLEANUP_SIZE);
     }
 }

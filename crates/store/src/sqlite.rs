@@ -23,18 +23,19 @@ use crate::value::{BorrowedColumns, BorrowedRow, Columns, Row, Value};
 use crate::work_count::WorkCount;
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
-/// Pages (16 MiB) in the write-ahead log before they are written back to the database. Writing back
-/// costs two more fsyncs, and writers wait for them. With SQLite's default of 1,000 pages, a busy
-/// writer would do that at every other commit and write the same pages each time.
-const WRITTEN_BACK: u32 = 4_000;
-/// Maximum number of operations in one batch, including failed ones. That is enough to use an fsync
-/// well, and few enough to answer soon.
+/// The number of pages (16 MiB) in the write-ahead log at which SQLite copies them to the database
+/// file. This checkpoint costs two more fsyncs, and writers wait for it. With SQLite's default of
+/// 1,000 pages, a busy writer would do a checkpoint at every other commit and copy the same pages
+/// each time.
+const CHECKPOINT_PAGES: u32 = 4_000;
+/// Maximum number of operations in one batch, including failed ones. A larger batch would save few
+/// fsyncs and answer its first callers later.
 const BATCH: usize = 256;
 /// How long a batch accepts more operations. Later ones go into the next batch.
 const BATCH_TIME: Duration = Duration::from_millis(5);
 /// Page cache of a connection, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
-/// Prepared statements kept by a connection. The program has fewer.
+/// Prepared statements kept by a connection. The program has fewer statements.
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
@@ -69,17 +70,18 @@ type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 type WriterJob = Box<dyn FnOnce(&Connection) -> Ran + Send>;
 
 impl Sqlite {
-    /// Opens a file and migrates it. The second value is true if the file had no schema before.
+    /// Opens a file and migrates it. Also returns whether the file had no schema before.
     pub(crate) fn open(path: &Path, migrations: &refinery_core::Runner) -> Result<(Self, bool)> {
         make_private(path)?;
-        let path = &real(path)?;
-        let mut connection = connect(path, false).map_err(|error| of_file(error, path))?;
-        let is_new = !connection.table_exists(None, MIGRATED)?;
+        let path = &resolve_links(path)?;
+        let mut connection = connect(path, false).map_err(|error| with_path(error, path))?;
+        let is_new = !connection.table_exists(None, MIGRATIONS_TABLE)?;
         migrations.run(&mut connection)?;
         assert_durable(&connection)?;
 
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        // One share may use every core, and readers are left for the others.
+        // A share runs at most `cores` reads at once, so the other readers are left for other
+        // shares.
         let readers = cores + cores.div_ceil(2);
         let (reads, writes) = (
             Arc::new(Queue::new(cores)),
@@ -90,8 +92,8 @@ impl Sqlite {
             size: readers + 1,
         });
         let files = Arc::new(Files::of(path)?);
-        // From here on, a failure drops `inner`, which ends the threads that were started.
-        // The index file exists while a connection is open, and these stay open as long as the
+        // From here on, a failure drops `inner`, which ends the reader threads started so far.
+        // The index file exists while a connection is open. Connections stay open as long as the
         // process.
         let index = File::open(with_suffix(path, "-shm")).ok();
         let inner = SqliteInner {
@@ -127,7 +129,7 @@ impl Sqlite {
     pub(crate) fn version(&self) -> Option<Version> {
         let mut header = [0; VERSION_LENGTH];
         self.0.index.as_ref()?.read_exact_at(&mut header, 0).ok()?;
-        self.0.files.glance().ok()?;
+        self.0.files.check_recent().ok()?;
         Some(Version(header))
     }
 
@@ -139,10 +141,10 @@ impl Sqlite {
     ) -> Result<T, E> {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
-        let begun = progress.clone();
+        let thread_progress = progress.clone();
         let read: Read = Box::new(move |connection, files| {
-            if begun.begin() {
-                // If the caller has gone, the answer is dropped.
+            if thread_progress.begin() {
+                // If the caller has gone, the result is dropped.
                 drop(sender.send(snapshot(connection, files, work)));
             }
         });
@@ -158,11 +160,11 @@ impl Sqlite {
     ) -> Result<T, E> {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
-        let begun = progress.clone();
+        let thread_progress = progress.clone();
         let requested_at = Instant::now();
         let until = requested_at + limit;
         let write: WriterJob = Box::new(move |connection| {
-            if begun.begin() {
+            if thread_progress.begin() {
                 run(connection, until, work, sender)
             } else {
                 Ran::Skipped
@@ -194,55 +196,57 @@ impl Sqlite {
     }
 }
 
-/// The files of an open database: the database and its write-ahead log. A connection keeps using
-/// the files that it opened, even if they were deleted or replaced. Data written to them is then
-/// lost.
+/// The files of an open database: the database and its write-ahead log. A connection goes on using
+/// the files that it opened even if somebody deletes or replaces them. Data that it writes after
+/// that is lost.
 struct Files {
     files: [(PathBuf, Identity); 2],
     opened: Instant,
     /// Microseconds from `opened` to the last successful check of the files.
-    found: AtomicU64,
+    checked_at_micros: AtomicU64,
 }
 
-/// How long the last check stays valid for reads, in microseconds.
-const GLANCE: u64 = 1_000;
+/// How long a check stays valid for reads, in microseconds.
+const CHECK_VALIDITY_MICROS: u64 = 1_000;
 
 /// Device and inode of a file.
 type Identity = (u64, u64);
 
 impl Files {
     fn of(database: &Path) -> Result<Self> {
-        let found = |path: PathBuf| match identity(&path) {
+        let with_identity = |path: PathBuf| match identity(&path) {
             Ok(identity) => Ok((path, identity)),
             Err(error) => Err(Error::Configuration(format!("{}: {error}", path.display()))),
         };
         let files = [
-            found(database.into())?,
-            found(with_suffix(database, "-wal"))?,
+            with_identity(database.into())?,
+            with_identity(with_suffix(database, "-wal"))?,
         ];
         Ok(Self {
             files,
             opened: Instant::now(),
-            found: AtomicU64::new(0),
+            checked_at_micros: AtomicU64::new(0),
         })
     }
 
-    /// Does the same as [`Files::check`], but accepts a check that is at most a millisecond old.
-    /// Every read calls this.
-    fn glance(&self) -> Result<()> {
+    /// Does the same as [`Files::check`], but accepts a successful check that is at most a
+    /// millisecond old. Every read calls this function.
+    fn check_recent(&self) -> Result<()> {
         let now = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        if now.saturating_sub(self.found.load(Ordering::Relaxed)) < GLANCE {
+        if now.saturating_sub(self.checked_at_micros.load(Ordering::Relaxed))
+            < CHECK_VALIDITY_MICROS
+        {
             return Ok(());
         }
         self.check()?;
-        self.found.store(now, Ordering::Relaxed);
+        self.checked_at_micros.store(now, Ordering::Relaxed);
         Ok(())
     }
 
     /// Fails if one of the files was deleted or replaced.
     fn check(&self) -> Result<()> {
         let is_in_place = |(path, opened): &(PathBuf, Identity)| {
-            identity(path).is_ok_and(|found| found == *opened)
+            identity(path).is_ok_and(|current| current == *opened)
         };
         match self.files.iter().find(|file| !is_in_place(file)) {
             None => Ok(()),
@@ -266,15 +270,15 @@ fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Resolves links in the path of an existing database. SQLite puts its other files beside the
-/// resolved path.
-fn real(path: &Path) -> Result<PathBuf> {
+/// Resolves symbolic links in the path of an existing database. SQLite puts its other files beside
+/// the resolved path.
+fn resolve_links(path: &Path) -> Result<PathBuf> {
     path.canonicalize()
         .map_err(|error| Error::Configuration(format!("{}: {error}", path.display())))
 }
 
-/// Creates an empty database that only its owner may read, if there is none. SQLite gives the files
-/// beside it the same permissions.
+/// Creates an empty database file that only its owner may read, if there is no file. SQLite gives
+/// its other files the same permissions.
 pub(crate) fn make_private(path: &Path) -> Result<()> {
     match OpenOptions::new()
         .write(true)
@@ -289,26 +293,27 @@ pub(crate) fn make_private(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether a file has a schema of this program. Changes nothing.
+/// Returns whether a file has a schema of this program. Opens the file read-only.
 pub(crate) fn has_schema(path: &Path) -> Result<bool> {
     let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
     opened
-        .and_then(|connection| connection.table_exists(None, MIGRATED))
-        .map_err(|error| of_file(error.into(), path))
+        .and_then(|connection| connection.table_exists(None, MIGRATIONS_TABLE))
+        .map_err(|error| with_path(error.into(), path))
 }
 
-/// The table in which the migrations that were applied are noted.
-const MIGRATED: &str = "refinery_schema_history";
+/// The table of the applied migrations.
+const MIGRATIONS_TABLE: &str = "refinery_schema_history";
 
-/// Names the file in an error of opening it, and the directory, in which SQLite creates two more.
-fn of_file(error: Error, path: &Path) -> Error {
-    let shown = path.display();
+/// Adds the path to an error of opening a file. Also mentions the directory, because SQLite creates
+/// two more files there.
+fn with_path(error: Error, path: &Path) -> Error {
+    let displayed = path.display();
     let text = match error {
         Error::Unavailable(text) => format!(
-            "{shown}: {text}; this process must be able to write the file and its directory"
+            "{displayed}: {text}; this process must be able to write the file and its directory"
         ),
         Error::Configuration(text) if !text.contains(&*path.to_string_lossy()) => {
-            format!("{shown}: {text}")
+            format!("{displayed}: {text}")
         }
         other => return other,
     };
@@ -333,18 +338,18 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "query_only", is_reader)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-    connection.pragma_update(None, "wal_autocheckpoint", WRITTEN_BACK)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     // The rollback data of savepoints is kept in memory instead of a temporary file.
     connection.pragma_update(None, "temp_store", "memory")?;
     rusqlite::vtab::array::load_module(&connection)?;
-    // Without this guarantee SQLite plans a statement again when other values are bound to it, if
-    // it compared them with the condition of a partial index.
+    // Without this guarantee, SQLite would plan a statement again whenever other values are bound
+    // to a parameter that it compared with the condition of a partial index.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
-/// Checks that an acknowledged write survives a power cut. Refuses a build or a file system that
-/// silently ignores these settings.
+/// Checks that an acknowledged write survives a power cut. Some builds and file systems silently
+/// ignore these settings.
 fn assert_durable(connection: &Connection) -> Result<()> {
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
@@ -371,14 +376,17 @@ fn snapshot<T, E: WorkError>(
     files: &Files,
     work: impl Work<T, E>,
 ) -> Result<Result<T, E>, job::Panic> {
-    if let Err(error) = files.glance().and_then(|()| control(connection, "begin")) {
+    if let Err(error) = files
+        .check_recent()
+        .and_then(|()| execute_control(connection, "begin"))
+    {
         return Ok(Err(error.into()));
     }
     let outcome = job::guarded(
         work,
         &mut Transaction::new(Handle::Sqlite(connection), true),
     );
-    if let Err(error) = control(connection, "commit") {
+    if let Err(error) = execute_control(connection, "commit") {
         tracing::warn!(%error, "could not end a read transaction");
     }
     outcome
@@ -401,10 +409,10 @@ fn commit_group(
 ) {
     if let Err(error) = files
         .check()
-        .and_then(|()| control(connection, "begin immediate"))
+        .and_then(|()| execute_control(connection, "begin immediate"))
     {
-        // Dropping the operation closes its channel, and its caller gets "unavailable". The next
-        // operation tries again.
+        // Dropping the operation closes its channel, so its caller gets `Error::Unavailable`. The
+        // next operation tries again.
         tracing::warn!(%error, "could not begin a write; its caller is told that the database is unavailable");
         queue.done(first.0, Duration::ZERO);
         return;
@@ -420,15 +428,16 @@ fn commit_group(
         queue.done(share, spent.saturating_sub(before));
         attempts += 1;
         if outcome.is_ok() && attempts < BATCH && spent < BATCH_TIME {
-            // Finished operations must not wait for one that is likely to take longer than that.
+            // Completed operations must not wait for an operation that is likely to exceed the
+            // batch time.
             next = queue.pop_if_brief(BATCH_TIME);
         }
     }
     if outcome.is_ok() {
-        // Data written to a deleted file is not acknowledged.
-        outcome = control(connection, "commit").and_then(|()| files.check());
+        // Data written to a deleted file is lost, so it must not be acknowledged.
+        outcome = execute_control(connection, "commit").and_then(|()| files.check());
     }
-    if !connection.is_autocommit() && control(connection, "rollback").is_err() {
+    if !connection.is_autocommit() && execute_control(connection, "rollback").is_err() {
         tracing::error!("a failed batch could not be rolled back");
     }
     if outcome.is_err() {
@@ -440,30 +449,30 @@ fn commit_group(
 }
 
 /// Overwrites the remains of a failed batch in the write-ahead log with an empty commit. If the
-/// disk did not confirm the batch, its pages and its commit mark may be complete in the log. After
-/// a crash, the next process would then find the batch committed.
+/// disk did not confirm the batch, all its pages and its commit mark may still be in the log. After
+/// a crash, the next process would then treat the batch as committed.
 fn overwrite(connection: &Connection) {
     let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
     let overwritten = version.and_then(|version| {
         connection.pragma_update(None, "user_version", version.wrapping_add(1))
     });
     if let Err(error) = overwritten {
-        // The empty commit is in the file even if the disk does not confirm it either.
+        // The empty commit is in the log even if the disk does not confirm it either.
         tracing::debug!(%error, "the empty commit that overwrites a failed batch was not confirmed");
     }
 }
 
-/// Runs one operation in a savepoint, so that its failure undoes only itself. An error means that
-/// SQLite rolled back the whole batch.
+/// Runs one operation in a savepoint, so that its failure undoes only this operation. Returns an
+/// error if SQLite rolled back the whole batch.
 fn in_savepoint(
     connection: &Connection,
     write: WriterJob,
     answers: &mut Vec<Answered>,
 ) -> Result<()> {
-    control(connection, "savepoint operation")?;
+    execute_control(connection, "savepoint operation")?;
     let ran = write(connection);
     if connection.is_autocommit() {
-        // A full disk or an I/O error rolls back everything at once, including the savepoints.
+        // After a full disk or an I/O error, SQLite rolls back the transaction with all savepoints.
         if let Ran::Done(answer) | Ran::Undone(answer) = ran {
             answers.push(answer);
         }
@@ -474,20 +483,20 @@ fn in_savepoint(
     match ran {
         Ran::Done(answer) => {
             answers.push(answer);
-            control(connection, "release operation")
+            execute_control(connection, "release operation")
         }
         Ran::Undone(answer) => {
             if answers.is_empty() {
-                // Nothing precedes this operation in the batch, so everything that it read is
+                // No operation precedes this one in the batch, so everything that it read is
                 // committed.
                 answer(Ok(()));
             } else {
                 answers.push(answer);
             }
-            control(connection, "rollback to operation")?;
-            control(connection, "release operation")
+            execute_control(connection, "rollback to operation")?;
+            execute_control(connection, "release operation")
         }
-        Ran::Skipped => control(connection, "release operation"),
+        Ran::Skipped => execute_control(connection, "release operation"),
     }
 }
 
@@ -497,8 +506,8 @@ fn run<T: Send + 'static, E: WorkError>(
     work: impl Work<T, E>,
     sender: JobAnswer<T, E>,
 ) -> Ran {
-    let is_awaited = |_: &mut Transaction<'_>| {
-        // The caller was already told that the operation took too long.
+    let is_in_time = |_: &mut Transaction<'_>| {
+        // After this deadline, the caller has already got a timeout.
         if Instant::now() < until {
             Ok(())
         } else {
@@ -511,11 +520,11 @@ fn run<T: Send + 'static, E: WorkError>(
         Transaction::new(Handle::Sqlite(connection), false),
         work,
         sender,
-        is_awaited,
+        is_in_time,
     )
 }
 
-fn control(connection: &Connection, sql: &str) -> Result<()> {
+fn execute_control(connection: &Connection, sql: &str) -> Result<()> {
     connection
         .prepare_cached(sql)?
         .execute([])
@@ -532,19 +541,19 @@ pub(crate) fn rows(
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let width = prepared.column_count();
     let mut cursor = prepared.query(params_from_iter(params))?;
-    let mut answer = RowArena::default();
+    let mut arena = RowArena::default();
     while let Some(row) = cursor.next()? {
-        answer.add(row, width)?;
+        arena.add(row, width)?;
     }
     drop(cursor);
     work.steps += steps(&prepared);
-    Ok(answer
+    Ok(arena
         .rows(width)
         .map(|row| Row(Columns::Sqlite(row)))
         .collect())
 }
 
-/// Passes the rows of a query to `take` one after the other. Returns their number.
+/// Passes the rows of a query to `take` one after the other. Returns the number of rows.
 pub(crate) fn each<E: From<Error>>(
     connection: &Connection,
     statement: &Statement,
@@ -595,7 +604,7 @@ pub(crate) fn execute_many(
     Ok(touched)
 }
 
-/// Returns the number of instructions of a statement since the last call.
+/// Returns the number of SQLite instructions that the statement has run since the last call.
 fn steps(prepared: &rusqlite::Statement<'_>) -> u64 {
     u64::try_from(prepared.reset_status(StatementStatus::VmStep)).unwrap_or(0)
 }

@@ -1,9 +1,10 @@
 //! One SQL text for both databases.
 //!
-//! A statement is written with `?1 ?2 …` and, where a list is a parameter, `= any(?3)`. PostgreSQL
-//! gets `$1 $2 …`. SQLite gets `in rarray(?3)`. Row locks (`for update skip locked`, `for no key
-//! update`, `for key share`, …) are written in PostgreSQL's syntax. An index that SQLite must use
-//! (`indexed by …`) is written in SQLite's syntax.
+//! A statement is written with the parameters `?1 ?2 …`, and with `= any(?3)` if a parameter is a
+//! list. PostgreSQL gets `$1 $2 …` instead. SQLite gets `in rarray(?3)` for a list. Row locks (`for
+//! update skip locked`, `for no key update`, `for key share`, …) are written in PostgreSQL's syntax
+//! and removed for SQLite. The choice of an index (`indexed by …`) is written in SQLite's syntax
+//! and removed for PostgreSQL.
 
 use std::sync::OnceLock;
 
@@ -47,34 +48,33 @@ impl Statement {
 
     pub(crate) fn postgres(&self) -> &str {
         self.postgres
-            .get_or_init(|| without_chosen_indexes(self.text).replace('?', "$"))
+            .get_or_init(|| without_index_hints(self.text).replace('?', "$"))
     }
 }
 
 /// Takes a lock that is released with the transaction, if the lock is free.
 pub(crate) static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
 
-/// Returns a statement for SQLite, without its row locks. SQLite has none and needs none, because
-/// it has only one writer at a time.
+/// Removes the row locks from a statement for SQLite. SQLite has no row locks and needs none,
+/// because only one transaction writes at a time.
 fn without_row_locks(text: &str) -> String {
     ROW_LOCKS
         .iter()
         .fold(text.to_owned(), |text, lock| text.replace(lock, ""))
 }
 
-/// Returns a statement for PostgreSQL, without `indexed by`. PostgreSQL chooses its indexes by the
-/// contents of the tables.
-fn without_chosen_indexes(text: &str) -> String {
+/// Removes `indexed by` from a statement for PostgreSQL, which chooses its indexes by the contents
+/// of the tables.
+fn without_index_hints(text: &str) -> String {
     let (mut plain, mut rest) = (String::new(), text);
-    while let Some((before, named)) = rest.split_once(" indexed by ") {
+    while let Some((before, hint)) = rest.split_once(" indexed by ") {
         plain.push_str(before);
-        rest = named
-            .trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+        rest = hint.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     }
     plain + rest
 }
 
-/// Declares the statements of a file, and `STATEMENTS`, the list of them.
+/// Declares the statements of a file, and the list of them, `STATEMENTS`.
 ///
 /// ```
 /// store::statements! {

@@ -83,12 +83,12 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// The pointer type by which `rarray` recognizes its argument.
+/// The pointer type by which the SQL function `rarray` recognizes its argument.
 const ARRAY_TYPE: &CStr = c"rarray";
 
 impl rusqlite::ToSql for Value {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let list = |values: Vec<Sqlite>| ToSqlOutput::from_rc(Rc::new(values), ARRAY_TYPE);
+        let array = |values: Vec<Sqlite>| ToSqlOutput::from_rc(Rc::new(values), ARRAY_TYPE);
         Ok(match self {
             Self::Null => ToSqlOutput::Owned(Sqlite::Null),
             Self::Bool(flag) => ToSqlOutput::Owned(Sqlite::Integer(i64::from(*flag))),
@@ -98,21 +98,23 @@ impl rusqlite::ToSql for Value {
             }
             Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Self::Uuid(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
-            Self::Timestamp(moment) => ToSqlOutput::Owned(Sqlite::Integer(moment.as_microsecond())),
-            Self::Uuids(ids) => list(
+            Self::Timestamp(timestamp) => {
+                ToSqlOutput::Owned(Sqlite::Integer(timestamp.as_microsecond()))
+            }
+            Self::Uuids(ids) => array(
                 ids.iter()
                     .map(|id| Sqlite::Blob(id.as_bytes().to_vec()))
                     .collect(),
             ),
-            Self::Texts(texts) => list(texts.iter().cloned().map(Sqlite::Text).collect()),
-            Self::ManyBytes(many) => list(many.iter().cloned().map(Sqlite::Blob).collect()),
+            Self::Texts(texts) => array(texts.iter().cloned().map(Sqlite::Text).collect()),
+            Self::ManyBytes(values) => array(values.iter().cloned().map(Sqlite::Blob).collect()),
         })
     }
 }
 
-/// Version of the jsonb wire format. It is sent before the text.
+/// Version of the binary format of jsonb. PostgreSQL expects it before the text.
 const JSONB_VERSION: u8 = 1;
-/// 2000-01-01T00:00:00Z in microseconds since 1970. PostgreSQL counts time from there.
+/// 2000-01-01T00:00:00Z in microseconds since 1970. PostgreSQL counts time from then.
 const POSTGRES_EPOCH: i64 = 946_684_800_000_000;
 
 impl ToSql for Value {
@@ -131,8 +133,8 @@ impl ToSql for Value {
             }
             Self::Bytes(bytes) if *ty == Type::BYTEA => out.put_slice(bytes),
             Self::Uuid(id) if *ty == Type::UUID => out.put_slice(id.as_bytes()),
-            Self::Timestamp(moment) if *ty == Type::TIMESTAMPTZ => {
-                out.put_i64(moment.as_microsecond() - POSTGRES_EPOCH);
+            Self::Timestamp(timestamp) if *ty == Type::TIMESTAMPTZ => {
+                out.put_i64(timestamp.as_microsecond() - POSTGRES_EPOCH);
             }
             Self::Json(text) if *ty == Type::JSONB => {
                 out.put_u8(JSONB_VERSION);
@@ -140,7 +142,7 @@ impl ToSql for Value {
             }
             Self::Uuids(ids) if *ty == Type::UUID_ARRAY => return ids.to_sql(ty, out),
             Self::Texts(texts) if *ty == Type::TEXT_ARRAY => return texts.to_sql(ty, out),
-            Self::ManyBytes(many) if *ty == Type::BYTEA_ARRAY => return many.to_sql(ty, out),
+            Self::ManyBytes(values) if *ty == Type::BYTEA_ARRAY => return values.to_sql(ty, out),
             other => return Err(format!("{other:?} does not fit a parameter of type {ty}").into()),
         }
         Ok(IsNull::No)
@@ -210,13 +212,13 @@ pub struct Json<T>(pub T);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonText(pub String);
 
-/// A JSON column of PostgreSQL as text.
+/// A borrowed `jsonb` column as text.
 struct RawJson<'a>(&'a str);
 
-fn misfit(wanted: &str, found: ValueRef<'_>) -> Error {
+fn wrong_type(expected: &str, value: ValueRef<'_>) -> Error {
     Error::Defect(format!(
-        "a column holds {} where {wanted} was expected",
-        found.data_type()
+        "a column holds {} where {expected} was expected",
+        value.data_type()
     ))
 }
 
@@ -231,7 +233,7 @@ macro_rules! column {
             fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
                 match value {
                     $pattern => Ok($value),
-                    other => Err(misfit($wanted, other)),
+                    other => Err(wrong_type($wanted, other)),
                 }
             }
 
@@ -250,8 +252,10 @@ column!(Vec<u8>, "bytes", ValueRef::Blob(bytes) => bytes.to_vec());
 impl FromColumn for Uuid {
     fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            ValueRef::Blob(bytes) => Self::from_slice(bytes).map_err(|_| misfit("a uuid", value)),
-            other => Err(misfit("a uuid", other)),
+            ValueRef::Blob(bytes) => {
+                Self::from_slice(bytes).map_err(|_| wrong_type("a uuid", value))
+            }
+            other => Err(wrong_type("a uuid", other)),
         }
     }
 
@@ -280,7 +284,7 @@ impl FromColumn for Timestamp {
     fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Integer(microseconds) => timestamp(microseconds),
-            other => Err(misfit("a timestamp", other)),
+            other => Err(wrong_type("a timestamp", other)),
         }
     }
 
@@ -312,7 +316,7 @@ impl<T: DeserializeOwned> FromColumn for Json<T> {
     fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Text(text) => parse(utf8(text)?),
-            other => Err(misfit("JSON", other)),
+            other => Err(wrong_type("JSON", other)),
         }
     }
 
@@ -331,9 +335,10 @@ impl FromColumn for JsonText {
     }
 }
 
-struct Nothing;
+/// A column of any type, whose value is not read. It serves to test a column for `NULL`.
+struct AnyColumn;
 
-impl<'a> FromSql<'a> for Nothing {
+impl<'a> FromSql<'a> for AnyColumn {
     fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
         Ok(Self)
     }
@@ -352,9 +357,9 @@ impl<T: FromColumn> FromColumn for Option<T> {
     }
 
     fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
-        match row.try_get::<_, Option<Nothing>>(index)? {
+        match row.try_get::<_, Option<AnyColumn>>(index)? {
             None => Ok(None),
-            Some(Nothing) => T::from_postgres(row, index).map(Some),
+            Some(AnyColumn) => T::from_postgres(row, index).map(Some),
         }
     }
 }

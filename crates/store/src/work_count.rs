@@ -1,19 +1,20 @@
 //! Measures the work of a transaction, so that tests can detect queries that grow with the size of
 //! a list.
 //!
-//! A test resets the maximum, runs a request, and reads the heaviest transaction since:
+//! A test resets the maximum, runs a request, and reads the heaviest transaction since the reset:
 //!
 //! ```ignore
-//! store.heaviest();
+//! store.max_work();
 //! api.get("/portals").await.data();
-//! let Effort { statements, rows, steps } = store.heaviest();
+//! let WorkCount { statements, rows, steps } = store.max_work();
 //! assert!(statements <= 5, "{statements}");
 //! ```
 //!
 //! The maximum is used because background work runs small transactions of its own in between. A
-//! test measures a list twice, with few and with many rows behind it. The number of statements must
-//! stay the same, and on SQLite `steps` must grow no faster than the returned rows. In tests of the
-//! product the store is `app.server.service.store`. An answer from memory has no transaction.
+//! test measures a list twice, with few and with many rows in the table. The number of statements
+//! must stay the same, and on SQLite `steps` must grow no faster than the returned rows. In tests
+//! of the product the store is `app.server.service.store`. A response that is served from memory
+//! has no transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,12 +44,12 @@ pub(crate) struct MaxWork {
 }
 
 impl MaxWork {
-    /// Wraps work so that its count is noted here when the work is done.
+    /// Wraps work so that its count is recorded here when the work is done.
     pub(crate) fn of<T, E>(self: &Arc<Self>, work: impl Work<T, E>) -> impl Work<T, E> {
-        let heaviest = self.clone();
+        let max_work = self.clone();
         move |transaction: &mut Transaction<'_>| {
             let outcome = work(transaction);
-            heaviest.note(transaction.work);
+            max_work.record(transaction.work);
             outcome
         }
     }
@@ -63,16 +64,16 @@ impl MaxWork {
         }
     }
 
-    fn note(&self, count: WorkCount) {
-        for (greatest, number) in [
-            (&self.statements, count.statements),
-            (&self.rows, count.rows),
-            (&self.steps, count.steps),
+    fn record(&self, work: WorkCount) {
+        for (maximum, work) in [
+            (&self.statements, work.statements),
+            (&self.rows, work.rows),
+            (&self.steps, work.steps),
         ] {
-            // Most efforts are below the maximum, and a plain load leaves the cache line shared by
+            // Most counts are below the maximum, and a plain load leaves the cache line shared by
             // all cores.
-            if greatest.load(Ordering::Relaxed) < number {
-                greatest.fetch_max(number, Ordering::Relaxed);
+            if maximum.load(Ordering::Relaxed) < work {
+                maximum.fetch_max(work, Ordering::Relaxed);
             }
         }
     }

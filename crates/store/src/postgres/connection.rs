@@ -1,12 +1,12 @@
-//! A connection as a transaction uses it: prepared statements, and statements that are deferred.
+//! One connection as a transaction uses it: its prepared statements and its deferred statements.
 //!
-//! A *deferred* statement has an answer that is not needed at once: the beginning of a transaction,
-//! a savepoint, or a change whose number of rows is not needed. It is sent together with the next
-//! statement, in one round trip. If it fails, the next statement fails with its error, and at the
-//! latest the commit does.
+//! A *deferred* statement is one whose answer the caller does not need at once: the beginning of a
+//! transaction, a savepoint, or a change whose number of rows is not needed. It is sent together
+//! with the next statement, in one round trip. If it fails, the next statement or the commit fails
+//! with its error.
 //!
 //! ```text
-//!             lend, from rest                    the server answers
+//! lend, after idling                 the server answers
 //!   (pool) ──────────────────▶ Unproven ─────────────────────────────────▶ Proven
 //!      ▲                          │  no answer: another connection takes     │  ▲
 //!      │                          │  its place until `replace_until`         │  │ roll back
@@ -45,10 +45,10 @@ const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
 /// Commits a transaction.
 pub(super) const COMMIT: &str = "commit";
 
-/// A connection, and the statements that are prepared on it.
+/// A connection and the statements that are prepared on it.
 pub(crate) struct Connection {
     pub(super) link: Link,
-    /// The pool that it goes back to, while it is in use.
+    /// The pool that the connection returns to, while it is in use.
     pub(super) pool: Option<Arc<Pool>>,
     pub(super) pooling: Pooling,
     statements: Statements,
@@ -56,12 +56,12 @@ pub(crate) struct Connection {
     pub(super) created_at: Instant,
     pub(super) rests_since: Instant,
     state: ConnectionState,
-    /// Sent together with the next statement.
-    deferred: Vec<Step<'static>>,
-    /// How often something was sent for the work in progress.
+    /// Statements to send together with the next one.
+    deferred: Vec<Message<'static>>,
+    /// How often this process has sent something to the server for the work in progress.
     exchanges: u64,
-    /// The deadline of the work in progress. Its caller gets a timeout then, and nothing more is
-    /// sent.
+    /// The deadline of the work in progress. At the deadline the caller gets a timeout, and nothing
+    /// more is sent.
     pub(super) deadline: Instant,
     pub(super) is_read: bool,
 }
@@ -74,7 +74,7 @@ enum ConnectionState {
     Broken,
 }
 
-/// A place in the conversation that work can be rolled back to.
+/// A position in the sequence of statements that work can be rolled back to.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     exchanges: u64,
@@ -82,33 +82,33 @@ pub(super) struct Mark {
 }
 
 /// A message to the server.
-enum Step<'q> {
-    /// SQL without parameters or rows.
-    Say(&'static str),
+enum Message<'q> {
+    /// A message to the server.
+    Run(&'static str),
     Rows(&'static Statement, Cow<'q, [Value]>),
     Change(&'static Statement, Cow<'q, [Value]>),
-    /// One statement for many rows. It answers with the rows that it touched, if the statement
-    /// returns any, and with their number otherwise.
+    /// One statement for many rows. The answer is the rows that it touched, if the statement
+    /// returns any, and otherwise their number.
     Many(&'static Statement, &'q [Vec<Value>]),
 }
 
-/// The server's answer to a step.
-enum StepAnswer {
+/// The server's answer to a message.
+enum Answer {
     Done,
     Rows(Vec<tokio_postgres::Row>),
     Touched(u64),
 }
 
-/// A step whose statement is prepared.
+/// A message whose statement is prepared.
 enum Prepared<'s> {
-    Say(&'static str),
+    Run(&'static str),
     Rows(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
     Change(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
-    /// With the value that all rows share, and the columns that differ.
+    /// The value that all rows share, and the columns that differ.
     Many(ReadyStatement, &'s Value, Vec<Vec<&'s Value>>),
 }
 
-type Question<'c> = Pin<Box<dyn Future<Output = Result<StepAnswer, tokio_postgres::Error>> + 'c>>;
+type Request<'c> = Pin<Box<dyn Future<Output = Result<Answer, tokio_postgres::Error>> + 'c>>;
 
 impl Connection {
     pub(super) fn new(
@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Lends the connection out. After a rest, the server may have gone in the meantime.
+    /// Lends the connection out. An idle connection is unproven, because the server may have gone.
     pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
         self.pool = Some(pool);
         self.state = if has_rested {
@@ -147,9 +147,9 @@ impl Connection {
         self
     }
 
-    /// Makes the connection ready for work that ends by `deadline` and begins with the statement
-    /// `first`. As long as the server has not answered, another connection may take its place until
-    /// `replace_until`.
+    /// Prepares the connection for work that ends by `deadline` and begins with the statement
+    /// `first`. Until the server has answered once, another connection may replace this one, but
+    /// not after `replace_until`.
     pub(super) fn ready(
         &mut self,
         first: Option<&'static str>,
@@ -157,12 +157,12 @@ impl Connection {
         replace_until: Instant,
         deadline: Instant,
     ) {
-        self.deferred = first.map(Step::Say).into_iter().collect();
+        self.deferred = first.map(Message::Run).into_iter().collect();
         (self.is_read, self.deadline, self.exchanges) = (is_read, deadline, 0);
         self.replaceable_until(replace_until);
     }
 
-    /// Sets how long another connection may take its place, while the server has not answered.
+    /// Sets until when another connection may replace this one if the server has not answered.
     pub(super) fn replaceable_until(&mut self, until: Instant) {
         if let ConnectionState::Unproven { replace_until } = &mut self.state {
             *replace_until = until;
@@ -173,8 +173,8 @@ impl Connection {
         self.pool.as_ref().is_some_and(|pool| pool.is_sharded())
     }
 
-    /// Notes that work was broken off by a panic. The connection is closed when it comes back,
-    /// because the state of its transaction is unknown.
+    /// Records that work panicked. The connection is closed when it returns to the pool, because
+    /// the state of its transaction is unknown.
     pub(crate) fn doubt(&mut self) {
         self.state = ConnectionState::Broken;
     }
@@ -183,7 +183,7 @@ impl Connection {
         matches!(self.state, ConnectionState::Broken)
     }
 
-    /// Returns a mark at the current place of the conversation.
+    /// Returns a mark at the current position.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             exchanges: self.exchanges,
@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// Drops the statements that were deferred since a mark, and the failure of the work. Returns
-    /// whether anything was sent since the mark. If so, the caller has to roll it back.
+    /// true if anything was sent since the mark. The caller must then roll back to the mark.
     pub(super) fn forget_since(&mut self, mark: Mark) -> bool {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
@@ -203,14 +203,14 @@ impl Connection {
         is_sent
     }
 
-    /// Returns whether anything was sent for the work in progress.
+    /// Returns whether this process has sent anything to the server for the work in progress.
     pub(super) fn has_sent(&self) -> bool {
         self.exchanges > 0
     }
 
-    /// Sends the deferred statements, and then this one.
+    /// Sends the deferred statements and then this one.
     pub(super) fn say(&mut self, sql: &'static str) -> Result<()> {
-        self.exchange(vec![Step::Say(sql)]).map(drop)
+        self.exchange(vec![Message::Run(sql)]).map(drop)
     }
 
     /// Drops the deferred statements and sends only this one, even after the deadline of the work.
@@ -219,30 +219,30 @@ impl Connection {
         self.link.run(Instant::now() + ANSWER_LIMIT, sql)
     }
 
-    /// Does the same as [`Connection::end`], but does not wait for the answer.
+    /// Does the same as [`Connection::end`], without waiting for the answer.
     pub(super) fn send_and_go(&mut self, sql: &'static str) -> Result<(), Failure> {
         self.deferred.clear();
-        let reported = async |client: &mut Client| {
-            let mut requested_at = pin!(client.batch_execute(sql));
+        let send = async |client: &mut Client| {
+            let mut request = pin!(client.batch_execute(sql));
             let mut is_sent = false;
             poll_fn(|context: &mut Context<'_>| {
                 if mem::replace(&mut is_sent, true) {
                     return Poll::Ready(Ok(()));
                 }
-                // The future is polled a second time, so that the socket sends the message in
-                // between.
+                // The future is polled a second time because the socket sends the message between
+                // the two polls.
                 context.waker().wake_by_ref();
-                match requested_at.as_mut().poll(context) {
+                match request.as_mut().poll(context) {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
                     _ => Poll::Pending,
                 }
             })
             .await
         };
-        self.link.ask(Instant::now() + ANSWER_LIMIT, reported)
+        self.link.ask(Instant::now() + ANSWER_LIMIT, send)
     }
 
-    /// Fails after the deadline of the work, when its caller has got a timeout.
+    /// Fails after the deadline of the work, when the caller has already got a timeout.
     pub(super) fn assert_awaited(&self) -> Result<()> {
         if Instant::now() < self.deadline {
             Ok(())
@@ -253,7 +253,7 @@ impl Connection {
         }
     }
 
-    /// Checks that the changes of the work may be committed. A read has no changes.
+    /// Checks that the changes of the work may be committed. Always succeeds for a read.
     pub(crate) fn assert_sound(&self) -> Result<()> {
         match &self.state {
             _ if self.is_read => Ok(()),
@@ -267,14 +267,14 @@ impl Connection {
         }
     }
 
-    /// Sends the deferred statements and these steps in one round trip. Returns the answers to
-    /// these steps.
-    fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<StepAnswer>> {
+    /// Sends the deferred statements and these messages in one round trip. Returns the answers to
+    /// these messages.
+    fn exchange(&mut self, messages: Vec<Message<'_>>) -> Result<Vec<Answer>> {
         self.assert_awaited()?;
         self.exchanges += 1;
-        let mut all: Vec<Step<'_>> = mem::take(&mut self.deferred);
+        let mut all: Vec<Message<'_>> = mem::take(&mut self.deferred);
         let deferred = all.len();
-        all.extend(steps);
+        all.extend(messages);
         let answers = self.answers(&all).map(|mut all| all.split_off(deferred));
         if let Err(error) = &answers
             && !matches!(self.state, ConnectionState::Failed(_))
@@ -284,39 +284,40 @@ impl Connection {
         answers
     }
 
-    /// Returns the answers to all steps. If the connection is unproven and turns out to be dead, or
-    /// to lead to a server that refuses writes, the steps are sent again on another connection.
-    fn answers(&mut self, steps: &[Step<'_>]) -> Result<Vec<StepAnswer>> {
+    /// Returns the answers to all messages. If the connection is unproven and turns out to be lost,
+    /// or leads to a server that refuses writes, sends the messages again on another connection.
+    fn answers(&mut self, messages: &[Message<'_>]) -> Result<Vec<Answer>> {
         loop {
-            let was = match self.state {
+            let may_replace_until = match self.state {
                 ConnectionState::Unproven { replace_until } => Some(replace_until),
                 _ => None,
             };
-            let (answer, at) = match self.send(steps) {
+            let (answer, index) = match self.send(messages) {
                 Ok(answers) => (Ok(answers), None),
-                Err((failure, at)) => (Err(self.pooling.judged(failure)), at),
+                Err((failure, index)) => (Err(self.pooling.judged(failure)), index),
             };
             let is_answered = matches!(self.state, ConnectionState::Proven);
             let is_demoted =
                 self.pooling.is_demoted(&self.link) || matches!(answer, Err(Failure::Demoted));
-            let commits = |step: &Step<'_>| matches!(step, Step::Say(COMMIT));
-            let is_of_commit = at.is_some_and(|at: usize| commits(&steps[at]));
-            let reported = |answer: Result<Vec<StepAnswer>, Failure>| {
+            let is_commit = |message: &Message<'_>| matches!(message, Message::Run(COMMIT));
+            let is_of_commit = index.is_some_and(|index: usize| is_commit(&messages[index]));
+            let result = |answer: Result<Vec<Answer>, Failure>| {
                 answer.map_err(|failure| match failure.into() {
-                    // Citus's coordinator also reports this when it does not know whether a worker
-                    // has committed.
+                    // Citus's coordinator reports an unavailable database also when it does not
+                    // know whether a worker has committed.
                     Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
                     error => error,
                 })
             };
-            let Some(replace_until) = was.filter(|_| !is_answered || is_demoted) else {
-                return reported(answer);
+            let Some(replace_until) = may_replace_until.filter(|_| !is_answered || is_demoted)
+            else {
+                return result(answer);
             };
             let cause = match answer {
-                // A commit that may have happened is not sent again.
-                answer if steps.iter().any(commits) => return reported(answer),
+                // A commit that may have happened must not be sent again.
+                answer if messages.iter().any(is_commit) => return result(answer),
                 Err(failure) if !self.link.is_lost() && !matches!(failure, Failure::Demoted) => {
-                    return reported(Err(failure));
+                    return result(Err(failure));
                 }
                 Err(failure) if !is_demoted => failure.to_string(),
                 _ => Failure::Demoted.to_string(),
@@ -330,8 +331,8 @@ impl Connection {
         let Some(pool) = self.pool.clone().filter(|_| Instant::now() < until) else {
             return Err(Error::Unavailable(cause.into()));
         };
-        // Mark all connections first. The other resting connections are most likely dead as well,
-        // and are then not tried one by one.
+        // Mark all connections first. The other idle connections are most likely lost as well, and
+        // trying them one by one would take too long.
         pool.doubt_all(self.generation, &cause);
         let other = pool.take(until)?;
         (self.statements, self.generation) = (other.statements, other.generation);
@@ -342,70 +343,74 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends all steps, and then waits for each answer. A failure names its step, unless the whole
-    /// connection failed.
-    fn send(&mut self, steps: &[Step<'_>]) -> Result<Vec<StepAnswer>, (Failure, Option<usize>)> {
-        let mut prepared = Vec::with_capacity(steps.len());
-        for (at, step) in steps.iter().enumerate() {
+    /// Sends all messages, and then waits for each answer. A failure has the index of its message,
+    /// unless the whole connection failed.
+    fn send(&mut self, messages: &[Message<'_>]) -> Result<Vec<Answer>, (Failure, Option<usize>)> {
+        let mut prepared = Vec::with_capacity(messages.len());
+        for (index, message) in messages.iter().enumerate() {
             prepared.push(
-                self.prepare_step(step)
-                    .map_err(|failure| (failure, Some(at)))?,
+                self.prepare_message(message)
+                    .map_err(|failure| (failure, Some(index)))?,
             );
         }
         let limit = self.answer_limit();
-        let most = u32::try_from(prepared.len()).unwrap_or(u32::MAX);
-        let until = Instant::now() + ANSWER_LIMIT * most.saturating_add(1);
-        let (mut heard, mut failed_at) = (0, None);
+        let message_count = u32::try_from(prepared.len()).unwrap_or(u32::MAX);
+        let until = Instant::now() + ANSWER_LIMIT * message_count.saturating_add(1);
+        let (mut answer_count, mut failed_at) = (0, None);
         let answers = self.link.ask(until, async |client| {
             let client = &*client;
-            let questions = prepared.iter().map(|prepared| prepared.ask(client));
-            let mut questions: Vec<_> = questions
-                .map(|question| Box::pin(maybe_done(question)))
+            let requests = prepared.iter().map(|prepared| prepared.ask(client));
+            let mut requests: Vec<_> = requests
+                .map(|request| Box::pin(maybe_done(request)))
                 .collect();
-            send_all(&mut questions).await;
-            let mut answers = Vec::with_capacity(questions.len());
-            for (at, mut question) in questions.into_iter().enumerate() {
-                let limit = if heard == 0 { limit } else { ANSWER_LIMIT };
-                if timeout(limit, question.as_mut()).await.is_err() {
+            send_all(&mut requests).await;
+            let mut answers = Vec::with_capacity(requests.len());
+            for (index, mut request) in requests.into_iter().enumerate() {
+                let limit = if answer_count == 0 {
+                    limit
+                } else {
+                    ANSWER_LIMIT
+                };
+                if timeout(limit, request.as_mut()).await.is_err() {
                     return Err(Failure::Silence);
                 }
-                match question.as_mut().take_output() {
+                match request.as_mut().take_output() {
                     Some(Ok(answer)) => answers.push(answer),
                     Some(Err(error)) => {
-                        failed_at = Some(at);
+                        failed_at = Some(index);
                         return Err(Failure::Server(error));
                     }
                     None => return Err(Failure::Lost),
                 }
-                heard += 1;
+                answer_count += 1;
             }
             Ok(answers)
         });
-        let has_answered = heard > 0 || (failed_at.is_some() && !self.link.is_lost());
+        let has_answered = answer_count > 0 || (failed_at.is_some() && !self.link.is_lost());
         if has_answered && matches!(self.state, ConnectionState::Unproven { .. }) {
             self.state = ConnectionState::Proven;
         }
         answers.map_err(|failure| (failure, failed_at))
     }
 
-    fn prepare_step<'s>(&mut self, step: &'s Step<'_>) -> Result<Prepared<'s>, Failure> {
-        Ok(match step {
-            Step::Say(sql) => Prepared::Say(sql),
-            Step::Rows(statement, params) => {
+    fn prepare_message<'s>(&mut self, message: &'s Message<'_>) -> Result<Prepared<'s>, Failure> {
+        Ok(match message {
+            Message::Run(sql) => Prepared::Run(sql),
+            Message::Rows(statement, params) => {
                 Prepared::Rows(self.prepared(statement)?, borrowed(params))
             }
-            Step::Change(statement, params) => {
+            Message::Change(statement, params) => {
                 Prepared::Change(self.prepared(statement)?, borrowed(params))
             }
-            Step::Many(statement, rows) => {
-                let known = self.prepared_for_many(statement)?.ok_or(Failure::Lost)?;
-                let columns = known.params().len();
+            Message::Many(statement, rows) => {
+                let ready = self.prepared_for_many(statement)?.ok_or(Failure::Lost)?;
+                let columns = ready.params().len();
                 let first = rows
                     .first()
                     .and_then(|row| row.first())
                     .ok_or(Failure::Lost)?;
                 Prepared::Many(
-                    known,
+                    ready,
                     first,
                     (1..columns)
                         .map(|column| rows.iter().map(|row| &row[column]).collect())
@@ -415,7 +420,8 @@ impl Connection {
         })
     }
 
-    /// Returns the limit for the next answer. It is shorter on an unproven connection.
+    /// Returns the limit for the next answer. It is shorter on an unproven connection, so that time
+    /// is left for another connection.
     fn answer_limit(&self) -> Duration {
         match self.state {
             ConnectionState::Unproven { .. } => self.pooling.first_limit(),
@@ -442,11 +448,8 @@ impl Connection {
         statement: &'static Statement,
         params: &[Value],
     ) -> Result<Vec<Row>> {
-        let answers = self.exchange(vec![Step::Rows(statement, Cow::Borrowed(params))])?;
-        Ok(answers
-            .into_iter()
-            .flat_map(StepAnswer::into_rows)
-            .collect())
+        let answers = self.exchange(vec![Message::Rows(statement, Cow::Borrowed(params))])?;
+        Ok(answers.into_iter().flat_map(Answer::into_rows).collect())
     }
 
     pub(crate) fn execute(
@@ -454,11 +457,11 @@ impl Connection {
         statement: &'static Statement,
         params: &[Value],
     ) -> Result<u64> {
-        let answers = self.exchange(vec![Step::Change(statement, Cow::Borrowed(params))])?;
-        Ok(answers.into_iter().map(StepAnswer::touched).sum())
+        let answers = self.exchange(vec![Message::Change(statement, Cow::Borrowed(params))])?;
+        Ok(answers.into_iter().map(Answer::touched).sum())
     }
 
-    /// Defers a change. The next statement, or the end of the transaction, reports its failure.
+    /// Defers a change. If the change fails, the next statement or the commit fails.
     pub(crate) fn execute_deferred(
         &mut self,
         statement: &'static Statement,
@@ -466,7 +469,7 @@ impl Connection {
     ) -> Result<()> {
         self.assert_awaited()?;
         self.deferred
-            .push(Step::Change(statement, Cow::Owned(params)));
+            .push(Message::Change(statement, Cow::Owned(params)));
         Ok(())
     }
 
@@ -478,7 +481,7 @@ impl Connection {
         Ok(self
             .many(statement, rows)?
             .into_iter()
-            .map(StepAnswer::touched)
+            .map(Answer::touched)
             .sum())
     }
 
@@ -490,22 +493,18 @@ impl Connection {
         Ok(self
             .many(statement, rows)?
             .into_iter()
-            .flat_map(StepAnswer::into_rows)
+            .flat_map(Answer::into_rows)
             .collect())
     }
 
-    fn many(
-        &mut self,
-        statement: &'static Statement,
-        rows: &[Vec<Value>],
-    ) -> Result<Vec<StepAnswer>> {
-        let Some(known) = self.prepared_for_many(statement)? else {
+    fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Answer>> {
+        let Some(ready) = self.prepared_for_many(statement)? else {
             return Err(Error::Defect(format!(
                 "the statement cannot take several rows: {}",
                 statement.text()
             )));
         };
-        let columns = known.params().len();
+        let columns = ready.params().len();
         if rows.iter().any(|row| row.len() != columns) {
             return Err(Error::Defect(format!(
                 "the statement needs {columns} values in each row: {}",
@@ -521,17 +520,17 @@ impl Connection {
                 statement.text()
             )));
         }
-        self.exchange(vec![Step::Many(statement, rows)])
+        self.exchange(vec![Message::Many(statement, rows)])
     }
 
-    /// Takes a lock that is released with the transaction. Returns whether it was free.
+    /// Takes a lock until the end of the transaction. Returns whether the lock was free.
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
         let rows = self.rows(&TRY_LOCK, &[key.into()])?;
         is_locked(&rows)
     }
 
-    /// Takes a lock that is released with the transaction, and runs a query after it, in one round
-    /// trip. Returns `None` if the lock was taken.
+    /// Takes a lock until the end of the transaction, and runs a query after it, in one round trip.
+    /// Returns `None` if another transaction holds the lock.
     pub(crate) fn rows_under_lock(
         &mut self,
         key: i64,
@@ -540,8 +539,8 @@ impl Connection {
     ) -> Result<Option<Vec<Row>>> {
         let key = [key.into()];
         let answers = self.exchange(vec![
-            Step::Rows(&TRY_LOCK, Cow::Borrowed(&key)),
-            Step::Rows(statement, Cow::Borrowed(params)),
+            Message::Rows(&TRY_LOCK, Cow::Borrowed(&key)),
+            Message::Rows(statement, Cow::Borrowed(params)),
         ])?;
         let mut answers = answers
             .into_iter()
@@ -555,36 +554,37 @@ impl Connection {
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        // Some updates cannot be run for many rows. They are reported when they are run.
+        // Some updates cannot be run for many rows, which is an error only when such an update is
+        // run.
         let is_insert = statement.text().trim_start().starts_with("insert ");
-        let known = self.prepared(statement).and_then(|_| {
+        let ready = self.prepared(statement).and_then(|_| {
             if is_insert {
                 self.prepared_for_many(statement)
             } else {
                 Ok(None)
             }
         });
-        known
+        ready
             .map(drop)
             .map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
     }
 }
 
 impl Prepared<'_> {
-    fn ask<'c>(&'c self, client: &'c Client) -> Question<'c> {
+    fn ask<'c>(&'c self, client: &'c Client) -> Request<'c> {
         match self {
-            Self::Say(sql) => {
-                Box::pin(async move { client.batch_execute(sql).await.map(|()| StepAnswer::Done) })
+            Self::Run(sql) => {
+                Box::pin(async move { client.batch_execute(sql).await.map(|()| Answer::Done) })
             }
-            Self::Rows(known, params) => Box::pin(rows(client, known, params)),
-            Self::Change(known, params) => Box::pin(change(client, known, params)),
-            Self::Many(known, first, arrays) => Box::pin(async move {
+            Self::Rows(ready, params) => Box::pin(rows(client, ready, params)),
+            Self::Change(ready, params) => Box::pin(change(client, ready, params)),
+            Self::Many(ready, first, arrays) => Box::pin(async move {
                 let mut params: Vec<&(dyn ToSql + Sync)> = vec![*first];
                 params.extend(arrays.iter().map(|array| array as &(dyn ToSql + Sync)));
-                if known.has_rows() {
-                    rows(client, known, &params).await
+                if ready.has_rows() {
+                    rows(client, ready, &params).await
                 } else {
-                    change(client, known, &params).await
+                    change(client, ready, &params).await
                 }
             }),
         }
@@ -593,31 +593,31 @@ impl Prepared<'_> {
 
 async fn rows(
     client: &Client,
-    known: &ReadyStatement,
+    ready: &ReadyStatement,
     params: &[&(dyn ToSql + Sync)],
-) -> Result<StepAnswer, tokio_postgres::Error> {
-    let rows = match known {
+) -> Result<Answer, tokio_postgres::Error> {
+    let rows = match ready {
         ReadyStatement::Prepared(statement) => client.query(statement, params).await,
         ReadyStatement::Typed(typed) => client.query_typed(&typed.text, &typed.with(params)).await,
     };
-    rows.map(StepAnswer::Rows)
+    rows.map(Answer::Rows)
 }
 
 async fn change(
     client: &Client,
-    known: &ReadyStatement,
+    ready: &ReadyStatement,
     params: &[&(dyn ToSql + Sync)],
-) -> Result<StepAnswer, tokio_postgres::Error> {
-    let touched = match known {
+) -> Result<Answer, tokio_postgres::Error> {
+    let touched = match ready {
         ReadyStatement::Prepared(statement) => client.execute(statement, params).await,
         ReadyStatement::Typed(typed) => {
             client.execute_typed(&typed.text, &typed.with(params)).await
         }
     };
-    touched.map(StepAnswer::Touched)
+    touched.map(Answer::Touched)
 }
 
-impl StepAnswer {
+impl Answer {
     fn into_rows(self) -> impl Iterator<Item = Row> {
         let rows = if let Self::Rows(rows) = self {
             rows
@@ -636,15 +636,15 @@ impl StepAnswer {
     }
 }
 
-/// Polls each question once, which sends it, so that all are sent before the first answer is
-/// awaited. If a question fails before it is sent, the later ones are not sent either, because the
+/// Polls each request once, which sends it, so that all are sent before the first answer is
+/// awaited. If a request fails before it is sent, the later ones are not sent either, because the
 /// server would run them without it.
-async fn send_all(questions: &mut [Pin<Box<MaybeDone<Question<'_>>>>]) {
+async fn send_all(requests: &mut [Pin<Box<MaybeDone<Request<'_>>>>]) {
     poll_fn(|context| {
-        for question in &mut *questions {
-            let is_ready = question.as_mut().poll(context).is_ready();
+        for request in &mut *requests {
+            let is_ready = request.as_mut().poll(context).is_ready();
             if is_ready
-                && question
+                && request
                     .as_mut()
                     .output_mut()
                     .is_some_and(|answer| answer.is_err())

@@ -1,7 +1,7 @@
-//! Group commit: queued writes of one organization share a transaction. Each would only wait for
-//! the lock of the one before it.
+//! Group commit: queued writes of one organization share a transaction. In transactions of their
+//! own, each write would only wait for the organization's lock.
 //!
-//! Each write runs in a savepoint, so a failed write is rolled back alone. No caller is answered
+//! Each write runs in a savepoint, so a failed write is rolled back alone. No caller gets a result
 //! before the commit. The transaction ends at the first deadline of its writes. A write with a long
 //! limit has a transaction of its own.
 
@@ -17,16 +17,17 @@ use crate::job::{self, Answered, JobAnswer, Progress, Ran, Work, WorkError};
 use crate::queue::Queue;
 use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
 
-/// Maximum number of operations in one transaction. The server keeps this many subtransactions of a
-/// transaction in memory. Beyond that, every other session looks each of them up on disk.
+/// Maximum number of operations in one transaction. PostgreSQL keeps this many subtransactions of a
+/// transaction in memory. With more, every other session looks up each of them on disk.
 const GROUP_SIZE: usize = 64;
 /// How long a transaction accepts more operations.
 const GROUP_TIME: Duration = Duration::from_millis(10);
 
-/// The first operation needs no savepoint of its own.
-const FOLLOW: &str = "savepoint operation";
-const FOLLOW_ON: &str = "release savepoint operation; savepoint operation";
-const UNDO: &str = "rollback to savepoint operation";
+/// The first savepoint. The first operation needs none, because a rollback of the transaction
+/// undoes it.
+const FIRST_SAVEPOINT: &str = "savepoint operation";
+const NEXT_SAVEPOINT: &str = "release savepoint operation; savepoint operation";
+const ROLLBACK_TO_SAVEPOINT: &str = "rollback to savepoint operation";
 
 type Run = dyn FnOnce(Result<&mut Connection>) -> Ran + Send;
 
@@ -37,7 +38,7 @@ pub(super) struct QueuedWrite {
     requested_at: Instant,
     /// The caller's deadline.
     until: Instant,
-    /// Whether its limit is longer than that of ordinary work.
+    /// Whether the limit of the write is longer than that of ordinary work.
     is_long: bool,
 }
 
@@ -49,13 +50,13 @@ impl QueuedWrite {
         work: impl Work<T, E>,
         sender: JobAnswer<T, E>,
     ) -> Self {
-        let begun = progress.clone();
+        let thread_progress = progress.clone();
         let run = move |connection: Result<&mut Connection>| match connection {
-            Ok(_) if !begun.begin() => Ran::Skipped,
+            Ok(_) if !thread_progress.begin() => Ran::Skipped,
             Ok(connection) => {
                 let transaction = Transaction::new(Handle::Postgres(connection), false);
                 job::run(transaction, work, sender, |transaction| {
-                    // A closure, because the path of the method would fix one lifetime.
+                    // A closure is needed, because the path of the method would fix one lifetime.
                     transaction.assert_sound()
                 })
             }
@@ -75,7 +76,8 @@ impl QueuedWrite {
     }
 }
 
-/// The share whose turn it is, and its queue. Work that belongs to no share has none.
+/// The share whose turn it is, and the queue of its writes. Both are `None` for the program's own
+/// writes.
 #[derive(Clone, Copy)]
 pub(super) struct WriteTurn<'q> {
     pub(super) queue: Option<&'q Queue<QueuedWrite>>,
@@ -93,8 +95,8 @@ impl WriteTurn<'_> {
         self.queue?.follow(self.share, took)
     }
 
-    /// Returns this write, or the first one behind it whose caller still waits.
-    fn awaited(self, first: QueuedWrite) -> Option<QueuedWrite> {
+    /// Returns this write, or the first queued write behind it whose caller still waits.
+    fn first_awaited(self, first: QueuedWrite) -> Option<QueuedWrite> {
         let mut next = Some(first);
         while let Some(write) = next.take_if(|write| write.progress.is_abandoned()) {
             drop(write);
@@ -104,17 +106,17 @@ impl WriteTurn<'_> {
     }
 }
 
-/// The outcomes of writes whose connection is free again.
+/// The results of writes, to be sent after the connection was returned.
 pub(super) struct GroupOutcome {
-    tells: Vec<Box<dyn FnOnce() + Send>>,
+    senders: Vec<Box<dyn FnOnce() + Send>>,
     /// The duration of the last write.
     pub(super) took: Duration,
 }
 
 impl GroupOutcome {
     pub(super) fn tell(self) {
-        for tell in self.tells {
-            tell();
+        for send in self.senders {
+            send();
         }
     }
 }
@@ -124,11 +126,11 @@ struct Batch {
     connection: Connection,
     /// Operations that wait for the commit, with the deadline of each.
     done: Vec<(Answered, Instant)>,
-    /// Operations that were rolled back. They may have read uncommitted changes of others, so their
-    /// callers are answered after the commit.
+    /// Operations that were rolled back. They may have read uncommitted changes of other
+    /// operations, so their callers get the result after the commit.
     undone: Vec<Answered>,
-    /// Answers that do not depend on the commit.
-    tells: Vec<Box<dyn FnOnce() + Send>>,
+    /// Results that do not depend on the commit.
+    senders: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 /// Runs a write, and the writes of the same share that are queued behind it, in one transaction.
@@ -138,22 +140,22 @@ pub(super) fn commit_group(
     turn: WriteTurn<'_>,
 ) -> GroupOutcome {
     let begun = Instant::now();
-    let nothing = || GroupOutcome {
-        tells: Vec::new(),
+    let no_result = || GroupOutcome {
+        senders: Vec::new(),
         took: begun.elapsed(),
     };
-    let Some(first) = turn.awaited(first) else {
-        return nothing();
+    let Some(first) = turn.first_awaited(first) else {
+        return no_result();
     };
     let replace_until = first.requested_at + WAIT_LIMIT;
     let connection = match pool.take(replace_until) {
         Ok(connection) => connection,
         Err(error) => {
             let Ran::Undone(answer) = (first.run)(Err(error)) else {
-                return nothing();
+                return no_result();
             };
             return GroupOutcome {
-                tells: vec![Box::new(move || answer(Ok(())))],
+                senders: vec![Box::new(move || answer(Ok(())))],
                 took: begun.elapsed(),
             };
         }
@@ -162,7 +164,7 @@ pub(super) fn commit_group(
         connection,
         done: Vec::new(),
         undone: Vec::new(),
-        tells: Vec::new(),
+        senders: Vec::new(),
     };
     let opening = batch.connection.pooling.begin();
     batch
@@ -176,13 +178,13 @@ pub(super) fn commit_group(
         let (mark, ran) = batch.run(write);
         attempts += 1;
         let is_full = is_long || attempts >= GROUP_SIZE || begun.elapsed() >= GROUP_TIME;
-        let goes_on = !is_full && turn.is_followed();
-        outcome = batch.settle(mark, until, ran, goes_on);
+        let has_next = !is_full && turn.is_followed();
+        outcome = batch.settle(mark, until, ran, has_next);
         let spent = begun.elapsed();
         took = spent.saturating_sub(std::mem::replace(&mut before, spent));
-        if goes_on && outcome.is_ok() {
-            for tell in batch.tells.drain(..) {
-                tell();
+        if has_next && outcome.is_ok() {
+            for send in batch.senders.drain(..) {
+                send();
             }
             next = turn.follow(took);
         }
@@ -192,7 +194,7 @@ pub(super) fn commit_group(
         connection,
         done,
         undone,
-        mut tells,
+        mut senders,
         ..
     } = batch;
     pool.take_back(connection, is_outside);
@@ -200,19 +202,19 @@ pub(super) fn commit_group(
         let outcome = outcome.clone();
         Box::new(move || answer(outcome)) as Box<dyn FnOnce() + Send>
     };
-    tells.extend(
+    senders.extend(
         done.into_iter()
             .map(|(answer, _)| answer)
             .chain(undone)
             .map(committed),
     );
-    GroupOutcome { tells, took }
+    GroupOutcome { senders, took }
 }
 
 impl Batch {
-    /// Runs an operation. Returns the mark to roll back to.
+    /// Runs an operation. Returns the mark to roll back to if it fails.
     fn run(&mut self, write: QueuedWrite) -> (Mark, Ran) {
-        self.limit_to(write.until);
+        self.limit_deadline(write.until);
         if !self.connection.has_sent() {
             self.connection
                 .replaceable_until(write.requested_at + WAIT_LIMIT);
@@ -222,9 +224,9 @@ impl Batch {
         (mark, ran)
     }
 
-    /// Sets the deadline of the next statement: the earlier of this moment and the first deadline
-    /// of the completed operations.
-    fn limit_to(&mut self, until: Instant) {
+    /// Sets the deadline of the next statement: the earlier of `until` and the first deadline of
+    /// the completed operations.
+    fn limit_deadline(&mut self, until: Instant) {
         self.connection.deadline = self
             .done
             .iter()
@@ -232,33 +234,33 @@ impl Batch {
             .fold(until, Instant::min);
     }
 
-    /// Keeps the changes of an operation, or rolls them back. If another operation follows, its
-    /// savepoint is set in the same round trip as the statements that this operation deferred. A
-    /// failure of those statements is then this operation's failure. An error means that the
-    /// transaction is lost.
-    fn settle(&mut self, mark: Mark, until: Instant, ran: Ran, goes_on: bool) -> Result<()> {
+    /// Keeps the changes of an operation, or rolls them back. If another operation follows, sets
+    /// its savepoint in the same round trip as the statements that this operation deferred. If one
+    /// of those statements fails, this operation fails. Returns an error if the transaction is
+    /// lost.
+    fn settle(&mut self, mark: Mark, until: Instant, ran: Ran, has_next: bool) -> Result<()> {
         match ran {
             Ran::Skipped => Ok(()),
             Ran::Undone(answer) => {
                 if self.done.is_empty() {
                     // The operation read only committed data.
-                    self.tells.push(Box::new(move || answer(Ok(()))));
+                    self.senders.push(Box::new(move || answer(Ok(()))));
                 } else {
                     self.undone.push(answer);
                 }
-                self.roll_back(mark, goes_on)
+                self.roll_back(mark, has_next)
             }
-            Ran::Done(answer) if goes_on || !self.done.is_empty() => {
+            Ran::Done(answer) if has_next || !self.done.is_empty() => {
                 let follow = if self.done.is_empty() {
-                    FOLLOW
+                    FIRST_SAVEPOINT
                 } else {
-                    FOLLOW_ON
+                    NEXT_SAVEPOINT
                 };
                 match self.connection.say(follow) {
                     Ok(()) => self.done.push((answer, until)),
                     Err(error) => {
-                        self.tells.push(Box::new(move || answer(Err(error))));
-                        return self.roll_back(mark, goes_on);
+                        self.senders.push(Box::new(move || answer(Err(error))));
+                        return self.roll_back(mark, has_next);
                     }
                 }
                 Ok(())
@@ -270,10 +272,10 @@ impl Batch {
         }
     }
 
-    /// Rolls back what was sent since a mark. If no other operation has changed anything, and none
-    /// follows, the end of the transaction does it.
-    fn roll_back(&mut self, mark: Mark, goes_on: bool) -> Result<()> {
-        if !self.connection.forget_since(mark) || (self.done.is_empty() && !goes_on) {
+    /// Rolls back the statements sent since a mark. Does nothing if this was the only operation,
+    /// because the end of the transaction then rolls it back.
+    fn roll_back(&mut self, mark: Mark, has_next: bool) -> Result<()> {
+        if !self.connection.forget_since(mark) || (self.done.is_empty() && !has_next) {
             return Ok(());
         }
         if self.connection.link.is_lost() {
@@ -286,16 +288,16 @@ impl Batch {
             .end(if self.done.is_empty() {
                 begin_again
             } else {
-                UNDO
+                ROLLBACK_TO_SAVEPOINT
             })
             .map_err(Error::from)
     }
 
-    /// Ends the transaction. Returns whether the connection is outside of a transaction, and
-    /// whether the completed operations are committed.
+    /// Ends the transaction. Returns whether the connection is outside a transaction, and whether
+    /// the completed operations are committed.
     fn end(&mut self, outcome: Result<()>) -> (bool, Result<()>) {
         if let Some((_, until)) = self.done.last() {
-            self.limit_to(*until);
+            self.limit_deadline(*until);
         }
         let connection = &mut self.connection;
         let outcome = outcome.and_then(|()| connection.assert_awaited());

@@ -1,10 +1,10 @@
 //! A connection to a PostgreSQL server, and how connections are made.
 //!
-//! Every question to the server has a deadline in this process. A limit that the server keeps
+//! Every request to the server has a deadline in this process. A limit that the server keeps
 //! (`statement_timeout`) does not help if the statement never reaches the server. A network device
-//! may drop every byte of a connection and still acknowledge it. Then neither keep-alives nor TCP's
-//! own timeout notice. The socket is driven on the thread that asks. So an expired deadline frees
-//! that thread, and the rest of the connection is dropped with it.
+//! may drop every byte of a connection and still acknowledge it. Neither keep-alives nor TCP's own
+//! timeout notice that. The socket is driven on the thread that waits for the answer. So at the
+//! deadline that thread goes on, and the connection is dropped.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -28,21 +28,22 @@ use super::servers::Servers;
 use crate::WAIT_LIMIT;
 use crate::error::{self, Error, Result};
 
-/// Limit for the farewell message. The server notices a closed connection without it too.
-const FAREWELL: Duration = Duration::from_millis(100);
+/// Limit for sending the message that closes a connection. Without it, the server notices the
+/// closed socket.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// SQLSTATE class 08: connection errors, including those that a pooler reports about its server.
-const CONNECTION_TROUBLE: &str = "08";
+const CONNECTION_ERRORS: &str = "08";
 
 /// The socket, with or without TLS, and the protocol on it.
 pub(super) type Wire =
     tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// The reason that a question has no answer.
+/// The reason that a request has no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// No answer came in time.
     Silence,
-    /// The connection was lost before the question was sent.
+    /// The connection was lost before the request was sent.
     Lost,
     /// The operating system has no resources for a connection.
     System(io::Error),
@@ -55,7 +56,7 @@ pub(super) enum Failure {
 impl Failure {
     /// Returns whether the server ended this connection, is shutting down, or no longer accepts
     /// writes. Another connection, perhaps to another server, may succeed.
-    fn is_farewell(&self) -> bool {
+    fn ends_connection(&self) -> bool {
         let Self::Server(error) = self else {
             return true;
         };
@@ -66,7 +67,7 @@ impl Failure {
         matches!(
             server_error.parsed_severity(),
             Some(Severity::Fatal | Severity::Panic)
-        ) || code.code().starts_with(CONNECTION_TROUBLE)
+        ) || code.code().starts_with(CONNECTION_ERRORS)
             || [
                 SqlState::ADMIN_SHUTDOWN,
                 SqlState::CRASH_SHUTDOWN,
@@ -99,42 +100,41 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Server(error) => error.into(),
-            passing => Self::Unavailable(passing.to_string()),
+            temporary => Self::Unavailable(temporary.to_string()),
         }
     }
 }
 
-/// A connection.
+/// A connection to the server.
 pub(super) struct Link {
     client: Client,
     wire: Wire,
-    /// The wire has ended and must not be polled again.
+    /// Whether the wire has ended. It must not be polled again after that.
     has_ended: bool,
     is_lost: bool,
     runtime: Runtime,
 }
 
 impl Link {
-    /// Asks a question and waits for the answer until a deadline. After a missed answer the
-    /// connection is lost, because a late answer would be taken for the answer to the next
-    /// question.
+    /// Sends a request and waits for the answer until a deadline. Without an answer in time the
+    /// connection is lost, because a late answer would be taken for the answer to the next request.
     pub(super) fn ask<T, F: Into<Failure>>(
         &mut self,
         until: Instant,
-        question: impl AsyncFnOnce(&mut Client) -> Result<T, F>,
+        request: impl AsyncFnOnce(&mut Client) -> Result<T, F>,
     ) -> Result<T, Failure> {
         let answer = self
-            .drive(until, question)
+            .drive(until, request)
             .and_then(|answer| answer.map_err(Into::into));
-        self.is_lost |= self.has_ended || answer.as_ref().is_err_and(Failure::is_farewell);
+        self.is_lost |= self.has_ended || answer.as_ref().is_err_and(Failure::ends_connection);
         answer
     }
 
-    /// Does the same as [`Link::ask`], for a question with an error type of its own.
+    /// Does the same as [`Link::ask`], for a request with an error type of its own.
     pub(super) fn drive<T>(
         &mut self,
         until: Instant,
-        question: impl AsyncFnOnce(&mut Client) -> T,
+        request: impl AsyncFnOnce(&mut Client) -> T,
     ) -> Result<T, Failure> {
         let Self {
             client,
@@ -147,19 +147,19 @@ impl Link {
             return Err(Failure::Lost);
         }
         let driven = runtime.block_on(async {
-            let mut answer = pin!(question(client));
+            let mut answer = pin!(request(client));
             let driven = poll_fn(|context| {
                 let mut end = None;
                 if !*has_ended && let Poll::Ready(ended) = Pin::new(&mut *wire).poll(context) {
                     *has_ended = true;
                     end = ended.err();
                 }
-                // An answer that came before the end of the wire counts.
+                // An answer that came before the end of the wire is valid.
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
                     (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Server(error))),
-                    // If the wire ended without an error, the driver's client reports that to the
-                    // question.
+                    // If the wire ended without an error, the driver's client reports the end to
+                    // the request.
                     (Poll::Pending, None) => Poll::Pending,
                 }
             });
@@ -189,15 +189,15 @@ impl Link {
         self.is_lost
     }
 
-    /// Returns whether the server no longer accepts writes. The server (from version 14 on) reports
-    /// that with every answer.
+    /// Returns whether the server no longer accepts writes. From version 14 on, a server reports
+    /// that together with its answers.
     pub(super) fn is_read_only(&self) -> bool {
         ["in_hot_standby", "default_transaction_read_only"]
             .iter()
             .any(|setting| self.wire.parameter(setting) == Some("on"))
     }
 
-    /// Closes the connection and tells the server.
+    /// Closes the connection and informs the server.
     pub(super) fn close(self) {
         let Self {
             client,
@@ -208,21 +208,21 @@ impl Link {
         } = self;
         drop(client);
         if !is_lost {
-            // A server that does not listen notices the closed connection by itself.
-            drop(runtime.block_on(async { timeout(FAREWELL, wire).await }));
+            // A server that does not read this message notices the closed socket.
+            drop(runtime.block_on(async { timeout(CLOSE_TIMEOUT, wire).await }));
         }
     }
 }
 
-/// Makes connections.
+/// Opens connections.
 pub(super) struct Connector {
     servers: Servers,
     tls: MakeRustlsConnect,
 }
 
 impl Connector {
-    /// Makes connections to the servers of a URL that have these session attributes.
-    pub(super) fn new(url: &str, sort: TargetSessionAttrs) -> Result<Self> {
+    /// Makes a connector for the servers of a URL that have these session attributes.
+    pub(super) fn new(url: &str, attributes: TargetSessionAttrs) -> Result<Self> {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url
             .parse()
@@ -233,20 +233,19 @@ impl Connector {
             SslMode::Disable
         });
         config.connect_timeout(WAIT_LIMIT);
-        // The kernel notices a server that has vanished from the network, long before a user would
-        // give up.
+        // Lets the kernel detect a server that has vanished from the network.
         config.tcp_user_timeout(WAIT_LIMIT);
         config.keepalives_idle(Duration::from_secs(10));
         config.application_name("vestibule");
         let tls = tls.map_or_else(|| tls_trusting(rustls::RootCertStore::empty()), Ok)?;
-        config.target_session_attrs(sort);
+        config.target_session_attrs(attributes);
         Ok(Self {
             servers: Servers::of(&config)?,
             tls: MakeRustlsConnect::new(tls),
         })
     }
 
-    /// Opens an authenticated connection before the deadline.
+    /// Opens an authenticated connection before a deadline.
     pub(super) fn connect(&self, until: Instant) -> Result<Link, Failure> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -267,23 +266,23 @@ impl Connector {
             Ok(Err(failure)) => failure,
             Err(_) => Failure::Silence,
         };
-        // A name server that does not answer may hold a thread of this runtime. Nothing waits for
+        // A name server that does not answer may block a thread of this runtime. Do not wait for
         // that thread.
         runtime.shutdown_background();
         Err(failure)
     }
 }
 
-/// Splits the TLS settings off the URL: `sslmode` and `sslrootcert`. The modes `require`,
-/// `verify-ca` and `verify-full` all ask for TLS with a verified certificate. `sslrootcert` names a
-/// PEM file that is trusted besides the system's authorities. Also removes `target_session_attrs`:
-/// a server that accepts writes is always required.
+/// Removes the TLS settings `sslmode` and `sslrootcert` from the URL and returns both. The modes
+/// `require`, `verify-ca` and `verify-full` all mean TLS with a verified certificate. `sslrootcert`
+/// names a PEM file that is trusted besides the system's authorities. Also removes
+/// `target_session_attrs`, because a server that accepts writes is always required.
 fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let (mut wanted, mut root, mut rest) = (false, None, Vec::new());
+    let (mut is_tls, mut root, mut rest) = (false, None, Vec::new());
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
-            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wanted = true,
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => is_tls = true,
             Some(
                 ("sslmode", "disable" | "allow" | "prefer")
                 | ("target_session_attrs", "read-write" | "primary" | "any"),
@@ -309,7 +308,7 @@ fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
     };
     Ok((
         url,
-        if wanted {
+        if is_tls {
             Some(verified_tls(root.as_deref())?)
         } else {
             None

@@ -1,10 +1,10 @@
 //! Migrates the schema to this program's version, while nodes of the previous version go on using
 //! it.
 //!
-//! A migration locks tables one after another, and operations under way hold locks on others, so
-//! they can deadlock. The migration therefore waits only briefly for a table: less than the
+//! A migration locks tables one after another. Operations under way hold locks on other tables, so
+//! the two can deadlock. The migration therefore waits only briefly for a table: less than the
 //! server's deadlock check (`deadlock_timeout`, 1 s), and far less than an operation's limit. If
-//! that is too short, the migration is rolled back as a whole and begun again after a pause.
+//! the wait is too short, the migration is rolled back as a whole and begun again after a delay.
 
 use std::time::Duration;
 
@@ -18,27 +18,29 @@ use super::sharding::{self, Sharding};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result, describe, of_a_newer_version};
 
-/// Advisory lock held during a migration. If several nodes start at once, one migrates and the
-/// others wait.
+/// Advisory lock held during a migration. If several nodes start at once, one of them migrates and
+/// the others wait for this lock.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
-/// Limit for waiting for that lock and for migrating.
+/// Limit for waiting for the migration lock, and for the migration.
 pub(super) const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
-/// Removes the server's time limits for a migration, including those of the role's settings.
-const PATIENT_SESSION: &str =
+/// Removes the server's time limits for the session of a migration, including those in the role's
+/// settings.
+const NO_TIME_LIMITS: &str =
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
-/// Limit for waiting for a table that others use.
-const BRIEFLY: &str = "set lock_timeout = '300ms'";
-/// Pause after the first attempt. It doubles with each attempt.
-const PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Sets the limit for waiting for a table that other transactions use.
+const SHORT_LOCK_TIMEOUT: &str = "set lock_timeout = '300ms'";
+/// Delay after the first attempt. It doubles with each attempt.
+const FIRST_DELAY: Duration = Duration::from_millis(200);
+const MAX_DELAY: Duration = Duration::from_secs(2);
 
-/// The error for a pooler that prevents a migration.
+/// The error for a pooler in transaction mode, through which a migration is impossible.
 pub(super) const PAST_THE_POOLER: &str = "it is behind a pooler that pools by transaction, and a migration needs a lock of its own \
     session: set --database-url, or --database-direct-url beside it, to the address of the server itself";
-/// Query for the applied migrations, from the table of migrations.
+/// Query for the applied migrations.
 const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), '') from refinery_schema_history";
 
-/// Fails if the database lacks some of these migrations, or has others. Blocks.
+/// Fails if the database lacks some of these migrations, or has migrations unknown to this program.
+/// Blocks.
 pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
     let applied = match link.word(Instant::now() + WAIT_LIMIT, APPLIED) {
         Ok(applied) => applied.unwrap_or_default(),
@@ -83,23 +85,23 @@ pub(super) fn migrate(
     sharding: Option<&Sharding>,
 ) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
-    link.run(until, PATIENT_SESSION)?;
+    link.run(until, NO_TIME_LIMITS)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
     let is_sharded = sharding::is_sharded(link, until)?;
-    link.run(until, BRIEFLY)?;
-    let done = again_and_again(until, || {
-        let migrating = link.drive(until, async |client| {
+    link.run(until, SHORT_LOCK_TIMEOUT)?;
+    let done = retry_on_lock_conflict(until, || {
+        let migration = link.drive(until, async |client| {
             if is_sharded {
-                migrations.run_async(&mut OneByOne(client)).await
+                migrations.run_async(&mut SingleStatements(client)).await
             } else {
                 migrations.run_async(client).await
             }
         });
-        Ok(migrating??)
+        Ok(migration??)
     })?;
     if let Some(sharding) = sharding.filter(|_| is_sharded && !done.applied_migrations().is_empty())
     {
-        again_and_again(until, || sharding::lay_out(link, until, sharding))?;
+        retry_on_lock_conflict(until, || sharding::lay_out(link, until, sharding))?;
     }
     link.run(
         until,
@@ -108,30 +110,31 @@ pub(super) fn migrate(
     Ok(())
 }
 
-/// Repeats an attempt until it succeeds, or until it fails for another reason than locks of others.
-fn again_and_again<T>(
+/// Repeats an attempt until it succeeds or fails. Only a conflict with the locks of others is tried
+/// again.
+fn retry_on_lock_conflict<T>(
     until: Instant,
     mut attempt: impl FnMut() -> Result<T, MigrationFailure>,
 ) -> Result<T> {
-    let mut pause = PAUSE;
+    let mut delay = FIRST_DELAY;
     loop {
-        let trouble = match attempt() {
+        let failure = match attempt() {
             Ok(done) => return Ok(done),
-            Err(trouble) => trouble,
+            Err(failure) => failure,
         };
-        let Some(cause) = trouble
-            .others_are_at_it()
-            .filter(|_| Instant::now() + pause < until)
+        let Some(cause) = failure
+            .lock_conflict()
+            .filter(|_| Instant::now() + delay < until)
         else {
-            return Err(trouble.into());
+            return Err(failure.into());
         };
         tracing::warn!(
             cause,
-            milliseconds = pause.as_millis(),
+            milliseconds = delay.as_millis(),
             "a table is in use; the migration starts again after a pause"
         );
-        std::thread::sleep(pause);
-        pause = LONGEST_PAUSE.min(2 * pause);
+        std::thread::sleep(delay);
+        delay = MAX_DELAY.min(2 * delay);
     }
 }
 
@@ -145,9 +148,9 @@ pub(super) enum MigrationFailure {
 }
 
 impl MigrationFailure {
-    /// Returns the server's message if the step failed only because of locks of others.
-    fn others_are_at_it(&self) -> Option<String> {
-        let reported = match self {
+    /// Returns the server's message if the failure was only a conflict with locks of others.
+    fn lock_conflict(&self) -> Option<String> {
+        let server_error = match self {
             Self::Migration(error) => {
                 let refinery_core::error::Kind::Connection(_, cause) = error.kind() else {
                     return None;
@@ -161,8 +164,8 @@ impl MigrationFailure {
             SqlState::LOCK_NOT_AVAILABLE,
             SqlState::T_R_DEADLOCK_DETECTED,
         ]
-        .contains(reported.code()?)
-        .then(|| describe(reported))
+        .contains(server_error.code()?)
+        .then(|| describe(server_error))
     }
 }
 
@@ -185,8 +188,8 @@ impl From<Error> for MigrationFailure {
 }
 
 impl From<MigrationFailure> for Error {
-    fn from(trouble: MigrationFailure) -> Self {
-        match trouble {
+    fn from(failure: MigrationFailure) -> Self {
+        match failure {
             MigrationFailure::Migration(error) => error.into(),
             MigrationFailure::Layout(failure) => failure.into(),
             MigrationFailure::Refused(error) => error,
@@ -194,11 +197,11 @@ impl From<MigrationFailure> for Error {
     }
 }
 
-/// Runs the statements of migrations one by one. If one text had several statements, Citus would
-/// send the whole text to its workers for each of them.
-struct OneByOne<'c>(&'c mut Client);
+/// Runs the statements of migrations one by one. Citus would send a text with several statements to
+/// its workers as a whole, once for each statement.
+struct SingleStatements<'c>(&'c mut Client);
 
-impl AsyncTransaction for OneByOne<'_> {
+impl AsyncTransaction for SingleStatements<'_> {
     type Error = tokio_postgres::Error;
 
     async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(
@@ -218,13 +221,13 @@ impl AsyncTransaction for OneByOne<'_> {
     }
 }
 
-impl AsyncQuery<Vec<refinery_core::Migration>> for OneByOne<'_> {
+impl AsyncQuery<Vec<refinery_core::Migration>> for SingleStatements<'_> {
     async fn query(&mut self, query: &str) -> Result<Vec<refinery_core::Migration>, Self::Error> {
         AsyncQuery::query(self.0, query).await
     }
 }
 
-impl AsyncMigrate for OneByOne<'_> {}
+impl AsyncMigrate for SingleStatements<'_> {}
 
 /// Splits a migration into its statements. Each ends with a semicolon at the end of a line.
 fn statements_of(migration: &str) -> impl Iterator<Item = &str> {

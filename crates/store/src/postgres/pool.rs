@@ -14,8 +14,8 @@ use super::pooler::Pooling;
 use super::statements::{Catalogue, Statements};
 use crate::error::{Error, Result};
 
-/// Pause between two attempts to connect.
-const PAUSE: Duration = Duration::from_millis(400);
+/// Delay between two attempts to connect.
+const RETRY_DELAY: Duration = Duration::from_millis(400);
 /// A connection unused for this long is closed.
 const REST_LIMIT: Duration = Duration::from_mins(10);
 /// A connection older than this is replaced, so that nodes follow a changed address of their URL.
@@ -23,11 +23,11 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 
 /// A pool of connections of one kind.
 ///
-/// A connection returns to the pool only outside of a transaction. If a commit or a rollback was
-/// not confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
-/// changes. If one connection is lost, all others are closed too, those in use when they return.
-/// They most likely have the same fault (a server that shuts down or was demoted, a network that
-/// drops packets). Finding that out one by one would cost a caller's time each time.
+/// A connection returns to the pool only outside a transaction. If a commit or a rollback was not
+/// confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
+/// changes. If one connection is lost, all others are closed too; those in use are closed when they
+/// return. They most likely have the same fault: a server that shuts down or was demoted, or a
+/// network that drops packets. If each one were tried, each would cost a caller's time.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
@@ -36,16 +36,16 @@ pub(super) struct Pool {
     catalogue: Arc<Catalogue>,
     /// Whether the rows of shares are distributed over several servers.
     is_sharded: bool,
-    resting: Mutex<IdleConnections>,
+    idle: Mutex<IdleConnections>,
     dropped: AtomicU64,
 }
 
 #[derive(Default)]
 struct IdleConnections {
-    /// Resting connections, the longest unused first.
+    /// Idle connections, the longest unused first.
     connections: VecDeque<Connection>,
-    /// Number of times that all connections were dropped. A connection of an earlier generation is
-    /// not taken back.
+    /// Number of times that all connections were dropped. The pool does not take back a connection
+    /// of an earlier generation.
     generation: u64,
 }
 
@@ -63,7 +63,7 @@ impl Pool {
             session,
             catalogue,
             is_sharded,
-            resting: Mutex::default(),
+            idle: Mutex::default(),
             dropped: AtomicU64::default(),
         }
     }
@@ -77,13 +77,13 @@ impl Pool {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    fn resting(&self) -> MutexGuard<'_, IdleConnections> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a resting connection or a new one. Retries an unreachable server until the deadline.
+    /// Returns an idle connection or a new one. Retries an unreachable server until the deadline.
     pub(super) fn take(self: &Arc<Self>, until: Instant) -> Result<Connection> {
-        match self.rested() {
+        match self.take_idle() {
             Some(connection) => Ok(connection.lend(self.clone(), true)),
             None => self
                 .connect(until)
@@ -91,10 +91,11 @@ impl Pool {
         }
     }
 
-    /// Returns the connection that was returned last.
-    fn rested(&self) -> Option<Connection> {
+    /// Removes the connection that was used last, and returns it. Closes connections that are too
+    /// old.
+    fn take_idle(&self) -> Option<Connection> {
         loop {
-            let connection = self.resting().connections.pop_back()?;
+            let connection = self.idle().connections.pop_back()?;
             let now = Instant::now();
             if now < connection.rests_since + REST_LIMIT && now < connection.created_at + AGE_LIMIT
             {
@@ -106,7 +107,7 @@ impl Pool {
 
     fn connect(&self, until: Instant) -> Result<Connection> {
         loop {
-            let generation = self.resting().generation;
+            let generation = self.idle().generation;
             let connected = self.connector.connect(until).and_then(|mut link| {
                 self.session
                     .map_or(Ok(()), |session| link.run(until, session))?;
@@ -117,15 +118,16 @@ impl Pool {
                     let statements = Statements::new(self.pooling, &self.catalogue);
                     return Ok(Connection::new(link, self.pooling, statements, generation));
                 }
-                Err(_) if Instant::now() + PAUSE < until => std::thread::sleep(PAUSE),
-                // Any refusal of the server is temporary, because the same URL worked when this
+                Err(_) if Instant::now() + RETRY_DELAY < until => std::thread::sleep(RETRY_DELAY),
+                // Any refusal by the server is temporary, because the same URL worked when this
                 // process started.
                 Err(failure) => return Err(Error::Unavailable(failure.to_string())),
             }
         }
     }
 
-    /// Takes back a connection that is outside of a transaction. Any other connection is closed.
+    /// Takes back a connection. Closes it if it is inside a transaction, broken or of an earlier
+    /// generation.
     pub(super) fn take_back(&self, mut connection: Connection, is_outside: bool) {
         connection.pool = None;
         if connection.link.is_lost() {
@@ -137,51 +139,53 @@ impl Pool {
         }
         let now = Instant::now();
         connection.rests_since = now;
-        let mut resting = self.resting();
+        let mut idle = self.idle();
         let closed = if is_outside
             && !connection.is_doubtful()
-            && connection.generation == resting.generation
+            && connection.generation == idle.generation
         {
-            resting.connections.push_back(connection);
-            // One at a time is enough: each returned connection closes the next old one.
-            let is_too_long = resting
+            idle.connections.push_back(connection);
+            // Closing one connection at a time is enough: each returned connection closes the next
+            // old one.
+            let is_too_long = idle
                 .connections
                 .front()
                 .is_some_and(|longest| now >= longest.rests_since + REST_LIMIT);
             if is_too_long {
-                resting.connections.pop_front()
+                idle.connections.pop_front()
             } else {
                 None
             }
         } else {
             Some(connection)
         };
-        drop(resting);
+        drop(idle);
         if let Some(closed) = closed {
             closed.link.close();
         }
     }
 
-    /// Drops a lost connection and all connections of its generation, now or when they return.
+    /// Counts a lost connection and drops all connections of its generation. Those in use are
+    /// closed when they return.
     pub(super) fn doubt_all(&self, generation: u64, cause: &dyn fmt::Display) {
-        let mut doubted = VecDeque::new();
-        let mut resting = self.resting();
-        if generation == resting.generation {
-            resting.generation += 1;
-            doubted = std::mem::take(&mut resting.connections);
+        let mut connections = VecDeque::new();
+        let mut idle = self.idle();
+        if generation == idle.generation {
+            idle.generation += 1;
+            connections = std::mem::take(&mut idle.connections);
         }
-        drop(resting);
-        let count = 1 + doubted.len();
+        drop(idle);
+        let count = 1 + connections.len();
         self.dropped.fetch_add(count as u64, Ordering::Relaxed);
         tracing::warn!(%cause, connections = count, "closed connections to the database; new ones are opened when needed");
     }
 }
 
 impl Drop for Pool {
-    /// Closing connections blocks, which a thread of an async runtime must not do. So another
-    /// thread does it.
+    /// Closes the connections on another thread, because closing blocks, and a thread of an async
+    /// runtime must not block.
     fn drop(&mut self) {
-        let connections = std::mem::take(&mut self.resting().connections);
+        let connections = std::mem::take(&mut self.idle().connections);
         std::thread::spawn(move || {
             for connection in connections {
                 connection.link.close();

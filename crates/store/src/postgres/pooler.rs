@@ -5,7 +5,7 @@
 //! prepared statements and session locks would then be on another connection than the statements
 //! that need them. Through such a pooler every transaction sets its own limits. Statements are sent
 //! with the types of their parameters and are not kept on the server ([`super::statements`]). A
-//! migration holds a session lock, so it must bypass the pooler.
+//! migration needs a session lock, so it must connect to the server directly.
 
 use std::time::Duration;
 
@@ -18,12 +18,13 @@ use crate::error::{Error, Result};
 
 const PROCESS: &str = "select pg_backend_pid()";
 const PROCESS_IN_TRANSACTION: &str = "begin; select pg_backend_pid()";
-/// Number of rounds of the detection. One round reveals a pooler without other clients. Other
-/// clients may hide it in one round, but hardly in all.
+/// Number of rounds of the detection. One round reveals a pooler that has no other clients. Other
+/// clients may hide it in one round, but hardly in all of them.
 const ROUNDS: usize = 3;
 
-/// The server's limits. A statement that runs longer than its caller waits is cancelled. A
-/// transaction whose client is silent, and which may hold the lock of an organization, is ended.
+/// Sets the server's time limits. The server cancels a statement that runs longer than its caller
+/// waits. It ends a transaction whose client is silent, because that transaction may hold the lock
+/// of an organization.
 macro_rules! limits {
     ($set:literal, $before:literal, $after:literal) => {
         concat!(
@@ -46,40 +47,46 @@ pub(super) enum Pooling {
     BySession,
     /// Each transaction may get another server connection.
     ByTransaction,
-    /// The server is a replica and only read from. There may be any pooler before it.
+    /// The server is a replica, for reads only. There may be any pooler in between.
     Following,
 }
 
 impl Pooling {
-    /// Returns the statements sent first on a connection for work.
+    /// Returns the statements sent first on a connection for reads and writes.
     pub(super) fn session(self) -> Option<&'static str> {
-        self.one(Some(limits!("set", "", "")), None)
+        self.choose(Some(limits!("set", "", "")), None)
     }
 
-    /// Returns the statements sent first on a connection for look-ups. The server shall plan each
+    /// Returns the statements sent first on a connection for look-ups. The server plans each
     /// look-up once instead of again for every number of keys. On a distributed database it plans
-    /// each time, because the keys decide which server is asked.
+    /// each time, because the keys determine which server runs the query.
     pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
-        let once = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
-        let anew = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
-        self.one(Some(if is_sharded { anew } else { once }), None)
+        let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
+        let custom_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
+        self.choose(
+            Some(if is_sharded {
+                custom_plans
+            } else {
+                generic_plans
+            }),
+            None,
+        )
     }
 
     /// Returns the statements that begin a write.
     pub(super) fn begin(self) -> &'static str {
-        self.one("begin", limits!("set local", "begin; ", ""))
+        self.choose("begin", limits!("set local", "begin; ", ""))
     }
 
     /// Returns the statements that roll back a failed write and begin the next one.
     pub(super) fn begin_again(self) -> &'static str {
-        self.one(
+        self.choose(
             "rollback; begin",
             limits!("set local", "rollback; begin; ", ""),
         )
     }
 
-    /// Returns the statements that begin a read. A read has one snapshot for the whole operation.
-    /// Writes are ordered by the lock on the organization's row.
+    /// Returns the statements that begin a read. All statements of a read see one snapshot.
     ///
     /// A pooler does not report that its server has become a standby, which may lag. A standby
     /// refuses `begin … read write`, so that is used through a pooler.
@@ -104,7 +111,7 @@ impl Pooling {
     /// Returns the statements that begin look-ups. Each look-up must see what was committed before
     /// it.
     pub(super) fn begin_looking(self) -> Option<&'static str> {
-        self.one(
+        self.choose(
             None,
             Some(limits!(
                 "set local",
@@ -114,21 +121,21 @@ impl Pooling {
         )
     }
 
-    /// Returns the limit for the first answer on a connection that has rested. A live server
-    /// answers at once. Otherwise there is time left for a new connection before the caller's
-    /// deadline. Behind a pooler the limit includes the wait for a turn.
+    /// Returns the limit for the first answer on a connection that was idle. A live server answers
+    /// at once. If it does not, time is left for a new connection before the caller's deadline.
+    /// Behind a pooler the limit includes the wait for a server connection.
     pub(super) fn first_limit(self) -> Duration {
         match self {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
-            // Readers wait hardly longer than that for a replica.
+            // A read from a replica has hardly more time.
             Self::Following => Duration::from_millis(450),
         }
     }
 
-    /// Returns whether the server that answered refuses writes, as it reports with its answers.
-    /// This does not work through a pooler in transaction mode, which reports the state of the
-    /// server that it asked first.
+    /// Returns whether the server reported with its answers that it refuses writes. Behind a pooler
+    /// in transaction mode this is always false, because such a pooler reports the state of the
+    /// first server that it connected to.
     pub(super) fn is_demoted(self, link: &Link) -> bool {
         self == Self::BySession && link.is_read_only()
     }
@@ -136,7 +143,7 @@ impl Pooling {
     /// Turns an error into [`Failure::Demoted`] if a server behind a pooler no longer accepts
     /// writes.
     pub(super) fn judged(self, failure: Failure) -> Failure {
-        // The first code is the answer to the beginning of a read.
+        // The first code is a standby's answer to the beginning of a read.
         let demoted = [
             SqlState::FEATURE_NOT_SUPPORTED,
             SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -152,7 +159,7 @@ impl Pooling {
         }
     }
 
-    fn one<T>(self, by_session: T, otherwise: T) -> T {
+    fn choose<T>(self, by_session: T, otherwise: T) -> T {
         if self == Self::BySession {
             by_session
         } else {
@@ -164,10 +171,10 @@ impl Pooling {
 /// Detects how connections are shared. With no pooler, or one in session mode, a connection always
 /// leads to the same server process, and two connections lead to different processes.
 ///
-/// A pooler in transaction mode that reuses its last server connection gives both clients the same
-/// one. A pooler that rotates gives one of them another server connection at some point. A round
-/// takes four, one of them while another is held, so that rotation over one, two or three server
-/// connections is detected.
+/// A pooler in transaction mode that reuses its last server connection gives the same one to both
+/// clients. A pooler that rotates gives a client another server connection at some point. A round
+/// asks for the process four times, once while a transaction of the other client is open. So
+/// rotation over one, two or three server connections is detected.
 pub(super) fn between(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
     let mut second = connector.connect(until).map_err(unusable)?;
@@ -177,12 +184,12 @@ pub(super) fn between(connector: &Connector, first: &mut Link) -> Result<Pooling
     );
     let mut is_by_session = processes.0 != processes.1;
     for _ in 0..ROUNDS {
-        let held = second
+        let in_transaction = second
             .word(until, PROCESS_IN_TRANSACTION)
             .map_err(unusable)?;
-        // If there is one server connection for all clients, a question from the other client would
-        // wait for this transaction.
-        let meanwhile = if is_by_session {
+        // If all clients share one server connection, the first client would wait for the
+        // transaction of the second.
+        let other_meanwhile = if is_by_session {
             first.word(until, PROCESS).map_err(unusable)?
         } else {
             None
@@ -192,7 +199,8 @@ pub(super) fn between(connector: &Connector, first: &mut Link) -> Result<Pooling
             first.word(until, PROCESS).map_err(unusable)?,
             second.word(until, PROCESS).map_err(unusable)?,
         );
-        is_by_session &= meanwhile == processes.0 && held == processes.1 && after == processes;
+        is_by_session &=
+            other_meanwhile == processes.0 && in_transaction == processes.1 && after == processes;
         if !is_by_session {
             break;
         }

@@ -1,7 +1,7 @@
-//! Replicas, for reads whose caller can tell whether the data is of the state that it asks for.
+//! Reads from replicas, for callers that can tell whether the data is current enough.
 //!
-//! A replica that is unreachable, silent or slow is skipped for a while, so that it delays no read.
-//! No read waits for a free connection to a replica.
+//! A replica that is unreachable, silent or slow is skipped for a while, so that it does not delay
+//! reads. No read waits for a free connection to a replica.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,10 +20,10 @@ use super::statements::Catalogue;
 use crate::error::Result;
 use crate::job::{Work, WorkError};
 
-/// Limit for a read on a replica. The rest of the caller's time is left for the primary server.
+/// Limit for a read on a replica. The caller needs the rest of its time for the primary server.
 const LIMIT: Duration = Duration::from_millis(500);
 /// How long a failed replica is skipped.
-const RESPITE: Duration = Duration::from_secs(5);
+const SKIP_TIME: Duration = Duration::from_secs(5);
 
 /// The replicas of a database.
 #[derive(Default)]
@@ -36,8 +36,8 @@ pub(super) struct Replicas {
 struct Replica {
     pool: Arc<Pool>,
     permits: Arc<Semaphore>,
-    /// The end of the time in which the replica is skipped.
-    alone_until: Mutex<Option<Instant>>,
+    /// The end of the time in which reads skip the replica.
+    skipped_until: Mutex<Option<Instant>>,
 }
 
 impl Replicas {
@@ -59,7 +59,7 @@ impl Replicas {
             Ok(Arc::new(Replica {
                 pool,
                 permits: Arc::new(Semaphore::new(connections)),
-                alone_until: Mutex::default(),
+                skipped_until: Mutex::default(),
             }))
         };
         Ok(Self {
@@ -72,25 +72,25 @@ impl Replicas {
         self.each.is_empty()
     }
 
-    /// Reads from the replica whose turn it is. Returns `None` if that replica has no free
-    /// connection or does not answer in time.
+    /// Reads from the next replica in turn that is not skipped. Returns `None` if that replica has
+    /// no free connection or does not answer in time.
     pub(super) async fn read<T: Send + 'static, E: WorkError>(
         &self,
         work: impl Work<T, E>,
     ) -> Option<Result<T, E>> {
         let until = Instant::now() + LIMIT;
         let first = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut in_turn =
-            (0..self.each.len()).map(|step| &self.each[first.wrapping_add(step) % self.each.len()]);
-        let replica = in_turn.find(|replica| replica.is_to_be_asked())?.clone();
+        let mut in_turn = (0..self.each.len())
+            .map(|offset| &self.each[first.wrapping_add(offset) % self.each.len()]);
+        let replica = in_turn.find(|replica| replica.is_available())?.clone();
         let permit = replica.permits.clone().try_acquire_owned().ok()?;
         let (sender, receiver) = oneshot::channel();
-        let requested_at = replica.clone();
+        let silent_replica = replica.clone();
         tokio::task::spawn_blocking(move || {
             let Ok(mut connection) = replica
                 .pool
                 .take(until)
-                .inspect_err(|cause| replica.leave_alone(cause))
+                .inspect_err(|cause| replica.skip(cause))
             else {
                 return;
             };
@@ -98,13 +98,13 @@ impl Replicas {
             let (outcome, lost) = read_on(&replica.pool, connection, work);
             drop(permit);
             if let Some(cause) = lost {
-                replica.leave_alone(&cause);
+                replica.skip(&cause);
             }
             drop(sender.send(outcome));
         });
         let outcome = timeout_at(until, receiver)
             .await
-            .inspect_err(|_| requested_at.leave_alone(&Failure::Silence))
+            .inspect_err(|_| silent_replica.skip(&Failure::Silence))
             .ok()?
             .ok()?;
         Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
@@ -112,22 +112,22 @@ impl Replicas {
 }
 
 impl Replica {
-    fn is_to_be_asked(&self) -> bool {
-        self.alone_until
+    fn is_available(&self) -> bool {
+        self.skipped_until
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .is_none_or(|until| Instant::now() >= until)
     }
 
-    fn leave_alone(&self, cause: &dyn std::fmt::Display) {
-        let mut alone_until = self
-            .alone_until
+    fn skip(&self, cause: &dyn std::fmt::Display) {
+        let mut skipped_until = self
+            .skipped_until
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let is_news = alone_until.is_none_or(|until| Instant::now() >= until);
-        *alone_until = Some(Instant::now() + RESPITE);
-        drop(alone_until);
-        if is_news {
+        let was_available = skipped_until.is_none_or(|until| Instant::now() >= until);
+        *skipped_until = Some(Instant::now() + SKIP_TIME);
+        drop(skipped_until);
+        if was_available {
             tracing::warn!(%cause, "a replica does not answer; reads use the primary, and the replica is tried again later");
         }
     }

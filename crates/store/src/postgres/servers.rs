@@ -1,9 +1,10 @@
-//! Chooses among the servers that a URL names: one that accepts writes or, for reads that may lag,
-//! any.
+//! Chooses one of the servers that a URL names: a server that accepts writes, or any server for
+//! reads that may lag.
 //!
-//! The servers are asked one shortly after another, and the first suitable one is used. So a server
-//! that accepts a connection and then hangs delays the others only by a head start. The server that
-//! was used last is asked first. The addresses of one name are tried in the same way.
+//! Connections to the servers are opened one shortly after another, and the first suitable server
+//! is used. So a server that accepts a connection and then hangs delays the next one only by
+//! [`HEAD_START`]. The server that was used last is tried first. The addresses of one host name are
+//! tried in the same way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,35 +19,34 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::link::{Failure, Wire};
 use crate::error::{Error, Result};
 
-/// How long a server may take before the next one is asked too. A healthy server takes a few
-/// milliseconds.
+/// How long an attempt to connect may take before the next attempt starts as well. A healthy server
+/// takes a few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
 /// Limit for each of several servers. If one hangs and the others do not accept writes yet, the
-/// others have to be asked again, because one of them will soon accept writes.
+/// others have to be tried again, because one of them will soon accept writes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
-/// Maximum number of servers in a URL, and of addresses of a name. Each takes a connection while it
-/// is asked.
-const MOST: usize = 16;
+/// Maximum number of servers in a URL, and of addresses of a name. Each attempt takes a connection.
+const MAX_SERVERS: usize = 16;
 /// PostgreSQL's default port.
 const PORT: u16 = 5432;
 
 /// The servers of a URL.
 pub(super) struct Servers {
-    /// One configuration for each server, with a host or an address, and with a port.
+    /// One configuration for each server, with its host or address and its port.
     servers: Vec<Config>,
-    /// Index of the server that accepted writes last.
+    /// Index of the server that was used last.
     last: AtomicUsize,
 }
 
 impl Servers {
     pub(super) fn of(config: &Config) -> Result<Self> {
-        let hosts: Vec<Host> = config.get_hosts().iter().flat_map(each).collect();
+        let hosts: Vec<Host> = config.get_hosts().iter().flat_map(split_hosts).collect();
         let (addresses, ports) = (config.get_hostaddrs(), config.get_ports());
         let count = hosts.len().max(addresses.len());
-        let is_paired = |named: usize| named == 0 || named == count;
-        let wrong = if count == 0 {
+        let is_paired = |count_of_kind: usize| count_of_kind == 0 || count_of_kind == count;
+        let problem = if count == 0 {
             Some("the database URL names no host")
-        } else if count > MOST {
+        } else if count > MAX_SERVERS {
             Some("the database URL names more than 16 hosts")
         } else if !is_paired(hosts.len()) || !is_paired(addresses.len()) {
             Some("the database URL has different numbers of hosts and addresses (hostaddr)")
@@ -55,8 +55,8 @@ impl Servers {
         } else {
             None
         };
-        if let Some(wrong) = wrong {
-            return Err(Error::Configuration(wrong.into()));
+        if let Some(problem) = problem {
+            return Err(Error::Configuration(problem.into()));
         }
         let server = |index: usize| {
             let mut server = without_hosts(config);
@@ -81,12 +81,12 @@ impl Servers {
         })
     }
 
-    /// Connects to the first server that accepts writes.
+    /// Connects to the first server that has the required session attributes.
     pub(super) async fn connect(&self, tls: &MakeRustlsConnect) -> Result<(Client, Wire), Failure> {
         let first = self.last.load(Ordering::Relaxed);
         let count = self.servers.len();
         let attempts = (0..count)
-            .map(|step| (first + step) % count)
+            .map(|offset| (first + offset) % count)
             .map(async |index| {
                 let connecting = connect(&self.servers[index], tls);
                 let connected = if count == 1 {
@@ -107,8 +107,8 @@ impl Servers {
     }
 }
 
-/// Splits the hosts in `?host=a,b`, which the driver takes for one host.
-fn each(host: &Host) -> Vec<Host> {
+/// Splits the hosts in `?host=a,b`, which the driver treats as one host.
+fn split_hosts(host: &Host) -> Vec<Host> {
     match host {
         Host::Tcp(names) => names
             .split(',')
@@ -118,7 +118,7 @@ fn each(host: &Host) -> Vec<Host> {
     }
 }
 
-/// Returns the configuration with its user and settings, but without any host.
+/// Copies the user and the settings of a configuration, but no host.
 fn without_hosts(config: &Config) -> Config {
     let mut bare = Config::new();
     config.get_user().map(|user| bare.user(user));
@@ -160,25 +160,25 @@ async fn connect(
         return server.connect(tls.clone()).await;
     };
     let port = server.get_ports().first().copied().unwrap_or(PORT);
-    // The driver reports a name that does not resolve.
+    // If the name does not resolve, the driver returns the error.
     let Ok(addresses) = tokio::net::lookup_host((name.as_str(), port)).await else {
         return server.connect(tls.clone()).await;
     };
-    let at_addresses: Vec<Config> = addresses
-        .take(MOST)
+    let with_addresses: Vec<Config> = addresses
+        .take(MAX_SERVERS)
         .map(|address| {
-            let mut at_address = server.clone();
-            at_address.hostaddr(address.ip());
-            at_address
+            let mut with_address = server.clone();
+            with_address.hostaddr(address.ip());
+            with_address
         })
         .collect();
-    if at_addresses.is_empty() {
+    if with_addresses.is_empty() {
         return server.connect(tls.clone()).await;
     }
     first_of(
-        at_addresses
+        with_addresses
             .iter()
-            .map(async |at_address| at_address.connect(tls.clone()).await),
+            .map(async |with_address| with_address.connect(tls.clone()).await),
     )
     .await
 }
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(
             of(vec![after(5, Err("a")), after(5, Ok(2))]).await,
             (Ok(2), 10),
-            "a refusal is not waited for"
+            "the next attempt starts at once after a refusal"
         );
         assert_eq!(
             of(vec![
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(
             of(vec![after(300, Ok(1)), after(5, Err("b"))]).await,
             (Ok(1), 300),
-            "who is slow may still be the one"
+            "a slow attempt may still succeed",
         );
         assert_eq!(
             of(vec![after(5, Err("a")), after(5, Err("b"))]).await,
@@ -285,10 +285,14 @@ mod tests {
             servers("postgres://user:secret@one:5433,two,[::1]:5434/vestibule?connect_timeout=3")
                 .unwrap()
                 .servers;
-        let named = |server: &Config| (server.get_hosts().to_vec(), server.get_ports().to_vec());
-        let wanted = [("one", 5433), ("two", 5432), ("::1", 5434)]
+        let hosts_and_ports =
+            |server: &Config| (server.get_hosts().to_vec(), server.get_ports().to_vec());
+        let expected = [("one", 5433), ("two", 5432), ("::1", 5434)]
             .map(|(name, port)| (vec![Host::Tcp(name.into())], vec![port]));
-        assert_eq!(servers.iter().map(named).collect::<Vec<_>>(), wanted);
+        assert_eq!(
+            servers.iter().map(hosts_and_ports).collect::<Vec<_>>(),
+            expected
+        );
         for server in servers {
             assert_eq!(
                 (

@@ -1,9 +1,9 @@
-//! Citus: distributes the rows of shares over several servers.
+//! Distribution of the rows of shares over several servers, by PostgreSQL's extension Citus.
 //!
-//! Every table with the share column is sharded by that column, with the shards of one share on the
-//! same server. A few small tables are copied to every server. The rows of one share are then on
-//! one server, and a transaction over one share needs only that server's commit. A database with
-//! only some of its tables distributed would lose that guarantee silently, so it is refused.
+//! Every table with the share column is sharded by that column, with all rows of one share on the
+//! same server. A few small tables are copied to every server. A transaction over one share then
+//! needs only that server's commit. If only some of the tables were distributed, that would
+//! silently no longer be true. Such a database is refused.
 
 use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 /// The layout of a distributed database.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharding {
-    /// The table of the shares, and its key.
+    /// The table of the shares, and the name of its key column.
     pub root: (&'static str, &'static str),
     /// The column that names the share in every other table with rows of shares.
     pub column: &'static str,
-    /// Tables without a share that rows of shares refer to. Every server has a copy.
+    /// Tables without a share column that rows of shares refer to. Every server has a copy of them.
     pub copied: &'static [&'static str],
 }
 
@@ -30,42 +30,43 @@ const IS_SHARDED: &str = "select 1 from pg_dist_partition limit 1";
 const HAS_EXTENSION: &str = "select 1 from pg_extension where extname = 'citus'";
 /// Query for the number of servers that hold shards, without the coordinator.
 const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and shouldhaveshards and noderole = 'primary'";
-/// Needed because one transaction must not change a copied table and a sharded table in parallel.
-const ONE_AFTER_ANOTHER: &str = "citus.multi_shard_modify_mode = 'sequential'";
+/// Setting for a transaction that changes a copied table and a sharded table. Citus refuses to do
+/// both in parallel.
+const SEQUENTIAL_CHANGES: &str = "citus.multi_shard_modify_mode = 'sequential'";
 
 /// The tables of a database, by how they are distributed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tables {
-    sharding: Vec<String>,
+    distributed: Vec<String>,
     local: Vec<String>,
     /// Tables that are distributed in another way.
-    astray: Vec<String>,
+    misplaced: Vec<String>,
 }
 
 impl Tables {
-    /// Parses `name=+,name=-,name=!`.
+    /// Parses `name=+,name=-,name=!`: distributed, local, or distributed in another way.
     fn read(text: &str) -> Self {
         let mut tables = Self::default();
         for (name, mark) in text.split(',').filter_map(|table| table.split_once('=')) {
             match mark {
-                "+" => &mut tables.sharding,
+                "+" => &mut tables.distributed,
                 "-" => &mut tables.local,
-                _ => &mut tables.astray,
+                _ => &mut tables.misplaced,
             }
             .push(name.to_owned());
         }
         tables
     }
 
-    /// Returns the error for this state of the tables, if there is one.
+    /// Returns the error for these tables, if they are misplaced or only partly distributed.
     fn refusal(&self) -> Option<String> {
-        if !self.astray.is_empty() {
+        if !self.misplaced.is_empty() {
             return Some(format!(
                 "Citus distributes these tables differently from `vestibule migrate --citus`: {}",
-                self.astray.join(", ")
+                self.misplaced.join(", ")
             ));
         }
-        (!self.sharding.is_empty() && !self.local.is_empty()).then(|| {
+        (!self.distributed.is_empty() && !self.local.is_empty()).then(|| {
             format!(
                 "only a part of the database is distributed over several servers: {} are on this server only, so a crash could keep a part of \
                  a write; stop every node and run `vestibule migrate --citus`",
@@ -97,7 +98,7 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
         column,
         copied,
     } = sharding;
-    let copied = listed(copied.iter());
+    let copied = sql_array(copied.iter());
     let all = format!(
         "select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
             when t.name = any({copied}) then case when p.partmethod = 'n' and p.repmodel = 't' then '+' else '!' end
@@ -151,10 +152,12 @@ pub(super) fn lay_out(
     until: Instant,
     sharding: &Sharding,
 ) -> Result<usize, MigrationFailure> {
-    let Tables { local, astray, .. } = tables(link, until, sharding)?;
-    if !astray.is_empty() {
+    let Tables {
+        local, misplaced, ..
+    } = tables(link, until, sharding)?;
+    if !misplaced.is_empty() {
         let refusal = Tables {
-            astray,
+            misplaced,
             ..Tables::default()
         }
         .refusal()
@@ -164,11 +167,11 @@ pub(super) fn lay_out(
     if local.is_empty() {
         return Ok(0);
     }
-    // Each statement is sent separately. If one text had several statements, Citus would send the
-    // whole text to its workers for each of them.
-    for step in steps(link, until, sharding, &local)? {
-        if let Err(failure) = link.run(until, &step) {
-            // If the rollback is not heard, the connection is lost, and the server rolls back by
+    // Each statement is sent separately. Citus would send a text with several statements to its
+    // workers as a whole, once for each statement.
+    for statement in statements(link, until, sharding, &local)? {
+        if let Err(failure) = link.run(until, &statement) {
+            // If the rollback fails as well, the connection is lost, and the server rolls back by
             // itself.
             drop(link.run(until, "rollback"));
             return Err(failure.into());
@@ -177,9 +180,9 @@ pub(super) fn lay_out(
     Ok(local.len())
 }
 
-/// Returns the statements that distribute some tables. Foreign keys are dropped first, and added
-/// again when both ends are distributed.
-fn steps(
+/// Returns the statements that distribute some tables. Foreign keys are dropped first, and are
+/// added again after both of their tables are distributed.
+fn statements(
     link: &mut Link,
     until: Instant,
     sharding: &Sharding,
@@ -190,14 +193,14 @@ fn steps(
         column,
         copied,
     } = sharding;
-    let among = format!("any({}::regclass[])", listed(local.iter()));
+    let among = format!("any({}::regclass[])", sql_array(local.iter()));
     let mut references = |form: &str| {
         let each = format!(
             "select string_agg({form}, chr(10) order by conname) from pg_constraint where contype = 'f' and conparentid = 0
                 and (conrelid = {among} or confrelid = {among})"
         );
-        let reported = link.word(until, &each).map(Option::unwrap_or_default);
-        reported.map(|reported| reported.lines().map(str::to_owned).collect::<Vec<_>>())
+        let rows = link.word(until, &each).map(Option::unwrap_or_default);
+        rows.map(|rows| rows.lines().map(str::to_owned).collect::<Vec<_>>())
     };
     let dropped =
         references("format('alter table %s drop constraint %I', conrelid::regclass, conname)")?;
@@ -208,42 +211,45 @@ fn steps(
         until,
         &format!(
             "select format('alter database %I set {}', current_database())",
-            ONE_AFTER_ANOTHER.replace('\'', "''")
+            SEQUENTIAL_CHANGES.replace('\'', "''")
         ),
     )?;
     let is_local = |table: &str| local.iter().any(|local| local == table);
-    let mut steps = vec!["begin".to_owned(), format!("set local {ONE_AFTER_ANOTHER}")];
-    steps.extend(dropped);
-    steps.extend(
+    let mut statements = vec![
+        "begin".to_owned(),
+        format!("set local {SEQUENTIAL_CHANGES}"),
+    ];
+    statements.extend(dropped);
+    statements.extend(
         copied
             .iter()
             .filter(|table| is_local(table))
             .map(|table| format!("select create_reference_table('{table}')")),
     );
     if is_local(root) {
-        steps.push(format!(
+        statements.push(format!(
             "select create_distributed_table('{root}', '{key}', colocate_with => 'none')"
         ));
     }
     let others = local
         .iter()
         .filter(|table| table != root && !copied.contains(&table.as_str()));
-    steps.extend(others.map(|table| {
+    statements.extend(others.map(|table| {
         format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")
     }));
-    // Without this, the local copies of the rows would keep using disk space.
-    steps.extend(
+    // Otherwise the local copies of the rows would keep using disk space.
+    statements.extend(
         local
             .iter()
             .map(|table| format!("select truncate_local_data_after_distributing_table('{table}')")),
     );
-    steps.extend(added);
-    steps.extend(settings);
-    steps.push("commit".to_owned());
-    Ok(steps)
+    statements.extend(added);
+    statements.extend(settings);
+    statements.push("commit".to_owned());
+    Ok(statements)
 }
 
-fn listed(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+fn sql_array(names: impl Iterator<Item = impl AsRef<str>>) -> String {
     let names: Vec<_> = names.map(|name| format!("'{}'", name.as_ref())).collect();
     format!("array[{}]::text[]", names.join(", "))
 }
@@ -264,12 +270,12 @@ mod tests {
         assert!(
             Tables::read("a=+,b=-,c=-")
                 .refusal()
-                .is_some_and(|reported| reported.contains("b, c are on this server only"))
+                .is_some_and(|refusal| refusal.contains("b, c are on this server only"))
         );
         assert!(
             Tables::read("a=+,b=!")
                 .refusal()
-                .is_some_and(|reported| reported.contains("differently") && reported.contains('b'))
+                .is_some_and(|refusal| refusal.contains("differently") && refusal.contains('b'))
         );
     }
 }

@@ -17,9 +17,9 @@ use crate::statement::Statement;
 /// A statement that is ready to run.
 #[derive(Clone)]
 pub(super) enum ReadyStatement {
-    /// It is prepared on this connection.
+    /// A statement that is prepared on this connection.
     Prepared(tokio_postgres::Statement),
-    /// Its text is sent each time, with the types of its parameters.
+    /// A text that is sent each time with the types of its parameters.
     Typed(Arc<TypedText>),
 }
 
@@ -44,7 +44,7 @@ impl TypedText {
 }
 
 impl ReadyStatement {
-    /// Returns the types of its parameters.
+    /// Returns the types of the parameters.
     pub(super) fn params(&self) -> &[Type] {
         match self {
             Self::Prepared(statement) => statement.params(),
@@ -52,7 +52,7 @@ impl ReadyStatement {
         }
     }
 
-    /// Returns whether it answers with rows.
+    /// Returns whether the statement returns rows.
     pub(super) fn has_rows(&self) -> bool {
         match self {
             Self::Prepared(statement) => !statement.columns().is_empty(),
@@ -61,12 +61,12 @@ impl ReadyStatement {
     }
 }
 
-/// Identifies a statement by its address. Statements are statics, and a text as key would be hashed
-/// at every use.
+/// Identifies a statement by its address. Statements are statics, and hashing an address is cheaper
+/// than hashing a text at every use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     One(usize),
-    /// The form for many rows.
+    /// The form of the statement for many rows.
     Many(usize),
 }
 
@@ -74,13 +74,14 @@ fn address(statement: &'static Statement) -> usize {
     std::ptr::from_ref(statement) as usize
 }
 
-/// The parameter types that the process knows, for statements that no connection keeps.
+/// The parameter types that the process has already asked for, for statements that are not
+/// prepared.
 #[derive(Default)]
 pub(super) struct Catalogue(Mutex<HashMap<Key, Arc<TypedText>>>);
 
 /// The statements of a connection.
 pub(super) struct Statements {
-    known: HashMap<Key, ReadyStatement>,
+    ready: HashMap<Key, ReadyStatement>,
     /// The process's parameter types. `None` if statements are prepared on the connection.
     catalogue: Option<Arc<Catalogue>>,
 }
@@ -89,12 +90,12 @@ impl Statements {
     pub(super) fn new(pooling: Pooling, catalogue: &Arc<Catalogue>) -> Self {
         let catalogue = (pooling != Pooling::BySession).then(|| catalogue.clone());
         Self {
-            known: HashMap::new(),
+            ready: HashMap::new(),
             catalogue,
         }
     }
 
-    /// Returns a statement, and prepares it first if this connection does not know it.
+    /// Returns a statement. Prepares it first if this connection has not used it before.
     pub(super) fn get(
         &mut self,
         link: &mut Link,
@@ -102,9 +103,9 @@ impl Statements {
         statement: &'static Statement,
     ) -> Result<ReadyStatement, Failure> {
         let key = Key::One(address(statement));
-        match self.known.get(&key) {
-            Some(known) => Ok(known.clone()),
-            None => self.learn(link, limit, key, statement.postgres()),
+        match self.ready.get(&key) {
+            Some(ready) => Ok(ready.clone()),
+            None => self.prepare(link, limit, key, statement.postgres()),
         }
     }
 
@@ -116,10 +117,10 @@ impl Statements {
         statement: &'static Statement,
     ) -> Result<Option<ReadyStatement>, Failure> {
         let key = Key::Many(address(statement));
-        if let Some(known) = self.known.get(&key) {
-            return Ok(Some(known.clone()));
+        if let Some(ready) = self.ready.get(&key) {
+            return Ok(Some(ready.clone()));
         }
-        // The database knows the type of each parameter of the statement for one row.
+        // The server reports the type of each parameter for the statement for one row.
         let for_one = self.get(link, limit, statement)?;
         let Some(text) = many::of_many(
             statement.postgres(),
@@ -127,10 +128,10 @@ impl Statements {
         ) else {
             return Ok(None);
         };
-        self.learn(link, limit, key, &text).map(Some)
+        self.prepare(link, limit, key, &text).map(Some)
     }
 
-    fn learn(
+    fn prepare(
         &mut self,
         link: &mut Link,
         limit: Duration,
@@ -138,14 +139,14 @@ impl Statements {
         text: &str,
     ) -> Result<ReadyStatement, Failure> {
         let until = Instant::now() + limit;
-        let known = match &self.catalogue {
+        let ready = match &self.catalogue {
             None => ReadyStatement::Prepared(
                 link.ask(until, async |client| client.prepare(text).await)?,
             ),
             Some(catalogue) => ReadyStatement::Typed(catalogue.typed(link, until, &key, text)?),
         };
-        self.known.insert(key, known.clone());
-        Ok(known)
+        self.ready.insert(key, ready.clone());
+        Ok(ready)
     }
 }
 
@@ -157,15 +158,15 @@ impl Catalogue {
         key: &Key,
         text: &str,
     ) -> Result<Arc<TypedText>, Failure> {
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(typed) = kept().get(key) {
+        let entries = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(typed) = entries().get(key) {
             return Ok(typed.clone());
         }
         let typed = Arc::new(TypedText {
             text: text.to_owned(),
             types: types_of(link, until, text)?,
         });
-        kept().insert(*key, typed.clone());
+        entries().insert(*key, typed.clone());
         Ok(typed)
     }
 }
@@ -182,13 +183,13 @@ fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Fa
         std::process::id(),
         NEXT.fetch_add(1, Ordering::Relaxed)
     );
-    let requested_at = format!(
+    let query = format!(
         "prepare {name} as {text}; \
          select array_to_string(parameter_types::oid[], ' ') from pg_prepared_statements where name = '{name}'; \
          deallocate {name}"
     );
-    let reported = link.word(until, &requested_at)?.unwrap_or_default();
-    Ok(reported
+    let oids = link.word(until, &query)?.unwrap_or_default();
+    Ok(oids
         .split_ascii_whitespace()
         .map(|oid| {
             oid.parse()

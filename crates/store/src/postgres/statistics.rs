@@ -3,9 +3,9 @@
 use crate::statement::Statement;
 
 /// Analyzes the program's tables that have doubled since their last analysis. PostgreSQL does so by
-/// itself only once a minute. Until then it takes a table that was just filled for an empty one,
-/// where any index is as good as another. A look-up by ids then reads all rows of its kind, so that
-/// an import and every page after it get slower with the number of rows.
+/// itself only once a minute. Until then it treats a table that was just filled as empty, so that
+/// any index is as good as another. A look-up by ids then reads all rows of its kind, and an import
+/// and every page after it become slower with the number of rows.
 pub(super) static REFRESH: Statement = Statement::new(
     "do $body$
     declare grown regclass;
