@@ -1,22 +1,23 @@
-//! Decides from its text where a URL leads, and which addresses and names are private (rules:
-//! webhooks#targets). These rules make no network request; the target guard enforces them.
+//! Decides from the text of a URL where it leads, and which addresses and names are private (rules:
+//! webhooks#targets). This file makes no network request; the target guard does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// The error for a text that is no URL or has another scheme. Like the other errors below, it
-/// completes "targetUrl …".
+/// The error for a text that is not a URL or has another scheme. Like the other errors below, it
+/// continues a sentence that begins with "targetUrl".
 pub(super) const NOT_HTTPS: &str = "must be an absolute https URL";
 /// The error for a URL with a name or password before its host.
 pub(super) const HAS_USERINFO: &str = "must not embed a username or password";
 /// The error for a URL whose target is private.
 pub(super) const IS_PRIVATE: &str = "must not point at a private or loopback host";
 
-/// Zones that are private with all names below them: those reserved for that purpose, and those
-/// that networks commonly use (RFC 6762, appendix G) and no public name ends in. The internal names
-/// of clouds end in one of them or have one label: `metadata.google.internal`,
-/// `instance-data.ec2.internal`, `host.docker.internal`, `metadata`, `instance-data`.
+/// Zones that are private with all names below them. Some are reserved for that purpose. The others
+/// are in common use in networks (RFC 6762, appendix G), and no public name ends in them. The
+/// internal names of clouds end in one of these zones or have one label:
+/// `metadata.google.internal`, `instance-data.ec2.internal`, `host.docker.internal`, `metadata`,
+/// `instance-data`.
 const PRIVATE_ZONES: [&str; 10] = [
     "localhost",
     "localhost.localdomain",
@@ -30,8 +31,8 @@ const PRIVATE_ZONES: [&str; 10] = [
     "lan",
 ];
 
-/// IPv4 ranges that are not global unicast or that a cloud uses internally: first address and
-/// length of the prefix.
+/// IPv4 ranges that are not global unicast or that a cloud uses internally, as first address and
+/// prefix length.
 const RESERVED: [([u8; 4], u32); 18] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private use
@@ -53,21 +54,21 @@ const RESERVED: [([u8; 4], u32); 18] = [
     ([240, 0, 0, 0], 4),      // reserved, and broadcast
 ];
 
-/// The destination of a URL, as far as its text tells.
+/// The destination of a URL, as far as its text determines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// An address, in whatever notation it was written.
+    /// An address, whatever its notation in the URL.
     Address(IpAddr),
-    /// A name that must be resolved to learn more.
+    /// A name whose addresses only a resolver knows.
     Name(String),
     /// A name that is private by its form, independent of its addresses.
     PrivateName(String),
 }
 
-/// Returns the URL if its form is acceptable for a subscription, else the reason.
+/// Parses the URL of a subscription. Returns an error if its form is not acceptable.
 pub(super) fn parsed(text: &str) -> Result<Url, &'static str> {
-    // The text is stored as sent, so every parser must read it alike. Characters that `Url` would
-    // forgive are refused.
+    // The text is stored as sent, so every parser must read it in the same way. Characters that
+    // `Url` would silently drop or convert are refused.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(NOT_HTTPS);
     }
@@ -88,7 +89,7 @@ pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
         Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
-        // The root, or a name with an empty label, is no host name.
+        // The root, or a name with an empty label, is not a host name.
         Some(Host::Domain(name))
             if name
                 .strip_suffix('.')
@@ -129,8 +130,8 @@ pub(super) fn is_private_name(name: &str) -> bool {
     PRIVATE_ZONES.iter().any(is_below)
 }
 
-/// Returns whether an address is global unicast. An IPv6 address that wraps an IPv4 address is
-/// judged by the latter.
+/// Returns whether an address is global unicast. For an IPv6 address that embeds an IPv4 address,
+/// the IPv4 address decides.
 #[must_use]
 pub(super) fn is_public(ip: IpAddr) -> bool {
     match inside(ip) {
@@ -153,20 +154,20 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         [0x2001, second, ..] if second < 0x0200 || second == 0x0db8 => false,
         // 3fff::/20, documentation.
         [0x3fff, second, ..] if second < 0x1000 => false,
-        // 2000::/3, all that is given out for global unicast.
+        // 2000::/3, the whole range that is assigned for global unicast.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }
 
-/// Returns the IPv4 address that an IPv6 address wraps, else the address itself.
+/// Returns the IPv4 address that an IPv6 address embeds, or else the address itself.
 pub(super) fn inside(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(wrapper) = ip else { return ip };
     match wrapper.segments() {
         // IPv4-mapped.
         [0, 0, 0, 0, 0, 0xffff, high, low]
         // NAT64, with the well-known prefix and with the local prefix. Under the local prefix a
-        // network may embed the address at another place, which only that network knows. An address
-        // not written in this form is left unchanged and is therefore not public.
+        // network may embed the address at another position, which only that network knows. An
+        // address in such a form is returned unchanged and is therefore not public.
         | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
         // 6to4.
         | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn public_names_and_addresses_are_accepted() {
-        for (url, wanted) in [
+        for (url, expected) in [
             ("https://example.com/", "name"),
             ("HTTPS://Example.com:8443/a?b=c@d#e@f", "name"),
             ("https://a.example/@b", "name"),
@@ -331,13 +332,13 @@ mod tests {
             ("https://[64:ff9b::8.8.8.8]/", "public address"),
             ("https://[2002:808:808::]/", "public address"),
         ] {
-            assert_eq!(verdict(url), wanted, "{url}");
+            assert_eq!(verdict(url), expected, "{url}");
         }
     }
 
     #[test]
     fn addresses_at_the_ends_of_private_ranges_are_classified() {
-        for (ip, wanted) in [
+        for (ip, expected) in [
             ("0.255.255.255", false),
             ("1.0.0.0", true),
             ("9.255.255.255", true),
@@ -415,7 +416,7 @@ mod tests {
             ("64:ff9b:2::8.8.8.8", false),
             ("::ffff:0:8.8.8.8", false),
         ] {
-            assert_eq!(is_public(ip.parse().unwrap()), wanted, "{ip}");
+            assert_eq!(is_public(ip.parse().unwrap()), expected, "{ip}");
         }
     }
 

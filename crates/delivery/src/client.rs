@@ -1,5 +1,5 @@
-//! The HTTP client of deliveries. It connects only to permitted targets, and sends a request that
-//! the receiver has not processed once more (rules: webhooks#deliveries).
+//! The HTTP client of deliveries. It connects only to permitted targets. It sends a request a
+//! second time if the receiver did not process the first one (rules: webhooks#deliveries).
 
 use std::error::Error;
 use std::pin::Pin;
@@ -32,16 +32,16 @@ use super::peer::{Guarded, PeerGuard};
 use super::target::Targets;
 
 /// The maximum idle time of a connection.
-const LONGEST_IDLE: Duration = Duration::from_secs(15);
+const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 /// The interval of TCP keep-alive probes.
-const PROBE: Duration = Duration::from_secs(15);
-/// The HTTP/2 window of one stream: the number of bytes that a receiver may send before they are
-/// read.
-const UNREAD: u32 = 16 * 1024;
-/// The same for all streams of one connection.
-const MOST_UNREAD: u32 = 1024 * 1024;
-/// The most header fields of an answer. No field is read but `Retry-After`.
-const MOST_HEADERS: usize = 4_096;
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// The HTTP/2 window of one stream: the number of bytes that a receiver may send before this client
+/// reads them.
+const STREAM_WINDOW: u32 = 16 * 1024;
+/// The HTTP/2 window of all streams of one connection together.
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// The maximum number of header fields of a response. Only `Retry-After` is read.
+const MAX_HEADERS: usize = 4_096;
 
 type Connector = MarkingConnector<Guarded<HttpsConnector<HttpConnector<Resolver>>>>;
 type Pool = legacy::Client<Connector, Full<Bytes>>;
@@ -50,7 +50,7 @@ type Pool = legacy::Client<Connector, Full<Bytes>>;
 pub(super) struct Client {
     /// Reuses connections.
     pool: Pool,
-    /// Opens a connection for each request.
+    /// Opens a new connection for each request.
     fresh: Pool,
 }
 
@@ -59,36 +59,36 @@ impl Client {
     /// the system.
     pub(super) fn new(targets: &Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let connector = connector(targets, ca)?;
-        // A pool without room for an idle connection opens one for each request.
+        // A pool that may not keep an idle connection opens a new one for each request.
         Ok(Self {
             pool: pool(connector.clone(), MOST_TO_ONE),
             fresh: pool(connector, 0),
         })
     }
 
-    /// Sends a request. If the receiver has not processed it, sends it once more over a new
+    /// Sends a request. If the receiver has not processed it, sends it a second time over a new
     /// connection.
     pub(super) async fn send(
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, legacy::Error> {
-        let sent = match self.pool.request(request.clone()).await {
+        let result = match self.pool.request(request.clone()).await {
             Err(error) if is_unprocessed(&error) => self.fresh.request(request).await,
-            sent => sent,
+            result => result,
         };
-        if let Some(marks) = sent
+        if let Some(marks) = result
             .as_ref()
             .ok()
             .and_then(|response| response.extensions().get::<Marks>())
         {
             marks.answered();
         }
-        sent
+        result
     }
 }
 
-/// Returns whether a failed request was not processed: the receiver refused it unread, or had
-/// closed a connection that was reused before it answered.
+/// Returns whether a failed request was not processed: the receiver refused it without reading it,
+/// or had already closed the reused connection.
 fn is_unprocessed(error: &legacy::Error) -> bool {
     let cause = cause(error);
     if is_refused(cause) {
@@ -104,22 +104,22 @@ fn is_unprocessed(error: &legacy::Error) -> bool {
             .is_some_and(Marks::is_reused_and_silent)
 }
 
-fn pool(connector: Connector, most_idle: usize) -> Pool {
+fn pool(connector: Connector, max_idle: usize) -> Pool {
     legacy::Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
-        // Keeps as many connections as one target may have deliveries under way, long enough to
-        // bridge the gaps of a burst.
-        .pool_max_idle_per_host(most_idle)
-        .pool_idle_timeout(LONGEST_IDLE)
-        // An untidy head with a 2xx is an answer.
+        // Keeps as many connections as there may be deliveries to one target, long enough to bridge
+        // the gaps of a burst.
+        .pool_max_idle_per_host(max_idle)
+        .pool_idle_timeout(MAX_IDLE_TIME)
+        // Malformed headers do not matter if the status is 2xx.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
-        .http1_max_headers(MOST_HEADERS)
-        // No response body is read, so only a little of it needs to arrive.
-        .http2_initial_stream_window_size(UNREAD)
-        .http2_initial_connection_window_size(MOST_UNREAD)
+        .http1_max_headers(MAX_HEADERS)
+        // Response bodies are not read, so only a little of them needs to arrive.
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
         .build(connector)
 }
 
@@ -127,7 +127,7 @@ fn connector(targets: &Targets, ca: Option<&[u8]>) -> Result<Connector, String> 
     let mut http = HttpConnector::new_with_resolver(Resolver(targets.clone()));
     http.enforce_http(false);
     http.set_nodelay(true);
-    http.set_keepalive(Some(PROBE));
+    http.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
     let https = HttpsConnectorBuilder::new()
         .with_tls_config(tls(ca)?)
         .https_only()
@@ -158,17 +158,17 @@ fn tls(ca: Option<&[u8]>) -> Result<ClientConfig, String> {
 }
 
 fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-    let found: Vec<_> = CertificateDer::pem_slice_iter(pem)
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<_, _>>()
         .map_err(|error| {
             format!("cannot read the file of certificate authorities for webhooks: {error}")
         })?;
-    if found.is_empty() {
+    if certificates.is_empty() {
         return Err(
             "the file of certificate authorities for webhooks contains no certificate".into(),
         );
     }
-    Ok(found)
+    Ok(certificates)
 }
 
 /// Resolves names through the target guard.
@@ -186,8 +186,8 @@ impl Service<Name> for Resolver {
 
     fn call(&mut self, name: Name) -> Self::Future {
         let targets = self.0.clone();
-        // The organization is read now, because the connection attempt may outlive the delivery
-        // that started it.
+        // The organization is read before the future runs, because the connection attempt may
+        // outlive the delivery that started it.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await;

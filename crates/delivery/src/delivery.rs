@@ -10,13 +10,13 @@ use uuid::Uuid;
 
 /// Attempts at one delivery, the first included (rules: webhooks#deliveries).
 const MAX_ATTEMPTS: usize = 5;
-/// Earlier attempts that a delivery keeps when it is sent again. With up to 5 new ones its log has
-/// at most 50, however often it is sent again.
+/// Earlier attempts that a delivery keeps when it is sent again. With up to 5 new attempts the log
+/// has at most 50, however often the delivery is sent again.
 const KEPT_ATTEMPTS: usize = 45;
 /// Failed deliveries in a row that disable a subscription (rules: webhooks#ends).
 pub(super) const MAX_FAILURES: i64 = 50;
-/// The shortest pause, so that two attempts never have the same time.
-const LEAST_PAUSE: Duration = Duration::from_millis(1);
+/// The shortest delay, so that two attempts never have the same time.
+const MIN_DELAY: Duration = Duration::from_millis(1);
 
 /// The event name of a ping, which lets the owner of a subscription see a delivery arrive. A ping
 /// has no subject, is no event and cannot be subscribed to.
@@ -27,7 +27,7 @@ pub const PING: &str = "ping";
 pub struct ReportedEvent {
     /// The name of the event.
     pub event: String,
-    /// The record that the event is about; none for a ping.
+    /// The record that the event is about. `None` for a ping.
     #[serde(flatten)]
     pub subject: Option<Subject>,
 }
@@ -63,7 +63,7 @@ impl ReportedEvent {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
-    /// The event that it reports.
+    /// The event that the delivery reports.
     #[serde(flatten)]
     pub reported: ReportedEvent,
     /// The time of the event.
@@ -71,12 +71,12 @@ pub struct Delivery {
     /// The attempts so far, oldest first.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
-    /// How many of the attempts were made before it was sent again. They stay in the log but do not
-    /// count.
+    /// How many of the attempts were made before the delivery was last sent again. They stay in the
+    /// log but do not count toward the limit.
     #[serde(default)]
     earlier: usize,
-    /// The trace of the change that caused the delivery, in the form of W3C Trace Context; none if
-    /// tracing is off.
+    /// The trace of the change that caused the delivery, in the form of W3C Trace Context. `None`
+    /// if tracing is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }
@@ -94,26 +94,26 @@ impl Delivery {
         }
     }
 
-    /// Makes the delivery part of a trace.
+    /// Adds the delivery to a trace.
     #[must_use]
     pub fn traced(self, trace: Option<String>) -> Self {
         Self { trace, ..self }
     }
 
-    /// Allows as many further attempts as a new delivery has.
+    /// Prepares the delivery to be sent again, with as many attempts as a new one.
     pub fn restart(&mut self) {
         let surplus = self.attempts.len().saturating_sub(KEPT_ATTEMPTS);
         self.attempts.drain(..surplus);
         self.earlier = self.attempts.len();
     }
 
-    /// Returns the outcome of the last attempt in the log. `fraction` is the jitter, from 0 to 1.
-    pub(super) fn outcome(&self, answer: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
+    /// Returns the outcome of the last attempt. `fraction` is the jitter, from 0 to 1.
+    pub(super) fn outcome(&self, reply: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
         if self.reported.is_ping() {
-            return AttemptOutcome::of_ping(answer);
+            return AttemptOutcome::of_ping(reply);
         }
         AttemptOutcome::of(
-            answer,
+            reply,
             self.attempts.len().saturating_sub(self.earlier),
             base,
             fraction,
@@ -161,7 +161,7 @@ pub enum Status {
 pub(super) enum Reply {
     /// An HTTP status.
     Status(u16),
-    /// A 429 or 503 that asks for a pause before the next attempt.
+    /// A status 429 or 503 with a requested delay before the next attempt.
     Later(u16, Duration),
     /// No reply. The target leads into a private network, so nothing was sent.
     Private,
@@ -170,11 +170,11 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    /// Returns the reply with this status. `pause` is that of `Retry-After`, which counts for 429
-    /// and 503 alone.
-    pub(super) const fn of(status: u16, pause: Option<Duration>) -> Self {
-        match (status, pause) {
-            (429 | 503, Some(pause)) => Self::Later(status, pause),
+    /// Returns the reply with this status. `delay` is that of `Retry-After`, which counts only for
+    /// 429 and 503.
+    pub(super) const fn of(status: u16, delay: Option<Duration>) -> Self {
+        match (status, delay) {
+            (429 | 503, Some(delay)) => Self::Later(status, delay),
             _ => Self::Status(status),
         }
     }
@@ -202,31 +202,31 @@ impl Reply {
     }
 }
 
-/// The outcome of an attempt. Its name is the label of the metric.
+/// The outcome of an attempt. The name of a variant is a label of the metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum AttemptOutcome {
-    /// The receiver accepted it.
+    /// The receiver accepted the delivery.
     Delivered,
     /// The receiver wants no more deliveries (status 410): the subscription is deleted.
     Gone,
     /// The target is private: the subscription is disabled.
     #[strum(serialize = "private_target")]
     Private,
-    /// The delivery is tried again after this pause.
+    /// The delivery is tried again after this delay.
     Retry(Duration),
     /// The last attempt failed.
     Failed,
-    /// It was a ping, which is over after one attempt and does not change the subscription.
+    /// The delivery was a ping, which ends after one attempt and does not change the subscription.
     #[strum(serialize = "ping")]
     Pinged(Status),
 }
 
 impl AttemptOutcome {
-    /// Returns the outcome of a ping. A ping is sent once and changes nothing, not even if the
-    /// receiver answers 410.
-    fn of_ping(answer: &Reply) -> Self {
-        Self::Pinged(if matches!(answer, Reply::Status(200..=299)) {
+    /// Returns the outcome of a ping. A ping is sent once and does not change the subscription, not
+    /// even if the receiver answers 410.
+    fn of_ping(reply: &Reply) -> Self {
+        Self::Pinged(if matches!(reply, Reply::Status(200..=299)) {
             Status::Delivered
         } else {
             Status::Failed
@@ -235,39 +235,39 @@ impl AttemptOutcome {
 
     /// Returns the outcome of attempt number `attempt`, counted from 1. `fraction` is the jitter,
     /// from 0 to 1.
-    fn of(answer: &Reply, attempt: usize, base: Duration, fraction: f64) -> Self {
-        match answer {
+    fn of(reply: &Reply, attempt: usize, base: Duration, fraction: f64) -> Self {
+        match reply {
             Reply::Status(200..=299) => Self::Delivered,
             Reply::Status(410) => Self::Gone,
             Reply::Private => Self::Private,
             _ if attempt >= MAX_ATTEMPTS => Self::Failed,
-            Reply::Later(_, asked) => {
-                let pause = backoff(base, attempt, fraction);
-                Self::Retry(pause.max((*asked).min(LONGEST_REQUESTED)))
+            Reply::Later(_, requested) => {
+                let delay = backoff(base, attempt, fraction);
+                Self::Retry(delay.max((*requested).min(MAX_REQUESTED_DELAY)))
             }
             Reply::Status(_) | Reply::Nothing(_) => Self::Retry(backoff(base, attempt, fraction)),
         }
     }
 }
 
-/// The longest pause that a receiver may ask for.
-const LONGEST_REQUESTED: Duration = Duration::from_secs(3_600);
+/// The longest delay that a receiver may ask for.
+const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3_600);
 
-/// Returns the longest pause between two attempts.
+/// Returns the longest delay between two attempts.
 pub(super) fn longest_pause(base: Duration) -> Duration {
-    backoff(base, MAX_ATTEMPTS, 1.0).max(LONGEST_REQUESTED)
+    backoff(base, MAX_ATTEMPTS, 1.0).max(MAX_REQUESTED_DELAY)
 }
 
-/// Returns the pause after a failed attempt: between half of a bound and the bound. The bound is
-/// `base`, and doubles with each attempt. Deliveries that failed together do not return together,
-/// and five attempts always last longer than a short outage.
+/// Returns the delay after a failed attempt, between half of a bound and the bound. The bound is
+/// `base` and doubles with each attempt. The jitter spreads deliveries that failed together. The
+/// lower half makes five attempts always outlast a short outage.
 fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-    let longest = base.saturating_mul(2_u32.saturating_pow(doublings));
-    let half = longest / 2;
+    let bound = base.saturating_mul(2_u32.saturating_pow(doublings));
+    let half = bound / 2;
     Duration::try_from_secs_f64(half.as_secs_f64() * (1.0 + fraction))
-        .unwrap_or(longest)
-        .clamp(half.max(LEAST_PAUSE), longest.max(LEAST_PAUSE))
+        .unwrap_or(bound)
+        .clamp(half.max(MIN_DELAY), bound.max(MIN_DELAY))
 }
 
 #[cfg(test)]
@@ -279,17 +279,17 @@ mod tests {
 
     const BASE: Duration = Duration::from_secs(30);
 
-    fn moment() -> Moment {
+    fn time() -> Moment {
         Moment("2026-11-21T09:30:00Z".parse().unwrap())
     }
 
     /// A delivery after this number of failed attempts.
-    fn tried(reported: ReportedEvent, attempts: usize) -> Delivery {
-        let mut delivery = Delivery::new(reported, moment());
+    fn delivery_after(reported: ReportedEvent, attempts: usize) -> Delivery {
+        let mut delivery = Delivery::new(reported, time());
         for _ in 0..attempts {
             delivery
                 .attempts
-                .push(Reply::Status(500).attempt(moment(), Duration::ZERO));
+                .push(Reply::Status(500).attempt(time(), Duration::ZERO));
         }
         delivery
     }
@@ -330,27 +330,27 @@ mod tests {
 
     #[test]
     fn a_delivery_fails_after_five_attempts() {
-        let answer = Reply::Nothing("timed out".into());
-        let pauses: Vec<_> = (1..=4)
-            .map(|attempt| AttemptOutcome::of(&answer, attempt, BASE, 1.0))
+        let reply = Reply::Nothing("timed out".into());
+        let delays: Vec<_> = (1..=4)
+            .map(|attempt| AttemptOutcome::of(&reply, attempt, BASE, 1.0))
             .collect();
         assert_eq!(
-            pauses,
+            delays,
             [30, 60, 120, 240].map(|seconds| AttemptOutcome::Retry(Duration::from_secs(seconds)))
         );
         assert_eq!(
-            AttemptOutcome::of(&answer, 5, BASE, 1.0),
+            AttemptOutcome::of(&reply, 5, BASE, 1.0),
             AttemptOutcome::Failed
         );
     }
 
     #[test]
     fn five_attempts_outlast_an_outage_of_three_minutes() {
-        let answer = Reply::Status(503);
+        let reply = Reply::Status(503);
         let shortest: Duration = (1..=4)
             .map(
-                |attempt| match AttemptOutcome::of(&answer, attempt, BASE, 0.0) {
-                    AttemptOutcome::Retry(pause) => pause,
+                |attempt| match AttemptOutcome::of(&reply, attempt, BASE, 0.0) {
+                    AttemptOutcome::Retry(delay) => delay,
                     other => panic!("{other:?}"),
                 },
             )
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn retry_after_puts_the_next_attempt_off_by_at_most_an_hour() {
         let later = |seconds| Reply::of(503, Some(Duration::from_secs(seconds)));
-        for (asked, attempt, wanted) in [
+        for (requested, attempt, expected) in [
             (0, 1, 30),
             (20, 1, 30),
             (90, 1, 90),
@@ -370,9 +370,9 @@ mod tests {
             (u64::MAX, 4, 3_600),
         ] {
             assert_eq!(
-                AttemptOutcome::of(&later(asked), attempt, BASE, 1.0),
-                AttemptOutcome::Retry(Duration::from_secs(wanted)),
-                "{asked} s"
+                AttemptOutcome::of(&later(requested), attempt, BASE, 1.0),
+                AttemptOutcome::Retry(Duration::from_secs(expected)),
+                "{requested} s"
             );
         }
         assert_eq!(
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_resent_delivery_gets_five_more_attempts_and_keeps_its_log() {
         let refused = Reply::Status(500);
-        let mut delivery = tried(event(), 5);
+        let mut delivery = delivery_after(event(), 5);
         assert_eq!(
             delivery.outcome(&refused, BASE, 1.0),
             AttemptOutcome::Failed
@@ -422,7 +422,7 @@ mod tests {
         for made in 6..=10 {
             delivery
                 .attempts
-                .push(refused.attempt(moment(), Duration::ZERO));
+                .push(refused.attempt(time(), Duration::ZERO));
             assert_eq!(delivery.attempts.len(), made);
             assert_eq!(
                 delivery.outcome(&refused, BASE, 1.0) == AttemptOutcome::Failed,
@@ -434,12 +434,12 @@ mod tests {
 
     #[test]
     fn the_attempt_log_of_a_delivery_is_bounded() {
-        let mut delivery = tried(event(), 3);
+        let mut delivery = delivery_after(event(), 3);
         for _ in 0..100 {
             delivery.restart();
             delivery
                 .attempts
-                .extend(tried(event(), MAX_ATTEMPTS).attempts);
+                .extend(delivery_after(event(), MAX_ATTEMPTS).attempts);
             assert_eq!(
                 delivery.outcome(&Reply::Status(500), BASE, 1.0),
                 AttemptOutcome::Failed
@@ -450,21 +450,21 @@ mod tests {
 
     #[test]
     fn a_ping_ends_after_one_attempt() {
-        let ping = tried(ReportedEvent::ping(), 1);
+        let ping = delivery_after(ReportedEvent::ping(), 1);
         assert_eq!(
             ping.outcome(&Reply::Status(204), BASE, 1.0),
             AttemptOutcome::Pinged(Status::Delivered)
         );
-        for answer in [
+        for reply in [
             Reply::Status(500),
             Reply::Status(410),
             Reply::Private,
             Reply::Nothing("timed out".into()),
         ] {
             assert_eq!(
-                ping.outcome(&answer, BASE, 1.0),
+                ping.outcome(&reply, BASE, 1.0),
                 AttemptOutcome::Pinged(Status::Failed),
-                "{answer:?}"
+                "{reply:?}"
             );
         }
     }
@@ -476,7 +476,7 @@ mod tests {
             "attempts": [], "earlier": 0,
         });
         assert_eq!(
-            serde_json::to_value(Delivery::new(event(), moment())).unwrap(),
+            serde_json::to_value(Delivery::new(event(), time())).unwrap(),
             stored
         );
         let read = |stored: &Value| serde_json::from_value::<Delivery>(stored.clone()).unwrap();
@@ -490,7 +490,7 @@ mod tests {
         );
         let ping = json!({ "event": "ping", "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [], "earlier": 0 });
         assert_eq!(
-            serde_json::to_value(Delivery::new(ReportedEvent::ping(), moment())).unwrap(),
+            serde_json::to_value(Delivery::new(ReportedEvent::ping(), time())).unwrap(),
             ping
         );
         assert_eq!(read(&ping).reported, ReportedEvent::ping());
@@ -506,7 +506,7 @@ mod tests {
 
     #[test]
     fn an_attempt_records_status_error_and_duration() {
-        let attempt = |answer: Reply| answer.attempt(moment(), Duration::from_millis(12));
+        let attempt = |reply: Reply| reply.attempt(time(), Duration::from_millis(12));
         let ok = attempt(Reply::Status(204));
         assert_eq!(
             (ok.status_code, ok.error, ok.duration_ms),
@@ -517,9 +517,9 @@ mod tests {
             (moved.status_code, moved.error.as_deref()),
             (Some(302), Some("redirects are not followed"))
         );
-        let lost = attempt(Reply::Nothing("timed out".into()));
+        let no_reply = attempt(Reply::Nothing("timed out".into()));
         assert_eq!(
-            (lost.status_code, lost.error.as_deref()),
+            (no_reply.status_code, no_reply.error.as_deref()),
             (None, Some("timed out"))
         );
     }
@@ -528,11 +528,11 @@ mod tests {
         #[test]
         fn a_retry_pause_is_positive_and_bounded(base in 1_u64..10_000_000, attempt in 1_usize..100, fraction in 0.0_f64..=1.0) {
             let base = Duration::from_millis(base);
-            let pause = backoff(base, attempt, fraction);
-            prop_assert!(pause > Duration::ZERO);
+            let delay = backoff(base, attempt, fraction);
+            prop_assert!(delay > Duration::ZERO);
             let doublings = u32::try_from(attempt - 1).unwrap();
             let bound = base.saturating_mul(2_u32.saturating_pow(doublings));
-            prop_assert!(pause >= bound / 2 && pause <= bound, "{pause:?} of {bound:?}");
+            prop_assert!(delay >= bound / 2 && delay <= bound, "{delay:?} of {bound:?}");
         }
     }
 }

@@ -30,11 +30,12 @@ pub struct Dependencies {
 
 /// The settings of deliveries.
 #[derive(Debug, Clone)]
+
 pub struct Settings {
-    /// The longest pause after the first attempt. It doubles with each further attempt.
+    /// The longest delay after the first attempt. It doubles with each further attempt.
     pub retry_base: Duration,
-    /// The time limit for a receiver's answer.
+    /// The time limit for a receiver's response.
     pub timeout: Duration,
-    /// How long a delivery that has ended stays in the log.
+    /// How long a delivery stays in the log after it has ended.
     pub retention: Duration,
 }

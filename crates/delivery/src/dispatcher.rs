@@ -1,4 +1,4 @@
-//! The dispatcher: claims due deliveries, sends them and has their outcomes recorded.
+//! The dispatcher: claims due deliveries, sends them and passes their outcomes to the recorder.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -35,17 +35,18 @@ use super::sender::{Message, Sender};
 /// How much longer a lease lasts than the receiver's time limit, so that the outcome can be
 /// recorded.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// The longest pause between two searches. If another node stops, this node finds the deliveries of
+/// The longest wait between two searches. If another node stops, this node finds the deliveries of
 /// that node within this time.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-/// The pause after a failed query of the database, and after a delivery that failed with an
+const MAX_WAIT: Duration = Duration::from_secs(1);
+/// The delay after a failed query of the database, and after a delivery that failed with an
 /// internal error.
-const RESPITE: Duration = Duration::from_secs(1);
-/// The pause after another node has claimed all due deliveries first. By then more may be due.
-const MIN_PAUSE: Duration = Duration::from_millis(50);
+const ERROR_DELAY: Duration = Duration::from_secs(1);
+/// The delay after other nodes have claimed all due deliveries first. Meanwhile more deliveries may
+/// become due.
+const OUTRUN_DELAY: Duration = Duration::from_millis(50);
 
-/// Sends webhooks. Every node has a dispatcher; nodes that share a database divide the work by
-/// claims.
+/// Sends webhooks. Every node has a dispatcher. Nodes that share a database divide the work by
+/// claiming deliveries.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<DispatcherInner>);
 
@@ -97,7 +98,7 @@ impl Dispatcher {
             "Attempts to deliver a webhook, by what came of it."
         );
         for outcome in AttemptOutcome::VARIANTS {
-            attempts(outcome).increment(0);
+            attempt_counter(outcome).increment(0);
         }
         keep_claiming(&self, &stop).await;
     }
@@ -111,7 +112,7 @@ impl Dispatcher {
             let search = self
                 .claim(due, &mut sends)
                 .await
-                .inspect_err(warn)
+                .inspect_err(log_search_failure)
                 .unwrap_or_default();
             finish::<Self>(sends).await;
             if search.count == 0 {
@@ -147,7 +148,7 @@ impl Dispatcher {
         let until = (!is_alone).then(|| later(now, lease));
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
-            // The channel is closed only if the dispatcher is gone. The job is then useless.
+            // The channel is closed only if the dispatcher is gone. The job is then not needed.
             let mut found = |tx: &mut Transaction<'_>, batch: Batch| {
                 for job in prepare(tx, &shared, &*owner, batch, now) {
                     drop(decided.send(job));
@@ -166,13 +167,13 @@ impl Dispatcher {
         // A panic in one claim must not end the dispatcher.
         let mut claimed = pin!(AssertUnwindSafe(claimed).catch_unwind());
         let mut begin = |job: Job| drop(sends.spawn(self.clone().deliver(job)));
-        let caught = loop {
+        let result = loop {
             tokio::select! {
-                caught = &mut claimed => break caught,
+                result = &mut claimed => break result,
                 Some(job) = jobs.recv(), if is_alone => begin(job),
             }
         };
-        let (search, from) = caught
+        let (search, from) = result
             .unwrap_or_else(|_| Err(Error::internal("claiming webhook deliveries panicked")))?;
         while let Ok(job) = jobs.try_recv() {
             begin(job);
@@ -185,8 +186,8 @@ impl Dispatcher {
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles one delivery. If that fails, the delivery is claimed again later, so nothing is
-    /// lost.
+    /// Handles one delivery. If that fails with an internal error, the delivery stays due and is
+    /// claimed again later.
     async fn deliver(self, job: Job) {
         let Job {
             organization,
@@ -195,11 +196,11 @@ impl Dispatcher {
             mut permit,
             ready,
         } = job;
-        let attempted = self
+        let result = self
             .attempt(organization, subscription, ready, &mut permit)
             .await;
         permit.release(None);
-        match attempted {
+        match result {
             Ok((delivery, settlement)) => {
                 let entry = Entry {
                     claim,
@@ -213,7 +214,7 @@ impl Dispatcher {
             }
             Err(error) => {
                 tracing::warn!(delivery = %claim.id, cause = error.cause(), "could not process a webhook delivery; it is claimed again later");
-                tokio::time::sleep(RESPITE).await;
+                tokio::time::sleep(ERROR_DELAY).await;
                 drop(permit);
             }
         }
@@ -242,7 +243,7 @@ impl Dispatcher {
                     .as_ref()
                     .and_then(host_of)
                     .unwrap_or_default();
-                tell(
+                log_failure(
                     &Attempted {
                         organization,
                         subscription,
@@ -261,7 +262,7 @@ impl Dispatcher {
         Ok((delivery, settlement))
     }
 
-    /// Makes one attempt and adds it to the delivery. Returns its outcome.
+    /// Makes one attempt and appends it to the delivery's log. Returns its outcome.
     async fn send(
         &self,
         organization: Uuid,
@@ -273,7 +274,7 @@ impl Dispatcher {
         let (began, started) = (dependencies.clock.now(), dependencies.clock.elapsed());
         let span = traces::delivery(message.id, organization, delivery.trace.as_deref());
         let trace = traces::of(&span);
-        let answer = self
+        let reply = self
             .0
             .sender
             .post(message, trace, began)
@@ -281,14 +282,14 @@ impl Dispatcher {
             .await?;
         let took = dependencies.clock.elapsed().saturating_sub(started);
         permit.release(Some(took));
-        delivery.attempts.push(answer.attempt(Moment(began), took));
+        delivery.attempts.push(reply.attempt(Moment(began), took));
         let outcome = delivery.outcome(
-            &answer,
+            &reply,
             dependencies.settings.retry_base,
             dependencies.ids.fraction(),
         );
-        note(&span, delivery, outcome);
-        attempts(outcome.into()).increment(1);
+        record_in_span(&span, delivery, outcome);
+        attempt_counter(outcome.into()).increment(1);
         Ok(outcome)
     }
 
@@ -300,8 +301,8 @@ impl Dispatcher {
             AttemptOutcome::Private => {
                 Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed)
             }
-            AttemptOutcome::Retry(pause) => {
-                Settlement::Retry(later(self.0.dependencies.clock.now(), pause))
+            AttemptOutcome::Retry(delay) => {
+                Settlement::Retry(later(self.0.dependencies.clock.now(), delay))
             }
             AttemptOutcome::Failed => Settlement::Failed,
             AttemptOutcome::Pinged(status) => Settlement::Over(status),
@@ -315,8 +316,8 @@ impl ClaimingWork for Dispatcher {
     /// The limiter owns the permits and signals when one becomes free.
     const CLAIMS_AT_END: bool = false;
 
-    /// Begins to send due deliveries as far as there are permits. Returns how long to wait until
-    /// more may be due. Deliveries without a permit follow when one becomes free.
+    /// Claims due deliveries as far as there are permits, and begins to send them. Returns how long
+    /// to wait until more may be due. If permits run out, `woken` returns when some are free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.dependencies.clock.now();
@@ -328,20 +329,20 @@ impl ClaimingWork for Dispatcher {
             } = match self.claim(now, sends).await {
                 Ok(search) => search,
                 Err(error) => {
-                    warn(&error);
-                    return RESPITE;
+                    log_search_failure(&error);
+                    return ERROR_DELAY;
                 }
             };
             if is_outrun && count == 0 {
-                return MIN_PAUSE;
+                return OUTRUN_DELAY;
             }
             if !is_cut && !is_outrun {
                 let wait = next.map(|next| self.0.dependencies.clock.now().duration_until(next));
                 return wait
-                    .map_or(LONGEST_SLEEP, |wait| {
+                    .map_or(MAX_WAIT, |wait| {
                         Duration::try_from(wait).unwrap_or_default()
                     })
-                    .min(LONGEST_SLEEP);
+                    .min(MAX_WAIT);
             }
         }
     }
@@ -355,7 +356,7 @@ impl ClaimingWork for Dispatcher {
 }
 
 /// Records the outcome of an attempt in its trace span.
-fn note(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
+fn record_in_span(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
     if span.is_disabled() {
         return;
     }
@@ -376,7 +377,7 @@ fn note(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
     }
 }
 
-/// The identity of an attempted delivery, for the log. Of the target it holds only the host,
+/// The identity of an attempted delivery, for the log. Only the host of the target is logged,
 /// because path and query may be secret.
 struct Attempted {
     organization: Uuid,
@@ -386,7 +387,7 @@ struct Attempted {
 }
 
 /// Logs a failed attempt: as a warning if it was the last one, otherwise at debug level.
-fn tell(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
+fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
     let Attempted {
         organization,
         subscription,
@@ -453,13 +454,13 @@ fn prepare(
     }
 }
 
-/// Returns the counter of attempts with this outcome. `run` creates every counter with 0, so that a
-/// first attempt shows as an increase.
-fn attempts(outcome: &'static str) -> Counter {
+/// Returns the counter of attempts with this outcome. `run` creates every counter with the value 0.
+/// Otherwise monitoring would not see the first attempt as an increase.
+fn attempt_counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome)
 }
 
-fn warn(error: &Error) {
+fn log_search_failure(error: &Error) {
     tracing::warn!(
         cause = error.cause(),
         "could not read due webhook deliveries; retrying shortly"

@@ -1,4 +1,4 @@
-//! Describes in plain words the reason why a receiver did not answer.
+//! Describes in plain words why a receiver did not answer.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -7,16 +7,16 @@ use rustls::{AlertDescription, CertificateError};
 
 use super::target::Refusal;
 
-/// The words for an answer in another protocol.
+/// The text for an answer in another protocol.
 const NO_HTTP: &str = "the answer is not valid HTTP";
-/// The words for a connection that ended early.
+/// The text for a connection that ended early.
 const CLOSED: &str = "the receiver closed the connection before it answered";
 
-/// Returns the innermost cause of an error, also where a library wrapped it into an I/O error.
+/// Returns the innermost cause of an error, also if a library wrapped that cause into an I/O error.
 pub(super) fn cause<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
     let mut cause = error;
     loop {
-        // Any other kind describes the failure itself and wraps a text.
+        // An I/O error of another kind describes the failure itself and wraps only a text.
         let wrapped = cause
             .downcast_ref::<io::Error>()
             .filter(|error| matches!(error.kind(), ErrorKind::Other | ErrorKind::InvalidData))
@@ -29,11 +29,12 @@ pub(super) fn cause<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 's
     }
 }
 
-/// Returns whether the receiver refused a request without processing it: over HTTP/2 by `GOAWAY`
-/// beyond its last stream or by `REFUSED_STREAM`, or because the request was never sent.
+/// Returns whether the receiver refused a request without processing it, or the request was never
+/// sent. Over HTTP/2 a receiver refuses a request with `GOAWAY`, or with `REFUSED_STREAM`.
 pub(super) fn is_refused(cause: &(dyn Error + 'static)) -> bool {
     if let Some(error) = cause.downcast_ref::<h2::Error>() {
-        // Streams up to the last one that a GOAWAY names are not ended by it.
+        // Streams up to the last one that a GOAWAY names continue, so their requests do not fail
+        // with this error.
         let is_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         return error.is_remote() && (error.is_go_away() || is_refused);
     }
@@ -42,7 +43,7 @@ pub(super) fn is_refused(cause: &(dyn Error + 'static)) -> bool {
         .is_some_and(hyper::Error::is_canceled)
 }
 
-/// Returns whether a connection ended before an answer was complete.
+/// Returns whether a connection ended before a response was complete.
 pub(super) fn is_cut_off(cause: &(dyn Error + 'static)) -> bool {
     if let Some(error) = cause.downcast_ref::<io::Error>() {
         return matches!(
@@ -58,26 +59,26 @@ pub(super) fn is_cut_off(cause: &(dyn Error + 'static)) -> bool {
         .is_some_and(|error| error.is_incomplete_message() || error.is_closed())
 }
 
-/// Describes the reason why there was no answer. `error` is the error of the attempt.
+/// Describes why there was no answer. `error` is the error of the attempt.
 pub(super) fn in_words(error: &(dyn Error + 'static)) -> String {
     let cause = cause(error);
-    let words = if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+    let text = if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         Some(refusal.to_string())
     } else if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-        Some(of_tls(error))
+        Some(describe_tls(error))
     } else if let Some(error) = cause.downcast_ref::<h2::Error>() {
-        Some(of_http2(error))
+        Some(describe_http2(error))
     } else if let Some(error) = cause.downcast_ref::<hyper::Error>() {
-        of_http(error).map(str::to_owned)
+        describe_http(error).map(str::to_owned)
     } else if let Some(error) = cause.downcast_ref::<io::Error>() {
-        of_connection(error.kind()).map(str::to_owned)
+        describe_io(error.kind()).map(str::to_owned)
     } else {
         None
     };
-    words.unwrap_or_else(|| format!("the request failed: {cause}"))
+    text.unwrap_or_else(|| format!("the request failed: {cause}"))
 }
 
-fn of_connection(kind: ErrorKind) -> Option<&'static str> {
+fn describe_io(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::ConnectionRefused => "the receiver refused the connection",
         ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
@@ -92,7 +93,7 @@ fn of_connection(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-fn of_http(error: &hyper::Error) -> Option<&'static str> {
+fn describe_http(error: &hyper::Error) -> Option<&'static str> {
     if error.is_parse_too_large() {
         Some("the head of the answer is too large")
     } else if error.is_parse() {
@@ -104,7 +105,7 @@ fn of_http(error: &hyper::Error) -> Option<&'static str> {
     }
 }
 
-fn of_http2(error: &h2::Error) -> String {
+fn describe_http2(error: &h2::Error) -> String {
     let code = error
         .reason()
         .map(|reason| format!(" ({reason:?})"))
@@ -118,16 +119,16 @@ fn of_http2(error: &h2::Error) -> String {
     }
 }
 
-fn of_tls(error: &rustls::Error) -> String {
+fn describe_tls(error: &rustls::Error) -> String {
     match error {
-        rustls::Error::InvalidCertificate(error) => of_certificate(error),
-        rustls::Error::AlertReceived(alert) => of_alert(*alert),
+        rustls::Error::InvalidCertificate(error) => describe_certificate(error),
+        rustls::Error::AlertReceived(alert) => describe_alert(*alert),
         rustls::Error::InvalidMessage(_) => "the receiver does not speak TLS".to_owned(),
         error => format!("the TLS handshake failed: {error}"),
     }
 }
 
-fn of_alert(alert: AlertDescription) -> String {
+fn describe_alert(alert: AlertDescription) -> String {
     match alert {
         AlertDescription::CertificateRequired => {
             "the receiver demands a client certificate, and none is ever sent".to_owned()
@@ -139,8 +140,8 @@ fn of_alert(alert: AlertDescription) -> String {
     }
 }
 
-fn of_certificate(error: &CertificateError) -> String {
-    let words = match error {
+fn describe_certificate(error: &CertificateError) -> String {
+    let text = match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet"
@@ -154,7 +155,7 @@ fn of_certificate(error: &CertificateError) -> String {
         CertificateError::Revoked => "was revoked",
         error => return format!("the receiver's certificate is not valid: {error}"),
     };
-    format!("the receiver's certificate {words}")
+    format!("the receiver's certificate {text}")
 }
 
 #[cfg(test)]
@@ -162,13 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_within_io_errors_are_found_and_put_in_words() {
+    fn causes_within_io_errors_are_found_and_described() {
         let expired = rustls::Error::InvalidCertificate(CertificateError::Expired);
         let wrapped = io::Error::other(io::Error::new(ErrorKind::InvalidData, expired));
         assert_eq!(in_words(&wrapped), "the receiver's certificate has expired");
         let unresolved = io::Error::other(Refusal::Unresolved);
         assert_eq!(in_words(&unresolved), "the name cannot be resolved");
-        for (kind, words) in [
+        for (kind, text) in [
             (
                 ErrorKind::ConnectionRefused,
                 "the receiver refused the connection",
@@ -179,8 +180,8 @@ mod tests {
             ),
             (ErrorKind::UnexpectedEof, CLOSED),
         ] {
-            assert_eq!(in_words(&io::Error::from(kind)), words);
-            assert_eq!(in_words(&io::Error::new(kind, "words of a library")), words);
+            assert_eq!(in_words(&io::Error::from(kind)), text);
+            assert_eq!(in_words(&io::Error::new(kind, "words of a library")), text);
         }
         let go_away = io::Error::other(h2::Error::from(h2::Reason::REFUSED_STREAM));
         assert!(!is_refused(cause(&go_away)), "an error of our own side");

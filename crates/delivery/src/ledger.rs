@@ -1,16 +1,17 @@
 //! The database side of the dispatcher: finds due deliveries, claims them and records their
 //! outcomes.
 //!
-//! Where nodes share the database, a node claims a delivery by a lease. When the lease runs out,
-//! any node may claim the delivery again, so deliveries of a node that crashed are not lost. A
-//! process that is alone needs no lease. It knows which deliveries it has in hand, and after a
-//! crash they are simply due again. In both cases a delivery whose outcome was not recorded arrives
-//! a second time, under the same id.
+//! If several nodes share the database, a node claims a delivery by a lease. When the lease runs
+//! out, any node may claim the delivery again, so deliveries of a node that crashed are not lost. A
+//! process that is alone needs no lease, because it knows which deliveries it has in flight. After
+//! a crash they are due again. In both cases a delivery whose outcome was not recorded arrives a
+//! second time, under the same id.
 //!
-//! Nothing here takes the organization's lock. Recording outcomes locks the subscription's row
-//! first and then some of its deliveries. Deleting a subscription marks only its own row; from then
-//! on no delivery of it is claimed or recorded. Claiming and sweeping touch deliveries of many
-//! subscriptions. They skip rows that another transaction has locked instead of waiting for them.
+//! Nothing in this file takes the organization's lock. Recording outcomes locks the subscription's
+//! row first and then some of its deliveries. Deleting a subscription only marks its row. After
+//! that, none of its deliveries is claimed or recorded. Claiming and sweeping touch deliveries of
+//! many subscriptions. Both skip rows that another transaction has locked instead of waiting for
+//! them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
@@ -31,19 +32,19 @@ use super::limiter::{Limiter, Permit, Send};
 
 /// Subscriptions read by one query.
 const SCAN_LIMIT: i64 = 256;
-/// Deliveries claimed in one transaction. Claiming stops after the subscription that reaches the
-/// number.
-const A_CLAIM: usize = 64;
-/// Expired leases ended in one transaction.
-const RELEASED: i64 = 1_000;
+/// Deliveries claimed in one transaction. Claiming stops after the subscription with which the
+/// number is reached.
+const CLAIM_LIMIT: usize = 64;
+/// Expired leases removed in one transaction.
+const RELEASE_LIMIT: i64 = 1_000;
 /// The largest number of pending deliveries that is counted. A larger backlog is reported as this
 /// number.
-const MOST_COUNTED: i64 = 100_000;
+const COUNT_LIMIT: i64 = 100_000;
 
 store::statements! {
     /// Subscriptions between two ids that have pending deliveries without a lease, and their
-    /// organizations. The recursion makes one index seek for each subscription, so a subscription
-    /// with many deliveries costs no more than one with few.
+    /// organizations. The recursion makes one index seek for each subscription, so the cost does
+    /// not depend on the number of deliveries.
     WAITING = "with recursive waiting(id) as (
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
                 and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
@@ -54,46 +55,46 @@ store::statements! {
         select (select d.organization_id from webhook_delivery d where d.subscription_id = waiting.id and d.status = 'pending'
                 and d.leased_until is null limit 1), id
         from waiting where id is not null limit ?3";
-    /// The same where organizations are on several servers, which cannot run the recursion. Reads
-    /// the subscriptions of the organizations whose row in `webhook_due` says that something is due
-    /// at `?4`.
+    /// Does the same as `WAITING` for organizations on several servers, which cannot run the
+    /// recursion. Reads the subscriptions of the organizations that have a row in `webhook_due`
+    /// that is due at `?4`.
     WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
         join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1 and s.id <= ?2 and s.deleted_at is null
         where q.due_at <= ?4 and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
             and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
-    /// Deliveries of a subscription that are due, have no lease and are not in hand in this
+    /// Deliveries of a subscription that are due, have no lease and are not in flight in this
     /// process. The oldest come first, each with the columns of the subscription that sending
-    /// needs. Returns nothing once the subscription is deleted.
+    /// needs. Returns nothing if the subscription was deleted.
     DUE = "select d.id, d.doc, s.target_url, s.credential, s.event, s.disabled_at, s.doc
         from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2 and s.deleted_at is null
         where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null
         and d.next_attempt_at <= ?3 and not (d.id = any(?5)) order by d.next_attempt_at, d.id limit ?4";
-    /// Some of the leases that have run out.
+    /// Some of the leases that have expired.
     EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until <= ?1
         order by leased_until limit ?2";
-    /// Ends the leases that `EXPIRED` found.
+    /// Removes the leases that `EXPIRED` returned.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1 and id = any(?2)
             and leased_until is not null and leased_until <= ?3 for update skip locked)
         update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
-    /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes saw
-    /// the same row, the first one gets it. The others skip the row. If they waited for it, two
-    /// nodes could wait for each other's rows.
+    /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes read
+    /// the same row, the first one claims it. The others skip the locked row, because two nodes
+    /// that wait could wait for each other's rows.
     CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";
     /// The due time of the next delivery that is not due yet.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
-    /// The time at which the next lease runs out. A delivery of a node that crashed is due again
-    /// then.
+    /// The time at which the next lease expires. Deliveries of a node that crashed become due again
+    /// when their leases expire.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
-    /// Locks a subscription against others that record its deliveries or mark it as deleted.
+    /// Locks a subscription against transactions that record its deliveries or mark it as deleted.
     HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes its new state.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
     /// Records that a delivery to a subscription succeeded. A disabled subscription keeps its
-    /// failure count, because that count explains why it was disabled.
+    /// failure count, because that count explains why the subscription was disabled.
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
         consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
         where organization_id = ?1 and id = ?2";
@@ -108,7 +109,7 @@ store::statements! {
     /// The number of pending deliveries, up to a limit.
     COUNT_PENDING = "select count(*) from
         (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
-    /// The due time of the delivery that has been due longest, of those without a valid lease.
+    /// The due time of the delivery that has been due longest, among those without a valid lease.
     OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1
         and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
 }
@@ -118,26 +119,26 @@ store::statements! {
 pub(super) struct Claim {
     /// The id of the delivery.
     pub id: Uuid,
-    /// The end of this node's lease; none for the only process on the database.
+    /// The end of this node's lease. `None` for the only process on the database.
     pub leased_until: Option<Timestamp>,
 }
 
 /// A claimed delivery.
 pub(super) struct Claimed {
-    /// The right to send it.
+    /// The right to send the delivery.
     pub claim: Claim,
-    /// The delivery, or an error if its document cannot be parsed. Such an error must not hold up
-    /// the others.
+    /// The delivery, or an error if its document cannot be parsed. Such an error must not prevent
+    /// the other deliveries of the batch.
     pub delivery: Result<Delivery>,
-    /// The permit of the limiter to send it.
+    /// The limiter's permit to send the delivery.
     pub permit: Permit,
 }
 
 /// A subscription with its current row.
 pub(super) struct SubscriptionState {
-    /// The organization that owns it.
+    /// The organization that owns the subscription.
     pub organization: Uuid,
-    /// Its id.
+    /// The id of the subscription.
     pub subscription: Uuid,
     /// The row of `DUE`: `target_url, credential, event, disabled_at, doc`, after two columns of
     /// the delivery.
@@ -157,12 +158,13 @@ pub(super) struct Batch {
 pub(super) struct SearchResult {
     /// How many deliveries were claimed.
     pub count: usize,
-    /// Whether more deliveries may be due for which there are permits.
+    /// Whether the search stopped early, so that more deliveries may be due for which there are
+    /// permits.
     pub is_cut: bool,
-    /// Whether another node had locked or claimed some of the deliveries first. Until it commits,
-    /// nobody knows whether it will keep them.
+    /// Whether another node had locked or claimed some of the deliveries first. It may still roll
+    /// back.
     pub is_outrun: bool,
-    /// The time at which the next delivery becomes due; none if the search was cut short.
+    /// The time at which the next delivery becomes due. `None` if the search stopped early.
     pub next: Option<Timestamp>,
 }
 
@@ -172,7 +174,7 @@ pub(super) type Found<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 /// The outcome that is recorded for a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settlement {
-    /// The receiver accepted it.
+    /// The receiver accepted the delivery.
     Delivered,
     /// The receiver is gone (status 410). The subscription is deleted with all its deliveries.
     Gone,
@@ -180,11 +182,10 @@ pub(super) enum Settlement {
     Retry(Timestamp),
     /// The last attempt failed.
     Failed,
-    /// The delivery ends with this status, and the failure count of the subscription stays
-    /// unchanged.
+    /// The delivery ends with this status. The failure count of the subscription does not change.
     Over(Status),
-    /// The subscription was disabled before, so the delivery is discarded. It can still be sent to
-    /// another subscription.
+    /// The subscription was disabled earlier, so the delivery is discarded. It can be sent again,
+    /// to another subscription.
     Cut,
     /// The subscription is disabled for this reason, and the delivery ends with this status.
     Disabled(DisabledReason, Status),
@@ -199,13 +200,13 @@ pub struct Backlog {
     pub oldest_due: Duration,
 }
 
-/// Claims deliveries that are due at `due`, as far as there are permits, and hands them to `found`.
-/// `from` is the subscription that was served last; the search begins after it, so that all get a
-/// turn.
+/// Claims deliveries that are due at `due`, as far as there are permits, and passes them to
+/// `found`. `from` is the subscription that was served last. The search begins after it, so that
+/// every subscription gets a turn.
 ///
-/// Nodes that share a database lease deliveries until `until`, in a transaction that writes. The
-/// only process on a database passes no `until`. It skips deliveries that it already has in hand
-/// and writes nothing, so each batch is claimed as soon as it is found.
+/// Nodes that share a database lease deliveries until `until`, in a writing transaction. The only
+/// process on a database passes no `until`. It skips deliveries that are in flight and writes
+/// nothing, so `found` gets each batch at once.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -235,34 +236,34 @@ fn lease(
     until: Timestamp,
     found: &mut Found<'_>,
 ) -> Result<SearchResult> {
-    let expired = tx.rows(&EXPIRED, &values![due, RELEASED])?;
+    let expired = tx.rows(&EXPIRED, &values![due, RELEASE_LIMIT])?;
     for (organization, ids) in by_organization::<Uuid>(&expired)? {
         tx.execute(&RELEASE_EXPIRED, &values![organization, ids, due])?;
     }
     let mut seen = Vec::new();
     let mut search = take(tx, limiter, from, due, Some(until), &mut |_, batch| {
-        seen.push(batch);
+        batches.push(batch);
     })?;
     if search.count > 0 {
-        let mut wanted = BTreeMap::<Uuid, Vec<Uuid>>::new();
+        let mut ids_by_organization = BTreeMap::<Uuid, Vec<Uuid>>::new();
         for Batch {
             subscribed,
             claimed,
-        } in &seen
+        } in &batches
         {
-            wanted
+            ids_by_organization
                 .entry(subscribed.organization)
                 .or_default()
                 .extend(claimed.iter().map(|claimed| claimed.claim.id));
         }
         let mut granted = HashSet::new();
-        for (organization, ids) in wanted {
+        for (organization, ids) in ids_by_organization {
             for row in tx.rows(&CLAIM, &values![organization, due, until, ids])? {
                 granted.insert(row.get::<Uuid>(0)?);
             }
         }
         (search.is_outrun, search.count) = (granted.len() < search.count, granted.len());
-        for mut batch in seen {
+        for mut batch in batches {
             batch
                 .claimed
                 .retain(|claimed| granted.contains(&claimed.claim.id));
@@ -292,18 +293,19 @@ fn take(
             let waiting = waiting(tx, after, until, due)?;
             for row in &waiting {
                 after = row.get(1)?;
-                // The subscription's last delivery may have been removed between the two parts of
-                // the query.
+                // The subscription's last delivery may have been removed between the two subqueries
+                // of the statement.
                 let Some(organization) = row.get(0)? else {
                     continue;
                 };
-                if let Some(batch) = fitting(tx, limiter, (organization, after), due, leased_until)?
+                if let Some(batch) =
+                    due_with_permits(tx, limiter, (organization, after), due, leased_until)?
                 {
                     *from = after;
                     count += batch.claimed.len();
                     found(tx, batch);
                 }
-                if limiter.is_full() || count >= A_CLAIM {
+                if limiter.is_full() || count >= CLAIM_LIMIT {
                     return Ok(SearchResult {
                         count,
                         is_cut: true,
@@ -320,8 +322,8 @@ fn take(
     })
 }
 
-/// Up to `SCAN_LIMIT` subscriptions with waiting deliveries, after one id and up to another, as
-/// organization and id.
+/// Returns up to `SCAN_LIMIT` subscriptions with waiting deliveries, as organization and id. Their
+/// ids are above `after` and at most `until`.
 fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -> Result<Vec<Row>> {
     Ok(if tx.is_sharded() {
         tx.rows(&WAITING_ANYWHERE, &values![after, until, SCAN_LIMIT, due])?
@@ -331,7 +333,7 @@ fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -
 }
 
 /// Returns the due deliveries of a subscription for which there are permits.
-fn fitting(
+fn due_with_permits(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
     (organization, subscription): (Uuid, Uuid),
@@ -343,14 +345,14 @@ fn fitting(
         limiter.want(subscription);
         return Ok(None);
     }
-    let most = i64::try_from(free).unwrap_or(i64::MAX);
+    let limit = i64::try_from(free).unwrap_or(i64::MAX);
     let rows = tx.rows(
         &DUE,
         &values![
             organization,
             subscription,
             due,
-            most,
+            limit,
             limiter.in_hand(subscription)
         ],
     )?;
@@ -360,7 +362,7 @@ fn fitting(
     };
     let target: String = first.get(2)?;
     let url = Url::parse(&target).ok();
-    // A URL that cannot be parsed counts as a host of its own. The target guard will refuse it.
+    // A URL that cannot be parsed counts as a host of its own. The target guard refuses it later.
     let host = url.as_ref().and_then(host_of).unwrap_or(target);
     let port = url
         .as_ref()
@@ -388,8 +390,7 @@ fn fitting(
             permit,
         });
     }
-    // Either more deliveries are due than were read, or fewer permits are free than before the
-    // query.
+    // More deliveries may be due than were read, or permits were taken during the query.
     if count >= free || claimed.len() < count {
         limiter.want(subscription);
     }
@@ -405,26 +406,26 @@ fn fitting(
 }
 
 /// Returns when the next delivery becomes due after `now`. With leases, the end of the next lease
-/// counts too.
+/// counts as well.
 fn next_due(
     tx: &mut Transaction<'_>,
     now: Timestamp,
-    are_leased: bool,
+    has_leases: bool,
 ) -> Result<Option<Timestamp>> {
     let mut first = |statement| {
         tx.row(statement, &values![now])?
             .map(|row| row.get(0))
             .transpose()
     };
-    let (next, released): (Option<Timestamp>, _) = (
+    let (next, next_lease): (Option<Timestamp>, _) = (
         first(&NEXT)?,
-        if are_leased {
+        if has_leases {
             first(&NEXT_LEASE)?
         } else {
             None
         },
     );
-    Ok([next, released].into_iter().flatten().min())
+    Ok([next, next_lease].into_iter().flatten().min())
 }
 
 /// The change to a subscription that recording outcomes caused.
@@ -438,8 +439,9 @@ pub(super) enum SubscriptionChange {
 
 /// The outcome of one delivery, to be recorded.
 #[derive(Debug)]
+
 pub(super) struct Entry {
-    /// The claim that permits recording it.
+    /// The claim that permits recording the outcome.
     pub claim: Claim,
     /// The delivery in its new state.
     pub delivery: Delivery,
@@ -448,10 +450,10 @@ pub(super) struct Entry {
 }
 
 /// Records the outcomes of one subscription's deliveries, in this order. Returns the change to the
-/// subscription, if there was one.
+/// subscription, if any.
 ///
-/// Skips an entry whose claim no longer holds: another node has claimed the delivery, or the
-/// delivery was deleted with its subscription.
+/// Skips an entry whose claim is no longer valid, because another node has claimed the delivery, or
+/// the delivery was deleted with its subscription.
 pub(super) fn settle(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -468,7 +470,7 @@ pub(super) fn settle(
     let mut change = None;
     let is_gone = |entry: &Entry| entry.settlement == Settlement::Gone;
     for entries in entries.split_inclusive(is_gone) {
-        let (mut was_reached, settled) = (false, give_back(tx, organization, entries)?);
+        let (mut was_reached, settled) = (false, write_states(tx, organization, entries)?);
         for Entry {
             claim, settlement, ..
         } in entries
@@ -487,7 +489,7 @@ pub(super) fn settle(
                     return Ok(Some(SubscriptionChange::Deleted));
                 }
                 Settlement::Failed => {
-                    reached(
+                    record_success(
                         tx,
                         organization,
                         subscription,
@@ -504,7 +506,7 @@ pub(super) fn settle(
                 }
                 Settlement::Disabled(reason, _) => reason,
             };
-            reached(
+            record_success(
                 tx,
                 organization,
                 subscription,
@@ -515,14 +517,14 @@ pub(super) fn settle(
                 change = Some(SubscriptionChange::Disabled(reason));
             }
         }
-        reached(tx, organization, subscription, was_reached, now)?;
+        record_success(tx, organization, subscription, was_reached, now)?;
     }
     Ok(change)
 }
 
-/// Ends claims and writes the new states of their deliveries. Returns the ids of those whose claims
-/// held.
-fn give_back(
+/// Ends claims and writes the new states of their deliveries. Returns the ids of the deliveries
+/// whose claims were still valid.
+fn write_states(
     tx: &mut Transaction<'_>,
     organization: Uuid,
     entries: &[Entry],
@@ -563,9 +565,9 @@ fn give_back(
         .collect::<store::Result<_>>()?)
 }
 
-/// Records a success of the subscription if `was_reached`. Several successes in a row need one
+/// Records a success of the subscription if `was_reached`. Several successes in a row need only one
 /// statement.
-fn reached(
+fn record_success(
     tx: &mut Transaction<'_>,
     organization: Uuid,
     subscription: Uuid,
@@ -595,7 +597,7 @@ pub fn disable(
 /// Returns the current backlog.
 pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
     let pending = tx
-        .row(&COUNT_PENDING, &values![MOST_COUNTED])?
+        .row(&COUNT_PENDING, &values![COUNT_LIMIT])?
         .map_or(Ok(0), |row| row.get(0))?;
     let since: Option<Timestamp> = tx
         .row(&OLDEST_DUE, &values![now])?

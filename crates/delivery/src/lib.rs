@@ -4,12 +4,12 @@
 //! A delivery is a row of the outbox, written in the transaction of the change that it reports. The
 //! dispatcher claims due deliveries (ledger), as far as there are permits (limiter). It asks the
 //! owner of the subscription for the current data (prepare), posts the signed message (sender,
-//! client, marks, failure) and has the outcome recorded (recorder). If organizations are on several
-//! servers, a queue names the organizations with due deliveries (queue). The target guard checks
-//! the target again at every attempt (address, names, target, peer). A sweep removes old deliveries
-//! and the rows of deleted subscriptions, a few at a time (sweep).
+//! client, marks, failure) and passes the outcome on to be recorded (recorder). If organizations
+//! are on several servers, a queue has a row for each organization with due deliveries (queue). The
+//! target guard checks the target again at every attempt (address, names, target, peer). A sweep
+//! removes old deliveries and the rows of deleted subscriptions, a few at a time (sweep).
 //!
-//! This crate does not know what a message contains; it asks the [`Owner`].
+//! This crate does not know what a message contains; the [`Owner`] supplies its data.
 
 mod address;
 mod client;

@@ -1,6 +1,6 @@
-//! Limits the deliveries under way: in total, to one target, to one host and for one organization.
-//! A slow receiver therefore delays only itself. The limiter also knows which deliveries are in
-//! hand, so that none is sent twice at the same time.
+//! Limits the deliveries being sent: in total, to one target, to one host and for one organization.
+//! A slow receiver therefore delays only its own deliveries. The limiter also records which
+//! deliveries are in flight, so that none is sent twice at the same time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,21 +9,21 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// The limit of deliveries in hand: being sent, or sent and not yet recorded.
-const IN_HAND: usize = 1_024;
+/// The limit of deliveries in flight: being sent, or sent and not yet recorded.
+const MAX_IN_FLIGHT: usize = 1_024;
 /// The limit to one target that is slow or whose response time is unknown.
-const LEAST_TO_ONE: usize = 16;
+const MIN_PER_TARGET: usize = 16;
 /// The limit to one target that answers quickly.
 pub(super) const MOST_TO_ONE: usize = 64;
 /// The limit for one organization while few permits are left.
-const LEAST_OF_ONE: usize = 16;
+const MIN_PER_ORGANIZATION: usize = 16;
 /// The limit for one organization while many permits are left.
-const MOST_OF_ONE: usize = 256;
-/// The number of free permits at which the dispatcher is woken at once. Where a limit is below
-/// twice this number, half of that limit is enough. A smaller number would cause many database
-/// queries, a larger one would make receivers wait.
+const MAX_PER_ORGANIZATION: usize = 256;
+/// The number of free permits at which the dispatcher is woken at once. For a limit below twice
+/// this number, half of that limit is enough. A smaller number would cause more database queries,
+/// and a larger one would make receivers wait.
 const BATCH: usize = 32;
-/// How long a free permit waits for further ones before the dispatcher is woken anyway.
+/// How long a free permit waits for more to become free before the dispatcher is woken anyway.
 const LINGER: Duration = Duration::from_millis(1);
 
 /// A group of deliveries with a limit of its own.
@@ -38,42 +38,42 @@ enum Group {
 }
 
 impl Group {
-    /// Returns the limit of this group while `remaining` permits are free in total.
-    fn limit(&self, used: &Used, left: usize) -> usize {
+    /// Returns the limit of this group while `free` permits are free in total.
+    fn limit(&self, used: &Used, free: usize) -> usize {
         match self {
-            Self::Organization(_) => of_one(left),
+            Self::Organization(_) => organization_limit(free),
             Self::Host(_) => 128,
-            Self::Target(..) => to_one(used.took),
+            Self::Target(..) => target_limit(used.took),
         }
     }
 
-    /// Returns how many more deliveries this group may have under way.
-    fn free(&self, groups: &HashMap<Self, Used>, left: usize) -> usize {
+    /// Returns how many more permits this group may have.
+    fn free(&self, groups: &HashMap<Self, Used>, free: usize) -> usize {
         let unused = Used::default();
         let used = groups.get(self).unwrap_or(&unused);
-        self.limit(used, left).saturating_sub(used.count)
+        self.limit(used, free).saturating_sub(used.count)
     }
 }
 
-/// Returns how many deliveries of one organization may be under way: as many as there are permits
-/// left, within bounds. A few organizations whose receivers hang therefore cannot take all permits.
-fn of_one(left: usize) -> usize {
-    left.clamp(LEAST_OF_ONE, MOST_OF_ONE)
+/// Returns the limit for one organization: the number of free permits, within bounds. A few
+/// organizations whose receivers hang therefore cannot take all permits.
+fn organization_limit(free: usize) -> usize {
+    free.clamp(MIN_PER_ORGANIZATION, MAX_PER_ORGANIZATION)
 }
 
-/// Returns how many deliveries may be under way to one target whose last response took `took`. This
-/// is the number that it would answer within a second, one after another, within bounds. Even a
-/// receiver that handles requests one by one can then answer them all before they time out.
-fn to_one(took: Option<Duration>) -> usize {
+/// Returns the limit to one target whose last response took `took`. It is the number of requests
+/// that the target would answer within a second one after another, within bounds. Even a receiver
+/// that handles requests one by one can then answer them all before they time out.
+fn target_limit(took: Option<Duration>) -> usize {
     let in_a_second = took.map_or(0, |took| {
         Duration::from_secs(1).as_nanos() / took.as_nanos().max(1)
     });
     usize::try_from(in_a_second)
         .unwrap_or(usize::MAX)
-        .clamp(LEAST_TO_ONE, MOST_TO_ONE)
+        .clamp(MIN_PER_TARGET, MOST_TO_ONE)
 }
 
-/// The permits for deliveries of this process.
+/// The permits for this process to send deliveries.
 #[derive(Clone, Default)]
 pub(super) struct Limiter(Arc<LimiterInner>);
 
@@ -81,29 +81,29 @@ pub(super) struct Limiter(Arc<LimiterInner>);
 struct LimiterInner {
     permits: Mutex<Permits>,
     /// Signals that a group with waiting deliveries has a free permit.
-    some: Notify,
+    any_free: Notify,
     /// Signals that a group with waiting deliveries has several free permits.
-    several: Notify,
+    several_free: Notify,
 }
 
 #[derive(Default)]
 struct Permits {
     /// The use of the total limit.
     all: Used,
-    /// The ids of the deliveries in hand, by subscription.
+    /// The ids of the deliveries in flight, by subscription.
     in_hand: HashMap<Uuid, HashSet<Uuid>>,
-    /// Deliveries given back since the last search began, as subscription and delivery.
-    returned: Vec<(Uuid, Uuid)>,
+    /// Deliveries that ended since the last search began, as subscription and delivery.
+    ended: Vec<(Uuid, Uuid)>,
     groups: HashMap<Group, Used>,
-    /// The groups of each subscription that has deliveries in hand, or that waits for a permit of a
-    /// full group.
-    seen: HashMap<Uuid, [Group; 3]>,
+    /// The groups of each subscription that has deliveries in flight, or that waits for a permit of
+    /// a full group.
+    known_groups: HashMap<Uuid, [Group; 3]>,
 }
 
 impl Permits {
-    /// Returns how many permits are left in total.
-    fn remaining(&self) -> usize {
-        IN_HAND.saturating_sub(self.all.count)
+    /// Returns how many permits are free in total.
+    fn free_permits(&self) -> usize {
+        MAX_IN_FLIGHT.saturating_sub(self.all.count)
     }
 }
 
@@ -112,8 +112,8 @@ impl Permits {
 struct Used {
     count: usize,
     /// Whether further deliveries wait for permits of this limit.
-    are_wanted: bool,
-    /// The duration of the last attempt; none if there was none.
+    is_wanted: bool,
+    /// The duration of the last attempt. `None` before the first attempt.
     took: Option<Duration>,
 }
 
@@ -132,40 +132,39 @@ pub(super) struct Send<'s> {
     pub port: u16,
 }
 
-/// A delivery in hand, with the permit to send it. Dropping it gives both back, also during a
-/// panic.
+/// A delivery in flight, and its permit. Dropping it ends both, also during a panic.
 pub(super) struct Permit {
     limiter: Limiter,
     subscription: Uuid,
     delivery: Uuid,
-    /// The groups that count it while it is being sent; none once it was sent.
+    /// The groups that count the delivery while it is being sent. `None` after it was sent.
     groups: Option<[Group; 3]>,
 }
 
 impl Limiter {
-    /// Returns whether the total limit is reached. If so, notes that permits are wanted, so that
-    /// `freed` returns when some are free.
+    /// Returns whether the total limit is reached. If so, records that a permit is wanted, so that
+    /// `freed` returns when one is free.
     pub(super) fn is_full(&self) -> bool {
         let all = &mut self.permits().all;
-        let is_full = all.count >= IN_HAND;
-        all.are_wanted |= is_full;
+        let is_full = all.count >= MAX_IN_FLIGHT;
+        all.is_wanted |= is_full;
         is_full
     }
 
-    /// Prepares a search for due deliveries: deliveries given back by now are no longer in hand. A
-    /// delivery that is given back later stays in hand until the next search. Its outcome may be
-    /// recorded after this search has read the database, so the search could still see it as due.
+    /// Prepares a search for due deliveries: deliveries that ended before now are no longer in
+    /// flight. A delivery that ends later stays in flight until the next search. Its outcome may be
+    /// recorded after this search has read the database, so this search could still read it as due.
     pub(super) fn begin_search(&self) {
         let mut permits = self.permits();
-        let left = permits.remaining();
+        let free = permits.free_permits();
         let Permits {
             in_hand,
-            returned: given_back,
+            ended,
             groups,
-            seen,
+            known_groups,
             ..
         } = &mut *permits;
-        for (subscription, delivery) in given_back.drain(..) {
+        for (subscription, delivery) in ended.drain(..) {
             let Some(ids) = in_hand.get_mut(&subscription) else {
                 continue;
             };
@@ -174,13 +173,15 @@ impl Limiter {
                 in_hand.remove(&subscription);
             }
         }
-        seen.retain(|subscription, theirs| {
+        known_groups.retain(|subscription, groups_of_subscription| {
             in_hand.contains_key(subscription)
-                || theirs.iter().any(|group| group.free(groups, left) == 0)
+                || groups_of_subscription
+                    .iter()
+                    .any(|group| group.free(groups, free) == 0)
         });
     }
 
-    /// Returns the ids of a subscription's deliveries that are in hand.
+    /// Returns the ids of a subscription's deliveries that are in flight.
     pub(super) fn in_hand(&self, subscription: Uuid) -> Vec<Uuid> {
         self.permits()
             .in_hand
@@ -189,12 +190,12 @@ impl Limiter {
             .unwrap_or_default()
     }
 
-    /// Takes a delivery that is not yet in hand. Returns none if the total limit or the limit of
-    /// one of its groups is reached.
+    /// Takes a permit for a delivery that is not yet in flight. Returns `None` if the total limit
+    /// or the limit of one of its groups is reached.
     pub(super) fn acquire(&self, send: Send<'_>) -> Option<Permit> {
         let mut permits = self.permits();
-        let left = permits.remaining();
-        if left == 0 {
+        let free = permits.free_permits();
+        if free == 0 {
             return None;
         }
         let Send {
@@ -211,12 +212,12 @@ impl Limiter {
             Group::Target(host, port),
         ];
         permits
-            .seen
+            .known_groups
             .entry(subscription)
             .or_insert_with(|| groups.clone());
         if groups
             .iter()
-            .any(|group| group.free(&permits.groups, left) == 0)
+            .any(|group| group.free(&permits.groups, free) == 0)
         {
             return None;
         }
@@ -237,64 +238,74 @@ impl Limiter {
         })
     }
 
-    /// Returns how many more deliveries of a subscription may be sent. If its groups are not known
-    /// yet, assumes the least limit of a target.
+    /// Returns how many more deliveries of a subscription may be sent. If its groups are not known,
+    /// assumes the smallest limit of a target.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let permits = self.permits();
-        let groups = permits.seen.get(&subscription).into_iter().flatten();
+        let groups = permits
+            .known_groups
+            .get(&subscription)
+            .into_iter()
+            .flatten();
         let free = groups
-            .map(|group| group.free(&permits.groups, permits.remaining()))
+            .map(|group| group.free(&permits.groups, permits.free_permits()))
             .min()
-            .unwrap_or(LEAST_TO_ONE);
-        free.min(permits.remaining())
+            .unwrap_or(MIN_PER_TARGET);
+        free.min(permits.free_permits())
     }
 
-    /// Notes that more deliveries of a subscription wait for permits, so that `freed` returns when
-    /// there are some.
+    /// Records that more deliveries of a subscription wait for permits, so that `freed` returns
+    /// when a permit is free.
     pub(super) fn want(&self, subscription: Uuid) {
         let mut permits = self.permits();
-        let left = permits.remaining();
+        let free = permits.free_permits();
         let Permits {
-            all, groups, seen, ..
+            all,
+            groups,
+            known_groups,
+            ..
         } = &mut *permits;
-        let Some(theirs) = seen.get(&subscription) else {
+        let Some(groups_of_subscription) = known_groups.get(&subscription) else {
             return;
         };
-        let fewest = theirs.iter().map(|group| group.free(groups, left)).min();
-        for group in theirs {
-            if Some(group.free(groups, left)) != fewest {
+        let fewest = groups_of_subscription
+            .iter()
+            .map(|group| group.free(groups, free))
+            .min();
+        for group in groups_of_subscription {
+            if Some(group.free(groups, free)) != fewest {
                 continue;
             }
-            // An organization's limit depends on the total number of free permits. Any permit given
-            // back may therefore help it.
-            all.are_wanted |= matches!(group, Group::Organization(_)) && left < MOST_OF_ONE;
+            // The limit of an organization depends on the total number of free permits, so any
+            // released permit may raise it.
+            all.is_wanted |= matches!(group, Group::Organization(_)) && free < MAX_PER_ORGANIZATION;
             let mut unused = Used::default();
             let used = groups.get_mut(group).unwrap_or(&mut unused);
-            used.are_wanted = true;
-            self.tell(used, group.limit(used, left));
+            used.is_wanted = true;
+            self.signal(used, group.limit(used, free));
         }
     }
 
-    /// Returns when a search for more deliveries is worthwhile: several permits that are wanted are
-    /// free, or one has been free for `LINGER`.
+    /// Waits until another search is worthwhile: several wanted permits are free, or one has been
+    /// free for `LINGER`.
     pub(super) async fn freed(&self) {
-        self.0.some.notified().await;
+        self.0.any_free.notified().await;
         tokio::select! {
-            () = self.0.several.notified() => {}
+            () = self.0.several_free.notified() => {}
             () = tokio::time::sleep(LINGER) => {}
         }
     }
 
-    /// Signals free permits if they are wanted. Once several are free, they no longer count as
+    /// Signals free permits if they are wanted. When several are free, they no longer count as
     /// wanted.
-    fn tell(&self, used: &mut Used, limit: usize) {
-        if !used.are_wanted || used.count >= limit {
+    fn signal(&self, used: &mut Used, limit: usize) {
+        if !used.is_wanted || used.count >= limit {
             return;
         }
-        self.0.some.notify_one();
+        self.0.any_free.notify_one();
         if limit - used.count >= BATCH.min(limit / 2) {
-            self.0.several.notify_one();
-            used.are_wanted = false;
+            self.0.several_free.notify_one();
+            used.is_wanted = false;
         }
     }
 
@@ -307,21 +318,21 @@ impl Limiter {
 }
 
 impl Permit {
-    /// Gives the permit back to other deliveries; this delivery stays in hand until the drop.
-    /// `took` is the duration of the attempt; none if nothing was sent.
+    /// Releases the permit for other deliveries. This delivery stays in flight until the drop.
+    /// `took` is the duration of the attempt, or `None` if nothing was sent.
     pub(super) fn release(&mut self, took: Option<Duration>) {
         let Some(groups) = self.groups.take() else {
             return;
         };
         let mut permits = self.limiter.permits();
-        let left = permits.remaining();
+        let free = permits.free_permits();
         for group in &groups {
             let Some(used) = permits.groups.get_mut(group) else {
                 continue;
             };
             used.count = used.count.saturating_sub(1);
             used.took = took.or(used.took);
-            self.limiter.tell(used, group.limit(used, left));
+            self.limiter.signal(used, group.limit(used, free));
             if used.count == 0 {
                 permits.groups.remove(group);
             }
@@ -334,8 +345,8 @@ impl Drop for Permit {
         self.release(None);
         let mut permits = self.limiter.permits();
         permits.all.count = permits.all.count.saturating_sub(1);
-        self.limiter.tell(&mut permits.all, IN_HAND);
-        permits.returned.push((self.subscription, self.delivery));
+        self.limiter.signal(&mut permits.all, MAX_IN_FLIGHT);
+        permits.ended.push((self.subscription, self.delivery));
     }
 }
 
@@ -395,11 +406,11 @@ mod tests {
     #[test]
     fn a_few_organizations_cannot_take_all_permits() {
         assert_eq!(
-            [0, 15, 16, 200, 256, 1_024].map(of_one),
+            [0, 15, 16, 200, 256, 1_024].map(organization_limit),
             [16, 16, 16, 200, 256, 256]
         );
         let limiter = Limiter::default();
-        let hog = |organization: usize| {
+        let fill_for = |organization: usize| {
             fill(&limiter, |number| {
                 (
                     organization,
@@ -408,11 +419,10 @@ mod tests {
                 )
             })
         };
-        let taken: Vec<_> = (0..7).map(hog).collect();
-        let counts: Vec<_> = taken.iter().map(Vec::len).collect();
+        let permits: Vec<_> = (0..7).map(fill_for).collect();
+        let counts: Vec<_> = permits.iter().map(Vec::len).collect();
         assert_eq!(counts, [256, 256, 256, 128, 64, 32, 16]);
-        // Once the large holders give permits back, every organization can have as many as are
-        // left.
+        // When the large holders release permits, the limit of every organization grows again.
         assert!(
             limiter
                 .acquire(to("quick.example", 443, 1_000, 1))
@@ -423,7 +433,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn permits_freed_by_an_organization_go_to_another() {
         let limiter = Limiter::default();
-        let hog = |organization: usize| {
+        let fill_for = |organization: usize| {
             fill(&limiter, |number| {
                 (
                     organization,
@@ -432,55 +442,59 @@ mod tests {
                 )
             })
         };
-        let mut taken: Vec<_> = (0..4).map(hog).collect();
-        assert_eq!(taken[3].len(), 128);
-        // The delivery that was refused a permit waits for one.
+        let mut permits: Vec<_> = (0..4).map(fill_for).collect();
+        assert_eq!(permits[3].len(), 128);
+        // The delivery that was refused a permit now waits for one.
         limiter.want(id(10_000 + 128));
         assert!(!is_freed(&limiter).await);
-        taken[0].truncate(200);
+        permits[0].truncate(200);
         limiter.freed().await;
-        assert!(hog(3).len() >= 28);
+        assert!(fill_for(3).len() >= 28);
     }
 
     #[test]
     fn free_permits_of_a_subscription_depend_on_its_target() {
         let limiter = Limiter::default();
         let free = |number: usize| limiter.free_for(id(10_000 + number));
-        assert_eq!(free(0), 16, "nothing is known of it");
+        assert_eq!(free(0), 16, "its groups are not known");
         let mut permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
         let other = limiter.acquire(to("quick.example", 443, 1, 5_000));
         // Two subscriptions with permits, one that was refused, and one with another target.
         assert_eq!([free(0), free(15), free(16), free(5_000)], [0, 0, 0, 15]);
         limiter.begin_search();
-        assert_eq!(free(16), 0, "what is full is kept in mind");
+        assert_eq!(free(16), 0, "a full group is remembered");
         permits.pop();
         assert_eq!([free(0), free(15), free(16)], [1, 1, 1]);
         drop((permits, other));
         limiter.begin_search();
-        assert!(limiter.permits().groups.is_empty() && limiter.permits().seen.is_empty());
+        assert!(limiter.permits().groups.is_empty() && limiter.permits().known_groups.is_empty());
     }
 
     #[test]
     fn a_fast_target_gets_more_permits_than_a_slow_target() {
-        let milliseconds = |number| to_one(Some(Duration::from_millis(number)));
+        let milliseconds = |number| target_limit(Some(Duration::from_millis(number)));
         assert_eq!(
             [0, 1, 15, 16, 25, 62, 63, 10_000].map(milliseconds),
             [64, 64, 64, 62, 40, 16, 16, 16]
         );
-        assert_eq!(to_one(None), 16);
+        assert_eq!(target_limit(None), 16);
         let limiter = Limiter::default();
         let free = || limiter.free_for(id(10_000));
         let mut permits = fill(&limiter, |_| (1, "some.example".into(), 443));
         assert_eq!((permits.len(), free()), (16, 0));
         permits[0].release(None);
-        assert_eq!(free(), 1, "nothing was sent, which says nothing");
+        assert_eq!(free(), 1, "without an attempt the limit does not change");
         permits[1].release(Some(Duration::from_millis(5)));
         assert_eq!(free(), 64 - 14);
         permits.extend(fill(&limiter, |_| (1, "some.example".into(), 443)));
         permits[2].release(Some(Duration::from_millis(500)));
-        assert_eq!(free(), 0, "it has become slow");
+        assert_eq!(free(), 0, "the target has become slow");
         drop(permits);
-        assert_eq!(free(), 16, "and is forgotten with what is under way to it");
+        assert_eq!(
+            free(),
+            16,
+            "the duration is forgotten when no permit is in use"
+        );
     }
 
     #[test]
@@ -495,20 +509,20 @@ mod tests {
                 limiter.is_full(),
                 limiter.free_for(id(10_000))
             ),
-            (IN_HAND, true, 0)
+            (MAX_IN_FLIGHT, true, 0)
         );
         drop(permits);
         limiter.begin_search();
         assert!(!limiter.is_full() && limiter.permits().all.count == 0);
         assert!(
             limiter.permits().groups.is_empty()
-                && limiter.permits().seen.is_empty()
+                && limiter.permits().known_groups.is_empty()
                 && limiter.permits().in_hand.is_empty()
         );
     }
 
     #[test]
-    fn an_answered_delivery_frees_its_permit_and_stays_in_hand() {
+    fn an_answered_delivery_frees_its_permit_and_stays_in_flight() {
         let limiter = Limiter::default();
         let in_hand = || {
             let ids = limiter.in_hand(id(10_000));
@@ -520,17 +534,17 @@ mod tests {
             (in_hand(), limiter.free_for(id(10_000))),
             ((16, vec![id(20_000)]), 1)
         );
-        let another = limiter.acquire(to("slow.example", 443, 1, 16)).unwrap();
+        let other = limiter.acquire(to("slow.example", 443, 1, 16)).unwrap();
         assert_eq!(in_hand(), (17, vec![id(20_000)]));
         permits.remove(0);
         assert_eq!(
             in_hand(),
             (16, vec![id(20_000)]),
-            "for the search that goes on"
+            "it stays in flight for the current search"
         );
         limiter.begin_search();
         assert_eq!(in_hand(), (16, vec![]));
-        drop((permits, another));
+        drop((permits, other));
         assert_eq!(in_hand(), (0, vec![]));
     }
 
@@ -550,7 +564,7 @@ mod tests {
         permits.truncate(8);
         assert!(is_freed(&limiter).await);
         permits.truncate(4);
-        assert!(!is_freed(&limiter).await, "that has been told");
+        assert!(!is_freed(&limiter).await, "the signal was already sent");
         limiter.want(id(10_000));
         assert!(is_freed(&limiter).await, "enough are free already");
     }
@@ -569,7 +583,7 @@ mod tests {
     async fn waiting_deliveries_are_not_notified_while_no_permit_is_free() {
         let limiter = Limiter::default();
         let permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
-        // A subscription with a permit, one that was refused, and an unknown one.
+        // A subscription with a permit, one whose request was refused, and an unknown one.
         for number in [10_000, 10_016, 10_900] {
             limiter.want(id(number));
         }
@@ -585,14 +599,14 @@ mod tests {
         let mut permits = fill(&limiter, |number| {
             (number % 64, format!("{}.example", number % 256), 443)
         });
-        permits.truncate(IN_HAND - 1);
+        permits.truncate(MAX_IN_FLIGHT - 1);
         assert!(
             !is_freed(&limiter).await && !limiter.is_full(),
             "nothing waits"
         );
         permits.extend(limiter.acquire(to("quick.example", 443, 900, 900)));
         assert!(limiter.is_full());
-        permits.truncate(IN_HAND - BATCH);
+        permits.truncate(MAX_IN_FLIGHT - BATCH);
         assert!(is_freed(&limiter).await);
     }
 }

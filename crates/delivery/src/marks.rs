@@ -1,5 +1,5 @@
-//! Notes for each connection whether it has answered. So a request on a connection that had been
-//! closed before differs from a request that was cut off.
+//! Records for each connection whether it has answered. The client can then tell a request on a
+//! connection that was already closed from a request that was cut off.
 
 use std::io;
 use std::pin::Pin;
@@ -13,37 +13,37 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tower::Service;
 
-/// The notes about one connection.
+/// What is recorded about one connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Marks(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether a request on this connection was answered.
+    /// Whether a request on this connection has been answered.
     has_answered: AtomicBool,
-    /// Whether bytes have arrived since the last ones were sent. Over HTTP/1.1 these are bytes of
-    /// an answer; over HTTP/2 they may belong to another stream.
-    has_answered_before: AtomicBool,
-    /// Whether the connection speaks HTTP/2, where an answer's head arrives whole or not at all.
+    /// Whether bytes have arrived since the last bytes were sent. Over HTTP/1.1 such bytes belong
+    /// to a response. Over HTTP/2 they may belong to another stream.
+    has_received: AtomicBool,
+    /// Whether the connection uses HTTP/2, where the head of a response arrives completely or not
+    /// at all.
     is_http2: AtomicBool,
 }
 
 impl Marks {
-    /// Notes that a request was answered.
+    /// Records that a request was answered.
     pub(super) fn answered(&self) {
         self.0.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the connection has answered an earlier request, and nothing of the answer to
-    /// the last one has arrived.
+    /// Returns whether the connection has answered an earlier request, while nothing of the
+    /// response to the last request has arrived.
     pub(super) fn is_reused_and_silent(&self) -> bool {
         let is_set = |mark: &AtomicBool| mark.load(Ordering::Relaxed);
-        is_set(&self.0.has_answered)
-            && (is_set(&self.0.is_http2) || !is_set(&self.0.has_answered_before))
+        is_set(&self.0.has_answered) && (is_set(&self.0.is_http2) || !is_set(&self.0.has_received))
     }
 }
 
-/// A connector whose connections carry marks.
+/// A connector that adds marks to its connections.
 #[derive(Clone)]
 pub(super) struct MarkingConnector<S>(S);
 
@@ -103,10 +103,7 @@ impl<C: rt::Read + Unpin> AsyncRead for MarkedConnection<C> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.marks
-                .0
-                .has_answered_before
-                .store(true, Ordering::Relaxed);
+            self.marks.0.has_received.store(true, Ordering::Relaxed);
         }
         polled
     }
@@ -118,10 +115,7 @@ impl<C: rt::Write + Unpin> AsyncWrite for MarkedConnection<C> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.marks
-            .0
-            .has_answered_before
-            .store(false, Ordering::Relaxed);
+        self.marks.0.has_received.store(false, Ordering::Relaxed);
         Pin::new(&mut self.inner).poll_write(context, bytes)
     }
 
@@ -142,10 +136,7 @@ impl<C: rt::Write + Unpin> AsyncWrite for MarkedConnection<C> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.marks
-            .0
-            .has_answered_before
-            .store(false, Ordering::Relaxed);
+        self.marks.0.has_received.store(false, Ordering::Relaxed);
         Pin::new(&mut self.inner).poll_write_vectored(context, slices)
     }
 }
@@ -158,10 +149,10 @@ mod tests {
     fn only_a_connection_that_answered_before_and_is_silent_now_counts_as_closed_early() {
         let marks = Marks::default();
         assert!(!marks.is_reused_and_silent(), "a new connection");
-        marks.answered();
         assert!(marks.is_reused_and_silent());
-        marks.0.has_answered_before.store(true, Ordering::Relaxed);
-        assert!(!marks.is_reused_and_silent(), "half an answer");
+        assert!(marks.is_reused_and_silent());
+        marks.0.has_received.store(true, Ordering::Relaxed);
+        assert!(!marks.is_reused_and_silent(), "a part of a response");
         marks.0.is_http2.store(true, Ordering::Relaxed);
         assert!(marks.is_reused_and_silent(), "bytes of other streams");
     }

@@ -1,5 +1,5 @@
-//! Resolves host names on behalf of organizations, with a limit for each, so that none delays
-//! another.
+//! Resolves host names on behalf of organizations. Each organization has a limit, so that none
+//! delays another.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 /// The time limit for resolving a name.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(2);
-/// The limit of simultaneous lookups.
-const LOOKUPS: usize = 128;
+/// The limit of simultaneous lookups of all organizations.
+const MAX_LOOKUPS: usize = 128;
 /// The limit of simultaneous lookups for one organization.
-const LOOKUPS_OF_ONE: usize = 16;
+const MAX_LOOKUPS_PER_ORGANIZATION: usize = 16;
 
 /// The source of the addresses of names.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ pub enum Names {
     /// The system's resolver.
     #[default]
     System,
-    /// A table for tests that can be rewritten at any time, as a manual clock can be set.
+    /// A table for tests that can be changed at any time.
     Written(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 
@@ -43,8 +43,8 @@ impl Names {
         }
     }
 
-    /// Returns the addresses of a name, looked up for an organization. Empty if there are none or
-    /// the lookup takes too long.
+    /// Returns the addresses of a name, looked up for an organization. Returns none if the name has
+    /// none or the lookup takes too long.
     pub(super) async fn ask(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
             Self::System => {
@@ -66,16 +66,16 @@ impl Names {
 }
 
 tokio::task_local! {
-    /// The organization that names are looked up for.
+    /// The organization on whose behalf names are looked up.
     static ORGANIZATION: Uuid;
 }
 
-/// Runs a future whose name lookups count for an organization.
+/// Runs a future whose name lookups count toward the limit of an organization.
 pub async fn on_behalf_of<W: Future>(organization: Uuid, work: W) -> W::Output {
     ORGANIZATION.scope(organization, work).await
 }
 
-/// Returns the organization that names are looked up for in this task; nil if none was set.
+/// Returns the organization on whose behalf this task looks up names; nil if none was set.
 pub(super) fn organization() -> Uuid {
     ORGANIZATION
         .try_with(|organization| *organization)
@@ -83,58 +83,58 @@ pub(super) fn organization() -> Uuid {
 }
 
 /// Returns the addresses of a name from the system's resolver. A lookup blocks a thread until the
-/// name server answers, even if nobody waits for it any more, so their number is limited.
+/// name server answers, even after its caller has stopped waiting. The number of lookups is
+/// therefore limited.
 async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
-    static UNDER_WAY: LazyLock<Lookups> = LazyLock::new(Lookups::default);
-    let permits = UNDER_WAY.begin(organization).await;
-    let looked_up = tokio::task::spawn_blocking(move || {
-        let found = (name.as_str(), 0).to_socket_addrs().map(Iterator::collect);
+    static LOOKUPS: LazyLock<Lookups> = LazyLock::new(Lookups::default);
+    let permits = LOOKUPS.begin(organization).await;
+    let lookup = tokio::task::spawn_blocking(move || {
+        let addresses = (name.as_str(), 0).to_socket_addrs().map(Iterator::collect);
         drop(permits);
-        found
+        addresses
     });
-    looked_up
-        .await
-        .ok()
-        .and_then(Result::ok)
-        .unwrap_or_default()
+    lookup.await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// The lookups under way, limited in total and for each organization. Name servers that do not
+/// The lookups in progress, limited in total and for each organization. Name servers that do not
 /// answer therefore delay only the organization that uses them.
 struct Lookups {
     all: Arc<Semaphore>,
-    /// The semaphores of organizations that have lookups under way.
-    of: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
+    /// The semaphores of organizations that have lookups in progress.
+    by_organization: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
 }
 
 impl Default for Lookups {
     fn default() -> Self {
         Self {
-            all: Arc::new(Semaphore::new(LOOKUPS)),
-            of: Mutex::default(),
+            all: Arc::new(Semaphore::new(MAX_LOOKUPS)),
+            by_organization: Mutex::default(),
         }
     }
 }
 
 impl Lookups {
-    /// Waits until another lookup may begin for an organization. Dropping the permits ends the
-    /// lookup.
+    /// Waits until another lookup may begin for an organization. The lookup counts until the
+    /// permits are dropped.
     async fn begin(&self, organization: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
-        let own = self.share_of(organization).acquire_owned().await;
+        let own = self.semaphore_of(organization).acquire_owned().await;
         let any = self.all.clone().acquire_owned().await;
-        // `acquire_owned` fails only on a closed semaphore, and these are never closed.
+        // `acquire_owned` fails only on a closed semaphore, and these semaphores are never closed.
         [own.ok(), any.ok()]
     }
 
-    fn share_of(&self, organization: Uuid) -> Arc<Semaphore> {
-        let mut shares = self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        shares.retain(|_, share| share.strong_count() > 0);
-        if let Some(share) = shares.get(&organization).and_then(Weak::upgrade) {
-            return share;
+    fn semaphore_of(&self, organization: Uuid) -> Arc<Semaphore> {
+        let mut semaphores = self
+            .by_organization
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
+        if let Some(semaphore) = semaphores.get(&organization).and_then(Weak::upgrade) {
+            return semaphore;
         }
-        let share = Arc::new(Semaphore::new(LOOKUPS_OF_ONE));
-        shares.insert(organization, Arc::downgrade(&share));
-        share
+        let semaphore = Arc::new(Semaphore::new(MAX_LOOKUPS_PER_ORGANIZATION));
+        semaphores.insert(organization, Arc::downgrade(&semaphore));
+        semaphore
     }
 }
 
@@ -148,23 +148,23 @@ mod tests {
         let soon = async |organization: u128| {
             tokio::time::timeout(Duration::ZERO, lookups.begin(Uuid::from_u128(organization))).await
         };
-        let mut taken = Vec::new();
+        let mut permits = Vec::new();
         while let Ok(permits) = soon(1).await {
-            taken.push(permits);
+            permits.push(permits);
         }
-        assert_eq!(taken.len(), LOOKUPS_OF_ONE);
+        assert_eq!(permits.len(), MAX_LOOKUPS_PER_ORGANIZATION);
         let other = soon(2).await;
         assert!(other.is_ok());
-        taken.pop();
+        permits.pop();
         assert!(soon(1).await.is_ok());
-        drop((taken, other));
+        drop((permits, other));
         assert!(soon(3).await.is_ok());
-        assert_eq!(lookups.all.available_permits(), LOOKUPS);
-        drop(lookups.share_of(Uuid::nil()));
+        assert_eq!(lookups.all.available_permits(), MAX_LOOKUPS);
+        drop(lookups.semaphore_of(Uuid::nil()));
         assert_eq!(
-            lookups.of.lock().unwrap().len(),
+            lookups.by_organization.lock().unwrap().len(),
             1,
-            "whoever has none is forgotten"
+            "the semaphore of an organization without lookups is removed"
         );
     }
 }

@@ -9,10 +9,10 @@ use uuid::Uuid;
 use super::delivery::ReportedEvent;
 use super::disabled::DisabledReason;
 
-/// The JSON of one delivery's `data`; none if the credential cannot see the record.
+/// The JSON of one delivery's `data`. `None` if the credential cannot see the record.
 pub type EventData = Result<Option<Box<RawValue>>>;
 
-/// Supplies the content of deliveries at the moment they are sent.
+/// Supplies the content of deliveries at the time they are sent.
 pub trait Owner: Send + Sync + 'static {
     /// Returns the current data of each of these deliveries of one subscription, in their order. If
     /// this fails or panics, all of the deliveries fail.
@@ -25,16 +25,16 @@ pub trait Owner: Send + Sync + 'static {
     ) -> Result<Eligibility>;
 }
 
-/// A subscription, as its owner knows it.
+/// A subscription, as this crate describes it to its owner.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// The organization that owns it.
+    /// The organization that owns the subscription.
     pub organization: Uuid,
-    /// Its id.
+    /// The id of the subscription.
     pub id: Uuid,
     /// The credential that created it, in the owner's notation.
     pub credential: String,
-    /// The event that it is for.
+    /// The event that the subscription is for.
     pub event: String,
 }
 

@@ -1,8 +1,8 @@
-//! Checks the address that a connection really leads to, before anything is sent.
+//! Checks the address of a connection after it is open and before anything is sent.
 //!
-//! The resolver has judged every address that the client may connect to. This check also covers an
-//! address from elsewhere: an override, a proxy, or a URL that the client reads differently from
-//! the guard.
+//! The resolver has checked every address that it returned to the client. This check also covers
+//! addresses from other sources: an override, a proxy, or a URL that the client parses differently
+//! from the guard.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -62,13 +62,13 @@ where
         let (connecting, targets) = (self.connector.call(destination), self.targets.clone());
         Box::pin(async move {
             let connection = connecting.await.map_err(Into::<BoxError>::into)?;
-            let mut known = Extensions::new();
-            connection.connected().get_extras(&mut known);
-            // A connection that does not report its address is refused too.
-            let is_let_through = known
+            let mut extensions = Extensions::new();
+            connection.connected().get_extras(&mut extensions);
+            // A connection that does not report its address is refused as well.
+            let is_allowed = extensions
                 .get::<HttpInfo>()
                 .is_some_and(|info| targets.allows(info.remote_addr().ip()));
-            if is_let_through {
+            if is_allowed {
                 Ok(connection)
             } else {
                 Err(BoxError::from(Refusal::Private))
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use engine::error::innermost;
 
-    /// A client whose name resolves to an address that no guard has judged.
+    /// Returns a client for which a name resolves to an address that no guard has checked.
     fn client(targets: Targets, address: SocketAddr) -> Client {
         rustls::crypto::ring::default_provider()
             .install_default()
@@ -106,7 +106,7 @@ mod tests {
     async fn nothing_is_sent_to_a_peer_with_a_private_address() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let heard = tokio::spawn(async move {
+        let received = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut all = Vec::new();
             stream.read_to_end(&mut all).await.map(|_| all)
@@ -124,14 +124,14 @@ mod tests {
             ),
             "{error:?}"
         );
-        assert_eq!(heard.await.unwrap().unwrap(), b"");
+        assert_eq!(received.await.unwrap().unwrap(), b"");
     }
 
     #[tokio::test]
     async fn requests_reach_a_peer_in_an_opened_range() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let heard = tokio::spawn(async move {
+        let received = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut first = [0];
             stream.read_exact(&mut first).await.map(|_| first)
@@ -139,6 +139,6 @@ mod tests {
         let targets = Targets::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let url = format!("http://rebound.example:{}/", address.port());
         client(targets, address).get(&url).send().await.unwrap_err();
-        assert_eq!(&heard.await.unwrap().unwrap(), b"G");
+        assert_eq!(&received.await.unwrap().unwrap(), b"G");
     }
 }

@@ -1,5 +1,5 @@
-//! Decides what claimed deliveries contain, at the moment they are sent (rules:
-//! webhooks#deliveries, 2).
+//! Decides what claimed deliveries contain, at the time they are sent (rules: webhooks#deliveries,
+//! 2).
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::signature::Secrets;
 pub(super) enum Prepared {
     /// The message is sent.
     Send(Message),
-    /// The record is not visible. Nothing is sent, and no failure is counted.
+    /// The record is not visible to the credential. Nothing is sent, and no failure is counted.
     Discard,
     /// The subscription is disabled. Nothing is sent, and no failure is counted.
     Cut,

@@ -1,13 +1,15 @@
-//! The queue of organizations that have something to send, used where organizations are on several
-//! servers. The table has one row for each organization. Searching for due deliveries then costs as
-//! much as there are due ones; otherwise every server would be asked about every subscription.
-//!
+//! The queue of organizations that have something to send, used if organizations are on several
+//! servers. The table has one row for each organization. The cost of a search for due deliveries
+//! then depends on the number of due organizations. Without the queue, a search would ask every
+//! server about every subscription.
 //! A row is never later than the organization's next due delivery. A transaction that adds a
-//! delivery to the outbox also updates the row, and a retry updates the row before it is recorded.
-//! A row may be too early, which costs only a useless search. `tidy` corrects a row that has been
-//! due for a while, unless another transaction has it locked. Deliveries without a row come from
-//! nodes of the version before, or from before the organizations were distributed. `fill` finds
-//! them every ten minutes by reading every subscription.
+//! The time in a row is never later than the organization's next due delivery. A transaction that
+//! adds a delivery to the outbox also updates the row. Before a retry is recorded, its time is
+//! written to the row. The time may be too early, which costs only a useless search. [`tidy`]
+//! corrects a row that has been due for a while, unless another transaction has locked it. Nodes of
+//! the previous version add deliveries without a row, and so did nodes before the organizations
+//! were distributed. [`fill`] finds such deliveries every ten minutes by reading every
+//! subscription.
 
 use std::time::Duration;
 
@@ -20,19 +22,19 @@ use uuid::Uuid;
 
 use super::dependencies::Dependencies;
 
-/// The interval between two runs of `tidy`, and how long a row must have been due before it is
-/// corrected.
-const TIDIED_EVERY: Duration = Duration::from_secs(5);
+/// The interval between two runs of `tidy`. It is also how long a row must have been due before
+/// `tidy` corrects it.
+const TIDY_INTERVAL: Duration = Duration::from_secs(5);
 /// Rows corrected in one run.
-const CORRECTED_ROWS: i64 = 256;
+const TIDY_LIMIT: i64 = 256;
 /// The number of runs from one `fill` to the next: ten minutes.
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
-    /// Records that an organization has something due at a moment.
+    /// Records that an organization has something due at a time.
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2) on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
-    /// Organizations whose row has been due since before a moment.
+    /// Organizations whose row has been due since before a time.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it.
     HOLD = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
@@ -42,8 +44,8 @@ store::statements! {
                 and d.status = 'pending' and d.leased_until is null) as first
             from webhook_subscription s where s.organization_id = ?1 and s.deleted_at is null
         union all select min(leased_until) as first from webhook_delivery where organization_id = ?1 and leased_until is not null) as firsts";
-    /// Moves the row of an organization to a later moment.
-    PUT_OFF = "update webhook_due set due_at = ?2 where organization_id = ?1";
+    /// Moves the row of an organization to a later time.
+    POSTPONE = "update webhook_due set due_at = ?2 where organization_id = ?1";
     /// Removes the row of an organization that has nothing pending.
     REMOVE = "delete from webhook_due where organization_id = ?1";
     /// Adds a row for every organization that has a pending delivery.
@@ -53,11 +55,11 @@ store::statements! {
         group by s.organization_id on conflict (organization_id) do nothing";
 }
 
-/// Records that organization `?1` has something due at `?2`. For modules that add deliveries to the
-/// outbox.
+/// Records that organization `?1` has something due at `?2`. Modules that add deliveries to the
+/// outbox run this statement.
 pub const NOTE_DUE: &store::Statement = &NOTE;
 
-/// Records that an organization has something due at a moment.
+/// Records that an organization has something due at a time.
 pub(super) fn note(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
     tx.execute(&NOTE, &values![organization, due])?;
     Ok(())
@@ -65,32 +67,33 @@ pub(super) fn note(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp)
 
 /// Corrects the queue at intervals until `stop` is cancelled.
 pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
-    let mut goes = 0;
-    let reported = |error: &Error| {
+    let mut runs = 0;
+    let log_failure = |error: &Error| {
         tracing::warn!(
             cause = error.cause(),
             "could not correct the queue of webhook deliveries; retrying shortly"
         );
     };
     loop {
-        let put_right = async {
-            if goes == 0 {
+        let correction = async {
+            if runs == 0 {
                 fill(dependencies).await
             } else {
                 tidy(dependencies).await
             }
         };
-        // A statement that has begun ends by itself. The rest can wait for the next start.
-        let Some(done) = stop.run_until_cancelled(put_right).await else {
+        // A statement that has begun ends by itself. Corrections that were not begun are made after
+        // the next start.
+        let Some(result) = stop.run_until_cancelled(correction).await else {
             return;
         };
-        goes = if done.inspect_err(reported).is_ok() {
-            (goes + 1) % RUNS_BETWEEN_FILLS
+        runs = if result.inspect_err(log_failure).is_ok() {
+            (runs + 1) % RUNS_BETWEEN_FILLS
         } else {
             0
         };
         if stop
-            .run_until_cancelled(tokio::time::sleep(TIDIED_EVERY))
+            .run_until_cancelled(tokio::time::sleep(TIDY_INTERVAL))
             .await
             .is_none()
         {
@@ -99,7 +102,7 @@ pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
     }
 }
 
-/// Adds rows for organizations with pending deliveries that have none.
+/// Adds the missing rows of organizations with pending deliveries.
 pub async fn fill(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
     if dependencies
@@ -116,11 +119,11 @@ pub async fn fill(dependencies: &Dependencies) -> Result<()> {
 /// Corrects rows that have been due for a while.
 pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
-    let Ok(past) = now.checked_sub(TIDIED_EVERY) else {
+    let Ok(due_before) = now.checked_sub(TIDY_INTERVAL) else {
         return Ok(());
     };
     let organizations = dependencies.store.read(move |tx| {
-        let rows = tx.rows(&PAST, &values![past, CORRECTED_ROWS])?;
+        let rows = tx.rows(&PAST, &values![due_before, TIDY_LIMIT])?;
         Ok::<_, Error>(
             rows.iter()
                 .map(|row| row.get(0))
@@ -130,17 +133,17 @@ pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     for organization in organizations.await? {
         dependencies
             .store
-            .write(move |tx| put_right(tx, organization, now))
+            .write(move |tx| correct_row(tx, organization, now))
             .await?;
     }
     Ok(())
 }
 
-/// Moves an organization's row to the time of its first due delivery. If that delivery is due
-/// already, the row moves behind other due rows in the order of `tidy`.
-fn put_right(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
-    // A transaction that holds the lock updates the row itself. What it commits before this lock is
-    // granted is visible below.
+/// Moves an organization's row to the time of its first due delivery. If that delivery is already
+/// due, moves the row to now, behind rows that have been due longer.
+fn correct_row(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
+    // A transaction that holds the lock updates the row itself. Everything committed before this
+    // lock is granted is visible to the queries below.
     if tx.row(&HOLD, &values![organization])?.is_none() {
         return Ok(());
     }
@@ -148,7 +151,7 @@ fn put_right(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Re
         .row(&FIRST, &values![organization])?
         .map_or(Ok(None), |row| row.get(0))?;
     match first {
-        Some(first) => tx.execute(&PUT_OFF, &values![organization, first.max(now)])?,
+        Some(first) => tx.execute(&POSTPONE, &values![organization, first.max(now)])?,
         None => tx.execute(&REMOVE, &values![organization])?,
     };
     Ok(())

@@ -1,5 +1,5 @@
-//! Records the outcomes of deliveries. Outcomes of one subscription are recorded together, and
-//! those of all subscriptions at the same ticks, so that they share a commit.
+//! Records the outcomes of deliveries, in one transaction for each subscription and tick. All
+//! subscriptions have the same ticks, so their transactions can share a commit.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -19,20 +19,20 @@ use super::ledger::{self, Entry, Settlement, SubscriptionChange};
 use super::limiter::Permit;
 use super::queue;
 
-/// The interval between two recordings. If the process is killed in between, deliveries that were
-/// sent but not recorded are sent again.
+/// The interval between two ticks. If the process is killed before a tick, the deliveries sent
+/// since the last tick are not recorded and are sent again.
 const TICK: Duration = Duration::from_millis(4);
-/// The pause after the database failed to record something.
-const RESPITE: Duration = Duration::from_secs(1);
+/// The delay after the database failed to record outcomes.
+const ERROR_DELAY: Duration = Duration::from_secs(1);
 
-/// An outcome that waits to be recorded, and the permit that is given back afterwards.
+/// An outcome that waits to be recorded, and the permit that is released afterwards.
 type Unrecorded = (Entry, Permit);
 
 /// Writes outcomes to the ledger in batches.
 pub(super) struct Recorder {
     dependencies: Arc<Dependencies>,
-    /// The origin of the ticks.
-    began: Instant,
+    /// The time from which the ticks are counted.
+    started_at: Instant,
     /// Waiting outcomes by subscription. A subscription has an entry exactly while a task records
     /// for it.
     waiting: Mutex<HashMap<Uuid, Vec<Unrecorded>>>,
@@ -42,14 +42,14 @@ impl Recorder {
     pub(super) fn new(dependencies: Arc<Dependencies>) -> Self {
         Self {
             dependencies,
-            began: Instant::now(),
+            started_at: Instant::now(),
             waiting: Mutex::default(),
         }
     }
 
     /// Records an outcome. If another task already records for this subscription, leaves the
     /// outcome to that task and returns at once. Otherwise records it, and all outcomes that arrive
-    /// in the meantime.
+    /// until none is waiting.
     pub(super) async fn record(
         &self,
         organization: Uuid,
@@ -72,9 +72,9 @@ impl Recorder {
 
     /// Returns at the next tick.
     async fn tick(&self) {
-        let passed = self.began.elapsed().as_nanos() / TICK.as_nanos();
+        let passed = self.started_at.elapsed().as_nanos() / TICK.as_nanos();
         let next = TICK.saturating_mul(u32::try_from(passed + 1).unwrap_or(u32::MAX));
-        tokio::time::sleep_until(self.began + next).await;
+        tokio::time::sleep_until(self.started_at + next).await;
     }
 
     /// Takes the waiting outcomes of a subscription. If there are none, removes the subscription's
@@ -91,17 +91,17 @@ impl Recorder {
         batch
     }
 
-    /// Writes a batch, with retries until it succeeds. A receiver that has answered must not get
-    /// the delivery again because the database was unavailable.
+    /// Writes a batch, and retries until that succeeds. Otherwise, after an outage of the database,
+    /// a receiver that has answered would get the delivery again.
     async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Unrecorded>) {
-        let (entries, places): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let (entries, permits): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
             let (now, shared) = (self.dependencies.clock.now(), entries.clone());
             let write = async {
-                // The queue is updated first, in a transaction of its own. One transaction for both
-                // would hold two row locks, which another transaction may take in the opposite
-                // order.
+                // The queue is updated first, in a transaction of its own. A single transaction
+                // would lock the rows of both, while another transaction may lock them in the
+                // opposite order.
                 if let Some(due) =
                     first_retry(&shared).filter(|_| self.dependencies.store.is_sharded())
                 {
@@ -127,9 +127,9 @@ impl Recorder {
                         }
                         None => {}
                     }
-                    drop(places);
+                    drop(permits);
                     if first_retry(&entries).is_some() {
-                        // The dispatcher does not know yet when the retry is due.
+                        // The dispatcher does not know yet when this retry is due.
                         self.dependencies.due.notify_one();
                     }
                     return;
@@ -141,7 +141,7 @@ impl Recorder {
                     tracing::error!(%subscription, "recording the outcomes of webhook deliveries panicked; retrying shortly");
                 }
             }
-            tokio::time::sleep(RESPITE).await;
+            tokio::time::sleep(ERROR_DELAY).await;
         }
     }
 
@@ -150,7 +150,7 @@ impl Recorder {
     }
 }
 
-/// Returns the time of the earliest retry among some outcomes; none if there is no retry.
+/// Returns the time of the earliest retry among some outcomes, if there is a retry.
 fn first_retry(entries: &[Entry]) -> Option<Timestamp> {
     let retries = entries.iter().filter_map(|entry| match entry.settlement {
         Settlement::Retry(next) => Some(next),

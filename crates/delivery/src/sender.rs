@@ -23,12 +23,12 @@ use super::signature::Secrets;
 use super::target::{Refusal, Targets};
 
 /// The `User-Agent` of deliveries.
-const OUR_NAME: &str = "Vestibule-Webhooks/1";
+const SENDER_NAME: &str = "Vestibule-Webhooks/1";
 /// The headers of Standard Webhooks 1.0.
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-/// The number of characters of an error that the log of attempts keeps.
+/// The number of characters of an error message that the log of attempts keeps.
 const ERROR_LENGTH: usize = 200;
 
 /// Sends messages to receivers.
@@ -40,9 +40,9 @@ pub(super) struct Sender {
 /// The target of a subscription's messages.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The URL; none if it is not permitted.
+    /// The URL. `None` if the target is not permitted.
     pub address: Option<Url>,
-    /// The secrets that sign the messages.
+    /// The secrets that sign the message.
     pub secrets: Secrets,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Message {
     pub id: Uuid,
     /// The target.
     pub target: Arc<Target>,
-    /// The body, serialized.
+    /// The serialized body.
     pub body: String,
 }
 
@@ -71,7 +71,7 @@ impl Sender {
         })
     }
 
-    /// Makes one attempt. Of the answer only the status and `Retry-After` are read.
+    /// Makes one attempt. Only the status and `Retry-After` of the response are read.
     pub(super) async fn post(
         &self,
         message: Message,
@@ -84,34 +84,34 @@ impl Sender {
         };
         let (id, timestamp) = (id.to_string(), now.as_second());
         let signature = target.secrets.sign(&id, now, &body)?;
-        let asked = Request::post(address.as_str());
-        let built = trace
+        let request = Request::post(address.as_str());
+        let request = trace
             .into_iter()
-            .fold(asked, |asked, trace| asked.header(TRACEPARENT, trace))
-            .header(USER_AGENT, OUR_NAME)
+            .fold(request, |request, trace| request.header(TRACEPARENT, trace))
+            .header(USER_AGENT, SENDER_NAME)
             .header(ACCEPT, "*/*")
             .header(CONTENT_TYPE, "application/json")
             .header(WEBHOOK_ID, id)
             .header(WEBHOOK_TIMESTAMP, timestamp)
             .header(WEBHOOK_SIGNATURE, signature)
             .body(Full::new(Bytes::from(body)));
-        let Ok(request) = built else {
+        let Ok(request) = request else {
             return Ok(Reply::Nothing("the address is not valid".to_owned()));
         };
-        // The timeout covers both requests, if there is a second one.
-        let sent = tokio::time::timeout(self.timeout, self.client.send(request)).await;
-        Ok(match sent {
+        // The timeout covers both requests if the client sends a second one.
+        let result = tokio::time::timeout(self.timeout, self.client.send(request)).await;
+        Ok(match result {
             Ok(Ok(response)) => Reply::of(
                 response.status().as_u16(),
                 requested_pause(response.headers(), now),
             ),
-            Ok(Err(error)) => answer(&error),
+            Ok(Err(error)) => reply_of(&error),
             Err(_) => Reply::Nothing("timed out".to_owned()),
         })
     }
 }
 
-/// Returns the pause that `Retry-After` asks for, in seconds or until a date.
+/// Returns the delay that `Retry-After` asks for, in seconds or until a date.
 fn requested_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
@@ -121,9 +121,9 @@ fn requested_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     Duration::try_from(now.duration_until(until)).ok()
 }
 
-/// Returns a client that uses only https and connects only to targets that the guard permits. The
-/// client follows no redirects and never retries. `ca` is a PEM bundle of certificate authorities,
-/// trusted besides those of the system.
+/// Returns the builder of a client that uses only https and connects only to targets that the guard
+/// permits. The client follows no redirects and never retries. `ca` is a PEM bundle of certificate
+/// authorities, trusted besides those of the system.
 pub fn guarded(
     targets: Targets,
     user_agent: &str,
@@ -139,7 +139,7 @@ pub fn guarded(
         .timeout(timeout)
         .https_only(true)
         .redirect(Policy::none())
-        // A proxy would resolve the host name itself. The guard could then not check the address.
+        // A proxy would resolve the host name itself, and the guard could not check the address.
         .no_proxy()
         .dns_resolver(targets.clone())
         .connector_layer(PeerGuard::new(targets))
@@ -149,10 +149,10 @@ pub fn guarded(
 
 fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {
     match Certificate::from_pem_bundle(pem) {
-        Ok(found) if found.is_empty() => {
+        Ok(certificates) if certificates.is_empty() => {
             Err("the file of certificate authorities for webhooks contains no certificate".into())
         }
-        Ok(found) => Ok(found),
+        Ok(certificates) => Ok(certificates),
         Err(error) => Err(format!(
             "cannot read the file of certificate authorities for webhooks: {}",
             innermost(&error)
@@ -169,8 +169,8 @@ pub fn is_private(error: &(dyn std::error::Error + 'static)) -> bool {
     )
 }
 
-/// Returns the reply for an attempt without a response.
-fn answer(error: &(dyn std::error::Error + 'static)) -> Reply {
+/// Returns the reply for an attempt that failed with this error.
+fn reply_of(error: &(dyn std::error::Error + 'static)) -> Reply {
     if is_private(error) {
         return Reply::Private;
     }
@@ -195,8 +195,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, value.parse().unwrap());
-            let wanted = seconds.map(Duration::from_secs);
-            assert_eq!(requested_pause(&headers, now), wanted, "{value}");
+            let expected = seconds.map(Duration::from_secs);
+            assert_eq!(requested_pause(&headers, now), expected, "{value}");
         }
         assert_eq!(requested_pause(&HeaderMap::new(), now), None);
     }

@@ -1,4 +1,5 @@
-//! Signs deliveries according to Standard Webhooks 1.0, symmetrically, with every valid secret.
+//! Signs deliveries according to Standard Webhooks 1.0, with a symmetric signature for every valid
+//! secret.
 
 use std::time::Duration;
 use std::{fmt, mem};
@@ -15,14 +16,14 @@ use sha2::Sha256;
 
 /// The prefix of a secret, which lets people and scanners recognize it.
 const PREFIX: &str = "whsec_";
-/// Length in bytes. 192 bits are the minimum of the standard; base64 of this length needs no
-/// padding, which could get lost in a copy.
+/// Length in bytes. The standard requires at least 192 bits. The base64 form of this length needs
+/// no padding, which people could lose when they copy the secret.
 const LENGTH: usize = 24;
-/// The limit of replaced secrets in their grace time. Each adds a signature to the header, which
-/// must not grow without limit.
-const MOST_RETIRING: usize = 4;
+/// The limit of replaced secrets in their grace period. Each one adds a signature to the header,
+/// whose size must be limited.
+const MAX_RETIRED: usize = 4;
 
-/// A signing secret in the form that its owner sees.
+/// A signing secret in the form that the owner of the subscription sees.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Secret(String);
@@ -37,16 +38,17 @@ impl Secret {
     }
 }
 
-/// Hides the secret, so that it cannot be read in a log.
+/// Hides the secret, so that logs do not contain it.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("whsec_…")
     }
 }
 
-/// The signing secrets of a subscription: the current one, and replaced ones until their grace time
-/// ends. Several may be replaced at once: an owner who lost the answer to a rotation rotates again,
-/// while receivers still have the secret before the lost one.
+/// The signing secrets of a subscription: the current one, and replaced ones until their grace
+/// periods end. Several secrets may be in their grace period at once. An owner who did not get the
+/// response to a rotation rotates again, while receivers still use the secret before both
+/// rotations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
     secret: Secret,
@@ -59,7 +61,7 @@ pub struct Secrets {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Retiring {
     secret: Secret,
-    /// The end of its grace time.
+    /// The end of the grace period.
     until: Moment,
 }
 
@@ -73,26 +75,27 @@ impl Secrets {
         }
     }
 
-    /// Returns the newest secret. It is shown to its owner once.
+    /// Returns the newest secret. The owner sees it only once.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.secret.0
     }
 
-    /// Replaces the newest secret by a fresh one. The old one goes on signing until its grace time
-    /// ends. With a grace time of zero no older secret signs any more, because the owner then has a
-    /// reason to distrust them all.
+    /// Replaces the newest secret by a new random one. The old secret goes on signing until its
+    /// grace period ends. With a grace period of zero no older secret signs any more, because the
+    /// owner then has a reason to distrust them all.
     pub fn rotate(&mut self, ids: &Ids, now: Timestamp, grace: Duration) {
         let secret = mem::replace(&mut self.secret, Secret::fresh(ids));
         let until = Moment(now.checked_add(grace).unwrap_or(Timestamp::MAX));
         self.retiring.insert(0, Retiring { secret, until });
         self.retiring
             .retain(|old| old.until.0 > now && !grace.is_zero());
-        self.retiring.truncate(MOST_RETIRING);
+        self.retiring.truncate(MAX_RETIRED);
     }
 
     /// Returns the value of the header `webhook-signature` for a message with this id and body,
-    /// sent now. It has one signature for each secret, the newest first, separated by spaces.
+    /// sent now. The value has one signature for each secret, the newest first, separated by
+    /// spaces.
     pub(super) fn sign(&self, id: &str, now: Timestamp, body: &str) -> Result<String> {
         let retiring = self
             .retiring
@@ -107,7 +110,7 @@ impl Secrets {
     }
 }
 
-/// Returns one signature of a message. `timestamp` is the moment of sending in Unix seconds.
+/// Returns one signature of a message. `timestamp` is the time of sending in Unix seconds.
 fn sign(secret: &Secret, id: &str, timestamp: i64, body: &str) -> Result<String> {
     let encoded = secret.0.strip_prefix(PREFIX).unwrap_or(&secret.0);
     let key = STANDARD
@@ -132,11 +135,11 @@ mod tests {
         "2026-11-21T09:30:00Z".parse().unwrap()
     }
 
-    /// Returns the secrets whose signatures a message of this moment has.
-    fn signing<'s>(known: &[&'s Secret], secrets: &Secrets, at: Timestamp) -> Vec<&'s Secret> {
+    /// Returns the secrets that have signed a message sent at this time.
+    fn signing<'s>(candidates: &[&'s Secret], secrets: &Secrets, at: Timestamp) -> Vec<&'s Secret> {
         let header = secrets.sign("a", at, "{}").unwrap();
         let by = |signature: &str| {
-            known
+            candidates
                 .iter()
                 .copied()
                 .find(|secret| sign(secret, "a", at.as_second(), "{}").unwrap() == signature)
@@ -229,7 +232,7 @@ mod tests {
         }
         assert_eq!(
             secrets.sign("a", now(), "{}").unwrap().split(' ').count(),
-            1 + MOST_RETIRING
+            1 + MAX_RETIRED
         );
         assert!(secrets.retiring.iter().all(|old| old.secret != first));
     }

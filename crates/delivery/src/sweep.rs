@@ -1,10 +1,11 @@
 //! Removes old rows of webhooks: deliveries that ended long ago, and the rows of deleted
 //! subscriptions.
 //!
-//! A log may be longer than one transaction should be. Rows are therefore removed a few at a time,
-//! in transactions with a limit of rows and of time. Between two transactions a sweep pauses for as
-//! long as the last one took, so other writers get at least half of the database's time. No
-//! statement here waits for a locked row; the next sweep finds that row again.
+//! A subscription may have more deliveries than one transaction should remove. Rows are therefore
+//! removed a few at a time, in transactions with a limit of rows and of time. After each
+//! transaction the sweep waits for as long as that transaction took, so other writers get at least
+//! half of the database's time. No statement in this file waits for a locked row; the next sweep
+//! tries that row again.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const STATEMENTS_A_TRANSACTION: usize = 5;
 /// After this time a transaction begins no further statement.
 const TRANSACTION_TIME: Duration = Duration::from_millis(10);
 /// Maximum number of transactions in one run over deleted subscriptions, or over deliveries to
-/// bring forward, so that other work gets a turn.
+/// bring forward. The limit gives other background work a turn.
 const TRANSACTIONS_A_RUN: usize = 100;
 /// Maximum number of transactions in one run over old deliveries. A run starts once a minute.
 const TRANSACTIONS_A_LONG_RUN: usize = 1_000;
@@ -38,7 +39,7 @@ const LOOKUP_LIMIT: i64 = 100;
 const GRACE: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Deleted subscriptions after one of them, in order.
+    /// Deleted subscriptions after a given one, in order.
     DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null and (organization_id, id) > (?1, ?2)
         order by organization_id, id limit ?3";
     /// Deliveries of a subscription after a position, without those that another transaction has
@@ -46,33 +47,32 @@ store::statements! {
     OF_DELETED = "select id, created_at from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5 for update skip locked";
-    /// Removes deliveries. Here and in `REMOVE_OLD` the index is named, because SQLite would
-    /// otherwise scan all deliveries of the organization.
+    /// Removes deliveries. The statement names the index, because SQLite would otherwise scan all
+    /// deliveries of the organization.
     REMOVE = "delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1 where organization_id = ?1 and id = any(?2)";
-    /// Removes a deleted subscription without deliveries. Skips it while another transaction holds
-    /// it locked, because that transaction may have read it as active.
+    /// Removes a deleted subscription without deliveries. Skips the row while another transaction
+    /// has locked it, because that transaction may have read the subscription as active.
     REMOVE_SUBSCRIPTION = "with bare as (select s.id from webhook_subscription s
             where s.organization_id = ?1 and s.id = ?2 and s.deleted_at is not null and not exists
                 (select 1 from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id)
             for update skip locked)
         delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
-    /// Pending deliveries that are due after a moment, the latest first.
+    /// Pending deliveries that are due after a time, the latest first.
     LATE = "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
-    /// Makes some of them due at that moment.
+    /// Makes some of these deliveries due at that time.
     BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and status = 'pending'
             and next_attempt_at > ?3 for update skip locked)
         update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1 and id in (select id from late)";
-    /// Deliveries whose lease lasts beyond a moment.
+    /// Deliveries whose lease ends after a time.
     LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends such leases.
+    /// Removes these leases.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
-    /// Deliveries created between two moments. Ids sort by creation time, so the index on the id
+    /// Deliveries created between two times. Ids sort by creation time, so the index on the id
     /// finds them.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
-    /// Of these deliveries of an organization, removes those that have ended and the pending ones
-    /// that are too old.
+    /// Removes those of these deliveries that have ended, and the pending ones that are too old.
     REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and (status <> 'pending' or id < ?3)
             for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
@@ -80,25 +80,22 @@ store::statements! {
 }
 
 /// Removes the deliveries of deleted subscriptions and then the subscriptions, up to the limit of
-/// one run. If more is left, wakes the sweep again.
+/// one run. Wakes the sweep again if that limit was reached.
 pub async fn sweep_deleted(dependencies: &Dependencies) -> Result<()> {
-    let (mut behind, mut steps) = ((Uuid::nil(), Uuid::nil()), 0);
+    let (mut last, mut transactions) = ((Uuid::nil(), Uuid::nil()), 0);
     loop {
-        let deleted = dependencies
-            .store
-            .read(move |tx| deleted(tx, behind))
-            .await?;
+        let deleted = dependencies.store.read(move |tx| deleted(tx, last)).await?;
         for (organization, subscription) in &deleted {
-            behind = (*organization, *subscription);
+            last = (*organization, *subscription);
             let mut from = Some((Timestamp::UNIX_EPOCH, Uuid::nil()));
-            while let Some(place) = from {
-                if steps == TRANSACTIONS_A_RUN {
+            while let Some(position) = from {
+                if transactions == TRANSACTIONS_A_RUN {
                     dependencies.deleted.notify_one();
                     return Ok(());
                 }
-                steps += 1;
-                from = step(dependencies, move |tx, clock| {
-                    remove_log(tx, clock, behind, place)
+                transactions += 1;
+                from = run_transaction(dependencies, move |tx, clock| {
+                    remove_log(tx, clock, last, position)
                 })
                 .await?;
             }
@@ -109,33 +106,32 @@ pub async fn sweep_deleted(dependencies: &Dependencies) -> Result<()> {
     }
 }
 
-/// Removes deliveries that are too old: those that have ended after the retention period, pending
-/// ones a day later. The run of the next minute removes the deliveries that exceed the limit of one
-/// run.
+/// Removes deliveries that are too old: ended deliveries after the retention period, and pending
+/// deliveries a day later. What exceeds the limit of one run is removed by the run a minute later.
 pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     let retention = dependencies.settings.retention;
-    let Ok(over) = dependencies.clock.now().checked_sub(retention) else {
+    let Ok(ended_before) = dependencies.clock.now().checked_sub(retention) else {
         return Ok(());
     };
-    let pending = over.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
-    let (over, pending) = (first_id_at(over), first_id_at(pending));
+    let pending = ended_before.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
+    let (ended_before, pending) = (first_id_at(ended_before), first_id_at(pending));
     let mut from = Some(Uuid::nil());
     for _ in 0..TRANSACTIONS_A_LONG_RUN {
-        let Some(place) = from else { break };
-        from = step(dependencies, move |tx, clock| {
-            remove_old(tx, clock, place, over, pending)
+        let Some(position) = from else { break };
+        from = run_transaction(dependencies, move |tx, clock| {
+            remove_old(tx, clock, position, ended_before, pending)
         })
         .await?;
     }
     Ok(())
 }
 
-/// Brings forward the deliveries that were put off or leased while the clock was ahead. A delivery
-/// that is due later than the longest pause allows was put off by a wrong clock. The next sweep
-/// brings forward the deliveries that exceed the limit of one run.
+/// Brings forward the deliveries that were delayed or leased while the clock was ahead. A delivery
+/// that is due later than the longest delay allows can only be the result of a wrong clock. What
+/// exceeds the limit of one run is brought forward by the next sweep.
 pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
-    let longest = longest_pause(dependencies.settings.retry_base);
-    let Ok(latest) = dependencies.clock.now().checked_add(longest) else {
+    let max_delay = longest_pause(dependencies.settings.retry_base);
+    let Ok(latest) = dependencies.clock.now().checked_add(max_delay) else {
         return Ok(());
     };
     let end_leases = move |tx: &mut Transaction<'_>| {
@@ -148,7 +144,7 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
         if from.is_none() {
             break;
         }
-        from = step(dependencies, move |tx, _| {
+        from = run_transaction(dependencies, move |tx, _| {
             let rows = tx.rows(&LATE, &values![latest, ROWS_A_STATEMENT])?;
             let mut moved = 0;
             for (organization, ids) in by_organization::<Uuid>(&rows)? {
@@ -157,7 +153,7 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
                     queue::note(tx, organization, latest)?;
                 }
             }
-            // Rows that others hold are found again by the next sweep.
+            // Rows that other transactions have locked are tried again by the next sweep.
             Ok((moved > 0 && is_full(rows.len(), ROWS_A_STATEMENT)).then_some(()))
         })
         .await?;
@@ -165,9 +161,9 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Runs one transaction of a sweep, then pauses. Returns the position for the next transaction;
-/// none if nothing is left.
-async fn step<P: Send + 'static>(
+/// Runs one transaction of a sweep and then waits. Returns the position for the next transaction,
+/// or `None` if no rows remain.
+async fn run_transaction<P: Send + 'static>(
     dependencies: &Dependencies,
     remove: impl FnOnce(&mut Transaction<'_>, &Clock) -> Result<Option<P>> + Send + 'static,
 ) -> Result<Option<P>> {
@@ -182,22 +178,22 @@ async fn step<P: Send + 'static>(
     Ok(next)
 }
 
-/// Returns deleted subscriptions after one of them, as organization and id.
-fn deleted(tx: &mut Transaction<'_>, behind: (Uuid, Uuid)) -> Result<Vec<(Uuid, Uuid)>> {
-    let rows = tx.rows(&DELETED, &values![behind.0, behind.1, LOOKUP_LIMIT])?;
+/// Returns deleted subscriptions after a given one, as organization and id.
+fn deleted(tx: &mut Transaction<'_>, last: (Uuid, Uuid)) -> Result<Vec<(Uuid, Uuid)>> {
+    let rows = tx.rows(&DELETED, &values![last.0, last.1, LOOKUP_LIMIT])?;
     rows.iter()
         .map(|row| Ok((row.get(0)?, row.get(1)?)))
         .collect()
 }
 
-/// Removes the next deliveries of a deleted subscription, and the subscription itself once none is
-/// left. Returns the position of the last removed delivery if there may be more. The next query
-/// starts there, because on PostgreSQL it would still pass over removed rows for a while.
+/// Removes the next deliveries of a deleted subscription, and the subscription itself after its
+/// last delivery. Returns the position of the last removed delivery if there may be more. The next
+/// query starts there, because PostgreSQL would otherwise read over the removed rows for a while.
 fn remove_log(
     tx: &mut Transaction<'_>,
     clock: &Clock,
     (organization, subscription): (Uuid, Uuid),
-    mut place: (Timestamp, Uuid),
+    mut position: (Timestamp, Uuid),
 ) -> Result<Option<(Timestamp, Uuid)>> {
     let began = clock.elapsed();
     for _ in 0..STATEMENTS_A_TRANSACTION {
@@ -206,13 +202,13 @@ fn remove_log(
             &values![
                 organization,
                 subscription,
-                place.0,
-                place.1,
+                position.0,
+                position.1,
                 ROWS_A_STATEMENT
             ],
         )?;
         if let Some(last) = rows.last() {
-            place = (last.get(1)?, last.get(0)?);
+            position = (last.get(1)?, last.get(0)?);
             let ids: Vec<Uuid> = rows
                 .iter()
                 .map(|row| row.get(0))
@@ -227,25 +223,25 @@ fn remove_log(
             break;
         }
     }
-    Ok(Some(place))
+    Ok(Some(position))
 }
 
-/// Removes those of the next deliveries that are too old. Returns the id of the last one examined
-/// if there may be more.
+/// Removes those of the next deliveries that are too old. Returns the id of the last examined
+/// delivery if there may be more.
 fn remove_old(
     tx: &mut Transaction<'_>,
     clock: &Clock,
-    mut place: Uuid,
-    over: Uuid,
+    mut position: Uuid,
+    ended_before: Uuid,
     pending: Uuid,
 ) -> Result<Option<Uuid>> {
     let began = clock.elapsed();
     for _ in 0..STATEMENTS_A_TRANSACTION {
-        let rows = tx.rows(&OLD, &values![place, over, ROWS_A_STATEMENT])?;
+        let rows = tx.rows(&OLD, &values![position, ended_before, ROWS_A_STATEMENT])?;
         let Some(last) = rows.last() else {
             return Ok(None);
         };
-        place = last.get(1)?;
+        position = last.get(1)?;
         for (organization, ids) in by_organization::<Uuid>(&rows)? {
             tx.execute(&REMOVE_OLD, &values![organization, ids, pending])?;
         }
@@ -256,18 +252,18 @@ fn remove_old(
             break;
         }
     }
-    Ok(Some(place))
+    Ok(Some(position))
 }
 
 /// Returns whether a query returned as many rows as its limit, so that there may be more.
-fn is_full(found: usize, asked: i64) -> bool {
-    i64::try_from(found).is_ok_and(|found| found >= asked)
+fn is_full(rows: usize, limit: i64) -> bool {
+    i64::try_from(rows).is_ok_and(|rows| rows >= limit)
 }
 
-/// Returns the smallest id that can be created at a moment. An id of version 7 begins with the
+/// Returns the smallest id that can be created at a time. An id of version 7 begins with the
 /// milliseconds.
-fn first_id_at(moment: Timestamp) -> Uuid {
-    let milliseconds = u64::try_from(moment.as_millisecond()).unwrap_or(0);
+fn first_id_at(time: Timestamp) -> Uuid {
+    let milliseconds = u64::try_from(time.as_millisecond()).unwrap_or(0);
     Uuid::from_u128(u128::from(milliseconds) << 80)
 }
 

@@ -1,10 +1,10 @@
 //! The target guard: a delivery must never lead into a private network (rules: webhooks#targets).
 //!
-//! The guard works in two places. [`Targets::check`] judges a URL when it is subscribed: its text,
-//! then the addresses that its name resolves to. At delivery the HTTP client resolves names through
-//! [`Targets`] itself. It therefore connects to exactly the addresses that were judged, whatever
-//! the name resolved to before. Addresses written into a URL never reach a resolver;
-//! [`Targets::address`] judges those.
+//! The guard works in two places. [`Targets::check`] checks a URL when a subscription is created:
+//! its text, and then the addresses that its name resolves to. At delivery the HTTP client resolves
+//! names through [`Targets`], so it connects only to addresses that were just checked, even if the
+//! name resolved to others before. An address in a URL is never resolved; [`Targets::address`]
+//! checks it.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -67,7 +67,7 @@ impl Targets {
     /// Checks whether a URL may be the target of a subscription. The error message continues a
     /// sentence that begins with `targetUrl`.
     ///
-    /// A public name that cannot be resolved now is accepted, because each delivery judges it
+    /// Accepts a public name that cannot be resolved now, because each delivery checks the name
     /// again.
     pub async fn check(&self, url: &str) -> Result<(), String> {
         match destination(&parsed(url)?)? {
@@ -88,24 +88,24 @@ impl Targets {
     /// Returns whether an address is permitted.
     #[must_use]
     pub fn allows(&self, ip: IpAddr) -> bool {
-        is_public(ip) || self.opens(ip)
+        is_public(ip) || self.is_in_allowed_range(ip)
     }
 
-    /// Parses a stored URL; returns none if its text alone shows that it is not permitted. This
-    /// check covers the addresses and names that no resolver is asked about.
+    /// Parses a stored URL. Returns `None` if its text alone shows that it is not permitted. This
+    /// check covers the addresses and names that are never resolved.
     #[must_use]
     pub fn address(&self, url: &str) -> Option<Url> {
         let url = parsed(url).ok()?;
-        let is_let_through = match destination(&url).ok()? {
+        let is_allowed = match destination(&url).ok()? {
             Destination::Address(ip) => self.allows(ip),
             Destination::PrivateName(_) => !self.allowed.is_empty(),
             Destination::Name(_) => true,
         };
-        is_let_through.then_some(url)
+        is_allowed.then_some(url)
     }
 
     /// Returns whether an address is in a private range that the configuration allows.
-    fn opens(&self, ip: IpAddr) -> bool {
+    fn is_in_allowed_range(&self, ip: IpAddr) -> bool {
         let wrapped = inside(ip);
         self.allowed
             .iter()
@@ -114,7 +114,7 @@ impl Targets {
 
     /// Resolves a name to its addresses, all of which must be permitted. A single private address
     /// among public ones is enough for a refusal. Otherwise the owner of the name could influence
-    /// which of them the client connects to.
+    /// which address the client connects to.
     pub(super) async fn lookup(
         &self,
         name: &str,
@@ -129,14 +129,14 @@ impl Targets {
             return Err(Refusal::Unresolved);
         }
         // A private name stays private even if it resolves to a public address.
-        let is_let_through = |ip| {
+        let is_allowed = |ip| {
             if is_private {
-                self.opens(ip)
+                self.is_in_allowed_range(ip)
             } else {
                 self.allows(ip)
             }
         };
-        if addresses.iter().all(|address| is_let_through(address.ip())) {
+        if addresses.iter().all(|address| is_allowed(address.ip())) {
             Ok(addresses)
         } else {
             Err(Refusal::Private)
@@ -147,8 +147,8 @@ impl Targets {
 impl Resolve for Targets {
     fn resolve(&self, name: Name) -> Resolving {
         let targets = self.clone();
-        // The organization is read now, because the connection attempt may outlive the delivery
-        // that started it.
+        // The organization is read before the future runs, because the connection attempt may
+        // outlive the delivery that started it.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await?;
@@ -174,7 +174,7 @@ mod tests {
             "127.0.0.0/8".parse().unwrap(),
             "fd00::/16".parse().unwrap(),
         ]);
-        for (ip, wanted) in [
+        for (ip, expected) in [
             ("127.0.0.1", true),
             ("::ffff:127.0.0.1", true),
             ("fd00::1", true),
@@ -183,7 +183,7 @@ mod tests {
             ("fd01::1", false),
             ("10.0.0.1", false),
         ] {
-            assert_eq!(targets.allows(ip.parse().unwrap()), wanted, "{ip}");
+            assert_eq!(targets.allows(ip.parse().unwrap()), expected, "{ip}");
         }
         assert!(targets.address("https://127.0.0.1:1/").is_some());
         assert!(targets.address("https://10.0.0.1/").is_none());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// Returns whether a guard that allows `opened` permits a name with these addresses.
-    fn is_let_through(opened: &str, name: &str, addresses: &[IpAddr]) -> bool {
+    fn is_allowed(opened: &str, name: &str, addresses: &[IpAddr]) -> bool {
         let names = Names::written();
         names.write(name, addresses);
         let targets = Targets::new(vec![opened.parse().unwrap()]).asking(names);
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_private_name_must_resolve_within_the_opened_range() {
-        for (name, addresses, wanted) in [
+        for (name, addresses, expected) in [
             ("localhost", vec!["127.0.0.1"], true),
             ("hooks.example", vec!["127.0.0.1"], true),
             ("receiver", vec!["127.0.0.1"], true),
@@ -251,8 +251,8 @@ mod tests {
         ] {
             let ips: Vec<IpAddr> = addresses.iter().map(|ip| ip.parse().unwrap()).collect();
             assert_eq!(
-                is_let_through("127.0.0.0/8", name, &ips),
-                wanted,
+                is_allowed("127.0.0.0/8", name, &ips),
+                expected,
                 "{name} {addresses:?}"
             );
         }
@@ -269,8 +269,8 @@ mod tests {
             let range: IpNet = opened.parse().unwrap();
             let ips: Vec<IpAddr> = bits.iter().map(|bits| Ipv4Addr::from(*bits).into()).collect();
             let name = if is_private { "db.internal" } else { "hooks.example" };
-            let wanted = ips.iter().all(|ip| range.contains(ip) || (!is_private && is_public(*ip)));
-            prop_assert_eq!(is_let_through(&opened, name, &ips), wanted, "{} {:?}", opened, ips);
+            let expected = ips.iter().all(|ip| range.contains(ip) || (!is_private && is_public(*ip)));
+            prop_assert_eq!(is_allowed(&opened, name, &ips), expected, "{} {:?}", opened, ips);
         }
 
         #[test]
