@@ -1,5 +1,5 @@
-//! Tests of objects in a bucket, against a real S3 server. The server keeps them in a directory and
-//! verifies signatures.
+//! Tests of objects in a bucket, against a local S3 server. The server keeps them in a directory
+//! and verifies signatures.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ use super::{Files, Result};
 /// The access key id and the secret that the server accepts.
 const ACCOUNT: (&str, &str) = ("an-account", "its-secret");
 
-/// A server with one bucket, `bucket`. It ends when this is dropped.
+/// A server with one bucket, `bucket`. Dropping it stops the server.
 struct Server {
     address: SocketAddr,
     root: TempDir,
     /// The server's tasks. Dropping them closes its connections.
-    _answering: JoinSet<()>,
+    _server_task: JoinSet<()>,
 }
 
 impl Server {
@@ -43,8 +43,8 @@ impl Server {
         let service = service.build();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut answering = JoinSet::new();
-        answering.spawn(async move {
+        let mut server_task = JoinSet::new();
+        server_task.spawn(async move {
             let mut connections = JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
@@ -61,11 +61,11 @@ impl Server {
         Self {
             address,
             root,
-            _answering: answering,
+            _server_task: server_task,
         }
     }
 
-    /// Opens a storage on the server, with an account.
+    /// Opens a storage on the server with this account.
     fn files(&self, url: &str, (account, secret): (&str, &str)) -> Result<Files> {
         let endpoint = format!("http://{}", self.address);
         let builder = || {
@@ -81,22 +81,22 @@ impl Server {
     /// Returns the paths of the objects in the bucket, as they are on the server's disk.
     fn on_disk(&self) -> Vec<String> {
         let bucket = self.root.path().join("bucket");
-        let (mut open, mut found) = (vec![bucket.clone()], Vec::new());
+        let (mut open, mut paths) = (vec![bucket.clone()], Vec::new());
         while let Some(directory) = open.pop() {
             for entry in std::fs::read_dir(directory).unwrap() {
                 let path: PathBuf = entry.unwrap().path();
                 if path.is_dir() {
                     open.push(path);
                 } else {
-                    found.push(path.strip_prefix(&bucket).unwrap().display().to_string());
+                    paths.push(path.strip_prefix(&bucket).unwrap().display().to_string());
                 }
             }
         }
-        found.sort();
-        found
+        paths.sort();
+        paths
     }
 
-    /// Counts the parts of incomplete uploads, which the server keeps beside the bucket.
+    /// Returns the number of parts of incomplete uploads, which the server keeps beside the bucket.
     fn parts(&self) -> usize {
         let entries = std::fs::read_dir(self.root.path()).unwrap();
         entries
@@ -116,8 +116,8 @@ impl Server {
 async fn objects_are_written_read_listed_and_deleted() {
     let server = Server::start().await;
     let files = server.files("s3://bucket/guests/files/", ACCOUNT).unwrap();
-    let beside = server.files("s3://bucket", ACCOUNT).unwrap();
-    write(&beside, "other/1", &[b"not ours"]).await;
+    let neighbour = server.files("s3://bucket", ACCOUNT).unwrap();
+    write(&neighbour, "other/1", &[b"not ours"]).await;
     assert_eq!(
         (keys(&files, None).await, read(&files, "a/1").await),
         (Vec::new(), None)
@@ -146,13 +146,14 @@ async fn objects_are_written_read_listed_and_deleted() {
     }
     assert_eq!(keys(&files, None).await, ["a/2", "b/3"]);
     assert_eq!(
-        read(&beside, "other/1").await.as_deref(),
+        read(&neighbour, "other/1").await.as_deref(),
         Some(&b"not ours"[..])
     );
     files.clear_unfinished(|_| true).await.unwrap();
 }
 
-/// Parts have 5 MiB. The content differs everywhere, so that parts in the wrong order are noticed.
+/// Parts have 5 MiB. The bytes of the parts differ, so that the test detects parts in the wrong
+/// order.
 #[tokio::test]
 async fn a_large_object_is_uploaded_in_parts() {
     let server = Server::start().await;
@@ -164,16 +165,20 @@ async fn a_large_object_is_uploaded_in_parts() {
                 .collect::<Vec<u8>>(),
         )
     };
-    let mut writing = files.create("a/large").await.unwrap();
+    let mut writer = files.create("a/large").await.unwrap();
     for number in 0..12 {
-        writing.append(piece(number)).await.unwrap();
+        writer.append(piece(number)).await.unwrap();
     }
     assert!(
         server.parts() > 0,
-        "it is on its way before it is all there"
+        "the first parts are uploaded before the object is complete"
     );
-    assert_eq!(keys(&files, None).await, [""; 0], "and found by nobody");
-    writing.finish().await.unwrap();
+    assert_eq!(
+        keys(&files, None).await,
+        [""; 0],
+        "an incomplete object is not listed"
+    );
+    writer.finish().await.unwrap();
     let expected: Vec<u8> = (0..12).flat_map(piece).collect();
     assert!(
         read(&files, "a/large")
@@ -190,12 +195,12 @@ async fn a_large_object_is_uploaded_in_parts() {
 async fn an_abandoned_upload_leaves_nothing_in_the_bucket() {
     let server = Server::start().await;
     let files = server.files("s3://bucket", ACCOUNT).unwrap();
-    let mut writing = files.create("a/1").await.unwrap();
+    let mut writer = files.create("a/1").await.unwrap();
     for _ in 0..8 {
-        writing.append(Bytes::from(vec![7; 1 << 20])).await.unwrap();
+        writer.append(Bytes::from(vec![7; 1 << 20])).await.unwrap();
     }
     assert!(server.parts() > 0);
-    drop(writing);
+    drop(writer);
     for _ in 0..500 {
         if server.parts() == 0 {
             break;
@@ -235,9 +240,9 @@ async fn wrong_credentials_and_buckets_are_errors_without_secrets() {
             files.read("a/1").await.is_err() && files.delete("a/1").await.is_err(),
             "{account:?}"
         );
-        let mut writing = files.create("a/2").await.unwrap();
-        writing.append(Bytes::from_static(b"x")).await.unwrap();
-        let error = writing.finish().await.unwrap_err().to_string();
+        let mut writer = files.create("a/2").await.unwrap();
+        writer.append(Bytes::from_static(b"x")).await.unwrap();
+        let error = writer.finish().await.unwrap_err().to_string();
         assert!(
             !error.contains(ACCOUNT.1) && !error.contains("another-secret"),
             "{error}"
@@ -253,11 +258,11 @@ async fn an_unreachable_server_is_an_error_for_every_call() {
     let server = Server::start().await;
     let files = server.files("s3://bucket", ACCOUNT).unwrap();
     write(&files, "a/1", &[b"x"]).await;
-    let mut writing = files.create("a/2").await.unwrap();
-    writing.append(Bytes::from_static(b"x")).await.unwrap();
+    let mut writer = files.create("a/2").await.unwrap();
+    writer.append(Bytes::from_static(b"x")).await.unwrap();
     drop(server);
     let (read, deleted, finished) =
-        tokio::join!(files.read("a/1"), files.delete("a/1"), writing.finish());
+        tokio::join!(files.read("a/1"), files.delete("a/1"), writer.finish());
     assert!(read.is_err() && deleted.is_err() && finished.is_err());
     assert!(keys_or_error(&files).await.is_err());
 }

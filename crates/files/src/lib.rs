@@ -1,10 +1,10 @@
 //! Stores files outside of the database: in a directory, or in a bucket of S3 or a compatible
 //! service.
 //!
-//! An object is written once, while its bytes arrive. It appears as a whole or not at all: in a
-//! directory it is renamed to its final name after it is on the disk, in a bucket its upload is
-//! completed. An unfinished object has no key yet. This crate does not know the meaning of the
-//! bytes.
+//! An object is written once, while its bytes arrive. It appears as a whole or not at all. In a
+//! directory, the file gets its final name after its bytes are on the disk. In a bucket, the upload
+//! is completed at the end. An unfinished object has no key yet. This crate does not know the
+//! meaning of the bytes.
 
 #[cfg(test)]
 mod bucket;
@@ -55,9 +55,9 @@ impl From<std::io::Error> for Error {
 #[derive(Debug, Clone)]
 pub struct Files {
     store: Arc<dyn ObjectStore>,
-    /// The directory, if the storage is one.
+    /// The directory, if the storage is a directory.
     directory: Option<Directory>,
-    /// Bytes of an object that are buffered before they are written.
+    /// Number of bytes of an object that are buffered before they are written.
     piece: usize,
 }
 
@@ -70,7 +70,8 @@ pub struct Space {
     pub total: u64,
 }
 
-/// An object that is being written. Dropping it before it is finished aborts the write.
+/// An object that is being written. Dropping this value before the object is finished aborts the
+/// write.
 pub struct Writing {
     files: Files,
     key: String,
@@ -103,7 +104,7 @@ impl Files {
         if let Some(directory) = &self.directory {
             directory.make_room(key).await?;
         }
-        // One piece is sent while the next one is filled, so at most two are in memory.
+        // One piece is sent while the next one is filled, so at most two pieces are in memory.
         let writer = BufWriter::with_capacity(self.store.clone(), Path::from(key), self.piece)
             .with_max_concurrency(1);
         Ok(Writing {
@@ -116,9 +117,9 @@ impl Files {
     /// Reads an object. Returns `None` if there is no such object.
     pub async fn read(&self, key: &str) -> Result<Option<Reading>> {
         match self.store.get(&Path::from(key)).await {
-            Ok(found) => Ok(Some(Reading {
-                size: found.meta.size,
-                stream: found.into_stream().map_err(Error::from).boxed(),
+            Ok(object) => Ok(Some(Reading {
+                size: object.meta.size,
+                stream: object.into_stream().map_err(Error::from).boxed(),
             })),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -133,8 +134,8 @@ impl Files {
         }
     }
 
-    /// Lists the keys below a folder, or all keys, in no order. The keys are read a page at a time,
-    /// as they are taken.
+    /// Lists the keys below a folder, or all keys, in no order. The stream requests each page of
+    /// keys when it needs it.
     #[must_use]
     pub fn list(&self, folder: Option<&str>) -> BoxStream<'static, Result<String>> {
         let folder = folder.map(Path::from);
@@ -150,8 +151,8 @@ impl Files {
         self.directory.as_ref().map(Directory::space).transpose()
     }
 
-    /// Removes the remains of unfinished objects. Only a directory can list them. `is_old` tells
-    /// from a key whether the object is too old to be still in progress.
+    /// Removes the remains of unfinished objects. Does nothing for a bucket, which cannot list
+    /// them. `is_old` returns whether the object with a key is too old to be still in progress.
     pub async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool + Send) -> Result<()> {
         match &self.directory {
             Some(directory) => directory.clear_unfinished(is_old).await,
@@ -170,7 +171,7 @@ impl Writing {
         Ok(writer.put(bytes).await?)
     }
 
-    /// Completes the object. In a directory its bytes are then on the disk.
+    /// Completes the object. In a directory its bytes are on the disk when this returns.
     pub async fn finish(mut self) -> Result<()> {
         let mut writer = self
             .writer
@@ -189,7 +190,7 @@ impl Drop for Writing {
         if let (Some(mut writer), Ok(runtime)) =
             (self.writer.take(), tokio::runtime::Handle::try_current())
         {
-            // The abort runs in the background. Its remains, if any, belong to no key.
+            // The abort runs in the background. If it fails, the remains belong to no key.
             runtime.spawn(async move { writer.abort().await.ok() });
         }
     }
@@ -208,11 +209,11 @@ mod tests {
     }
 
     pub(super) async fn write(files: &Files, key: &str, pieces: &[&'static [u8]]) {
-        let mut writing = files.create(key).await.unwrap();
+        let mut writer = files.create(key).await.unwrap();
         for piece in pieces {
-            writing.append(Bytes::from_static(piece)).await.unwrap();
+            writer.append(Bytes::from_static(piece)).await.unwrap();
         }
-        writing.finish().await.unwrap();
+        writer.finish().await.unwrap();
     }
 
     pub(super) async fn read(files: &Files, key: &str) -> Option<Vec<u8>> {
@@ -263,8 +264,8 @@ mod tests {
         static LARGE: [u8; 400_000] = [7; 400_000];
         let directory = tempfile::tempdir().unwrap();
         let files = Files::in_directory(directory.path()).unwrap();
-        let mut writing = files.create("a/1").await.unwrap();
-        writing.append(Bytes::from_static(&LARGE)).await.unwrap();
+        let mut writer = files.create("a/1").await.unwrap();
+        writer.append(Bytes::from_static(&LARGE)).await.unwrap();
         assert_eq!(
             (keys(&files, None).await, read(&files, "a/1").await),
             (Vec::new(), None)

@@ -1,4 +1,4 @@
-//! Opens a file storage by its URL, and sets permissions in a directory.
+//! Opens a file storage by its URL, and restricts the permissions in a directory.
 
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -24,10 +24,10 @@ const FILE_PIECE: usize = 256 << 10;
 const BUCKET_PIECE: usize = 5 << 20;
 /// How often a failed request to a bucket is repeated.
 const RETRIES: usize = 3;
-/// How long a failed request to a bucket is repeated.
+/// For how long a failed request to a bucket is repeated.
 const RETRY_TIME: Duration = Duration::from_secs(30);
 
-/// A directory with objects, by its path.
+/// A directory with objects.
 #[derive(Debug, Clone)]
 pub(super) struct Directory(PathBuf);
 
@@ -35,41 +35,41 @@ pub(super) fn open(text: &str) -> Result<Files> {
     open_by(text, AmazonS3Builder::from_env)
 }
 
-/// Does the same as [`open`], with a bucket's account, region and address from elsewhere.
+/// Does the same as [`open`], but takes a bucket's account, region and address from `account`.
 pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> Result<Files> {
-    let wrong = || {
+    let invalid_url = || {
         Error(format!(
             "{text:?} is not a storage URL such as file:///var/lib/vestibule/uploads or s3://bucket/prefix"
         ))
     };
-    let url = Url::parse(text).map_err(|_| wrong())?;
+    let url = Url::parse(text).map_err(|_| invalid_url())?;
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong());
+        return Err(invalid_url());
     }
     match url.scheme() {
         "file" => match url.to_file_path() {
             Ok(path) if path.parent().is_some() => in_directory(&path),
-            _ => Err(wrong()),
+            _ => Err(invalid_url()),
         },
         "s3" if url.username().is_empty() && url.password().is_none() && url.port().is_none() => {
             let bucket = url
                 .host_str()
                 .filter(|bucket| !bucket.is_empty())
-                .ok_or_else(wrong)?;
+                .ok_or_else(invalid_url)?;
             in_bucket(account(), bucket, url.path())
                 .map_err(|Error(error)| Error(format!("{text:?}: {error}")))
         }
-        _ => Err(wrong()),
+        _ => Err(invalid_url()),
     }
 }
 
 pub(super) fn in_directory(path: &Path) -> Result<Files> {
-    let reported = |error: &dyn std::fmt::Display| Error(format!("{}: {error}", path.display()));
+    let with_path = |error: &dyn std::fmt::Display| Error(format!("{}: {error}", path.display()));
     private_directories()
         .create(path)
-        .map_err(|error| reported(&error))?;
-    let store = LocalFileSystem::new_with_prefix(path).map_err(|error| reported(&error))?;
-    // An object named by a row of the database must survive a power cut.
+        .map_err(|error| with_path(&error))?;
+    let store = LocalFileSystem::new_with_prefix(path).map_err(|error| with_path(&error))?;
+    // An object that a row of the database names must survive a power cut.
     let store = store.with_fsync(true).with_automatic_cleanup(true);
     Ok(Files {
         store: Arc::new(store),
@@ -124,8 +124,9 @@ impl Directory {
         let Some(folder) = self.0.join(key).parent().map(Path::to_owned) else {
             return Ok(());
         };
-        let made = tokio::task::spawn_blocking(move || private_directories().create(folder)).await;
-        Ok(made.map_err(std::io::Error::other)??)
+        let created =
+            tokio::task::spawn_blocking(move || private_directories().create(folder)).await;
+        Ok(created.map_err(std::io::Error::other)??)
     }
 
     /// Removes the permissions of other users from an object.
@@ -133,7 +134,7 @@ impl Directory {
         Ok(tokio::fs::set_permissions(self.0.join(key), Permissions::from_mode(FILE_MODE)).await?)
     }
 
-    /// Removes the files of unfinished objects, `key#1`, whose key is old.
+    /// Removes the file `key#1` of each unfinished object whose key is old.
     pub(super) async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool) -> Result<()> {
         let mut folders = tokio::fs::read_dir(&self.0).await?;
         while let Some(folder) = folders.next_entry().await? {

@@ -1,7 +1,7 @@
 //! Compiled JSON Schemas (2020-12), and the violations of a value.
 //!
-//! This is a crate of its own because the validator is generic throughout and would be compiled
-//! again in each crate that calls it. Here it is compiled once, optimized for size.
+//! This crate exists because the validator is generic throughout, and every crate that calls it
+//! would compile it again. Here it is compiled once, optimized for size.
 
 use jsonschema::{ValidationError, Validator, draft202012};
 use serde_json::Value;
@@ -9,22 +9,22 @@ use serde_json::Value;
 pub use jsonschema::error;
 pub use jsonschema::paths;
 
-/// A violation: its place in the value, and the part of the schema.
+/// A violation: its position in the value, and the violated part of the schema.
 pub type Failure<'a> = ValidationError<'a>;
 
-/// A text format: its name, and a check of a text.
+/// A text format: its name, and a function that checks a text.
 pub type Format = (&'static str, fn(&str) -> bool);
 
 /// A compiled schema.
 pub struct Schema(Validator);
 
 impl Schema {
-    /// Compiles a schema with these formats. The error describes the fault of the schema.
+    /// Compiles a schema with these formats. The error describes what is wrong with the schema.
     pub fn compile(schema: &Value, formats: &[Format]) -> Result<Self, String> {
         let options = formats
             .iter()
-            .fold(draft202012::options(), |options, &(name, holds)| {
-                options.with_format(name, holds)
+            .fold(draft202012::options(), |options, &(name, check)| {
+                options.with_format(name, check)
             });
         options
             .should_validate_formats(true)
