@@ -1,4 +1,4 @@
-//! The audit entry of a write: its object is read before and after the write, and the entry is
+//! The audit entry of a write. Its object is read before and after the write, and the entry is
 //! written in the same transaction.
 
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
-/// The input field that names the organization of an operation that runs outside of one.
+/// The input field that names the organization, for an operation that runs outside of one.
 const ORGANIZATION: &str = "organizationId";
 
 /// A call that gets an audit entry.
@@ -21,7 +21,7 @@ pub(super) struct Audited {
     input: Value,
 }
 
-/// A call in progress, with its object as it was before.
+/// An audited call in progress, and its object as it was before the change.
 pub(super) struct AuditedCall {
     audited: Audited,
     before: Option<Thing>,
@@ -49,8 +49,8 @@ impl Audited {
         })
     }
 
-    /// Reads the object of an operation that runs outside of an organization. Its input names the
-    /// organization that it creates or changes.
+    /// Reads the object before the change, for an operation that runs outside of an organization.
+    /// Its input names the organization that it creates or changes.
     pub(super) fn begin_outside(
         self,
         system: &mut System<'_, '_>,
@@ -158,14 +158,15 @@ impl AuditedCall {
         request_id: Uuid,
         at: Timestamp,
     ) -> Result<()> {
-        let found = self.audited.organization(system, access)?;
-        found.map_or(Ok(()), |mut context| {
+        let context = self.audited.organization(system, access)?;
+        context.map_or(Ok(()), |mut context| {
             self.end(&mut context, answer, request_id, at)
         })
     }
 }
 
-/// Returns the audited fields of a created object: the sent fields except path parameters.
+/// Returns the audited fields of a created object: the fields that were sent, except path
+/// parameters.
 fn created(operation: &Operation, audits: &Audits, input: &Value, answer: &Value) -> Vec<Change> {
     let sent = input
         .as_object()

@@ -54,13 +54,13 @@ fn link_token(request: &Head) -> Option<&str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// Returns whether the request asks for the view at another time, which requires a credential in
-/// addition to the link.
-fn asks_for_another_moment(request: &Head) -> bool {
+/// Returns whether the request asks for the view at another time. Such a request needs a credential
+/// in addition to the link.
+fn asks_for_another_time(request: &Head) -> bool {
     request.query.iter().any(|(name, _)| name == "at")
 }
 
-/// Returns the caller if no database access is needed: the platform, and callers that are cached
+/// Returns the caller if that needs no database access: the platform, and callers that are cached
 /// for the current database version.
 pub(super) fn recall(
     service: &Service,
@@ -72,38 +72,38 @@ pub(super) fn recall(
         Surface::Public => Ok(match &request.caller {
             Some(identified) => Some(identified.clone()),
             None => bearer(&request.headers)
-                .and_then(|token| remembered(service, token, Resource::Api, now)),
+                .and_then(|token| cached(service, token, Resource::Api, now)),
         }
         .map(Caller::Tenant)),
-        Surface::Platform => platform(service, operation, request).map(Some),
+        Surface::Platform => platform_caller(service, operation, request).map(Some),
         Surface::Guest => {
             let token = link_token(request)
-                .filter(|_| !asks_for_another_moment(request))
+                .filter(|_| !asks_for_another_time(request))
                 .map(PresentedCredential::Link);
-            let remembered = token
+            let cached = token
                 .zip(service.store.version())
                 .and_then(|(token, version)| service.memory.caller(token, version, now));
-            Ok(remembered.map(Caller::Tenant))
+            Ok(cached.map(Caller::Tenant))
         }
     }
 }
 
-fn remembered(
+fn cached(
     service: &Service,
     token: &str,
     resource: Resource,
     now: Timestamp,
 ) -> Option<Arc<Identified>> {
-    let remembered = service.memory.caller(
+    let cached = service.memory.caller(
         PresentedCredential::Bearer(token),
         service.store.version()?,
         now,
     );
-    remembered.filter(|identified| identified.is_good_at(resource))
+    cached.filter(|identified| identified.is_good_at(resource))
 }
 
-/// Authenticates the caller of a tool message at a resource, once for a message, before its
-/// operation is known.
+/// Authenticates the caller of a tool message for a resource. This happens once for each message,
+/// before its operation is known.
 pub async fn at_tools(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -111,35 +111,35 @@ pub async fn at_tools(
 ) -> Result<Arc<Identified>> {
     let token = bearer(headers).ok_or(ErrorKind::Authentication)?.to_owned();
     let now = service.clock.now();
-    if let Some(identified) = remembered(service, &token, resource, now) {
+    if let Some(identified) = cached(service, &token, resource, now) {
         return Ok(identified);
     }
     if !service.store.is_only_process() {
-        return looked_up(service, &token, resource, now).await;
+        return look_up_shared(service, &token, resource, now).await;
     }
-    let (share, within) = (service.tenant_hints.of_token(&token), service.clone());
+    let (share, shared) = (service.tenant_hints.of_token(&token), service.clone());
     service
         .store
-        .read_for(share, move |tx| look_up(tx, &within, &token, resource, now))
+        .read_for(share, move |tx| look_up(tx, &shared, &token, resource, now))
         .await
 }
 
-/// A token in the form in which it is looked up.
+/// A token in the form for look-ups.
 type Token = PresentedCredential<PresentedToken, String>;
 
-/// The most API keys in the cache.
-const KEYS: usize = 4_096;
+/// The maximum number of API keys in the cache.
+const CACHED_KEYS: usize = 4_096;
 
 /// A cache of API keys, each with the revisions of its organization. Only a write of the
-/// organization changes a key, and each such write changes a revision.
+/// organization changes a key, and every such write changes a revision.
 struct Keys(Cache<PresentedToken, CachedCaller>);
 
 #[derive(Clone)]
 struct CachedCaller {
     identified: Arc<Identified>,
-    /// Whether the organization's revisions differed at the last look-up. They are then likely to
-    /// differ again, so the key is loaded without comparing revisions first.
-    is_restless: bool,
+    /// Whether the organization's revisions had changed at the last look-up. They are then likely
+    /// to have changed again, so the key is loaded without comparing revisions first.
+    changes_often: bool,
 }
 
 impl Keys {
@@ -154,57 +154,53 @@ impl Keys {
             .iter()
             .filter_map(|token| Some((*token, self.0.get(token)?)))
             .collect();
-        let settled = before
-            .iter()
-            .filter(|(_, remembered)| !remembered.is_restless);
-        let mut found: HashMap<_, _> = settled
-            .map(|(token, remembered)| (*token, remembered.identified.clone()))
+        let stable = before.iter().filter(|(_, cached)| !cached.changes_often);
+        let mut callers: HashMap<_, _> = stable
+            .map(|(token, cached)| (*token, cached.identified.clone()))
             .collect();
-        if !found.is_empty() {
-            let organizations: BTreeSet<Uuid> = found
+        if !callers.is_empty() {
+            let organizations: BTreeSet<Uuid> = callers
                 .values()
                 .map(|identified| identified.organization.id)
                 .collect();
             let states = access::revisions_of(tx, Vec::from_iter(organizations))?;
-            found.retain(|_, identified| {
+            callers.retain(|_, identified| {
                 states.get(&identified.organization.id) == Some(&identified.revisions)
             });
         }
         let others: Vec<_> = presented
             .into_iter()
-            .filter(|token| !found.contains_key(token))
+            .filter(|token| !callers.contains_key(token))
             .collect();
         if !others.is_empty() {
             for (token, identified) in access::find_all(tx, &others, now)? {
                 let identified = Arc::new(identified);
                 if matches!(identified.access.credential, Credential::ApiKey(_)) {
-                    let before = before
-                        .get(&token)
-                        .map(|remembered| remembered.identified.revisions);
-                    let is_restless = before.is_some_and(|before| before != identified.revisions);
+                    let before = before.get(&token).map(|cached| cached.identified.revisions);
+                    let changes_often = before.is_some_and(|before| before != identified.revisions);
                     self.0.insert(
                         token,
                         CachedCaller {
                             identified: identified.clone(),
-                            is_restless,
+                            changes_often,
                         },
                     );
                 }
-                found.insert(token, identified);
+                callers.insert(token, identified);
             }
         }
-        Ok(found)
+        Ok(callers)
     }
 }
 
-/// The look-up of callers on a database server. Concurrent look-ups are batched.
+/// The look-up of callers on a database server. Look-ups at the same time share a query.
 pub struct Callers(BatchLookup<Token, Arc<Identified>, Error>);
 
 impl Callers {
     /// Creates the look-up for a store.
     #[must_use]
     pub fn of(app: &'static App, store: &Store, clock: &Clock) -> Self {
-        let (clock, keys) = (clock.clone(), Keys(Cache::new(KEYS)));
+        let (clock, keys) = (clock.clone(), Keys(Cache::new(CACHED_KEYS)));
         Self(BatchLookup::new(
             store.clone(),
             move |tx, tokens: &[Token]| {
@@ -215,10 +211,10 @@ impl Callers {
                         Token::Link(token) => links.push(token.clone()),
                     }
                 }
-                let mut found = HashMap::new();
+                let mut callers = HashMap::new();
                 if !presented.is_empty() {
                     let bearers = keys.find(tx, presented, clock.now())?;
-                    found.extend(
+                    callers.extend(
                         bearers
                             .into_iter()
                             .map(|(token, identified)| (Token::Bearer(token), identified)),
@@ -226,29 +222,29 @@ impl Callers {
                 }
                 if !links.is_empty() {
                     let guests = (app.about.link.find)(tx, links)?;
-                    found.extend(
+                    callers.extend(
                         guests
                             .into_iter()
                             .map(|(token, identified)| (Token::Link(token), Arc::new(identified))),
                     );
                 }
-                Ok(found)
+                Ok(callers)
             },
         ))
     }
 }
 
-/// Returns whether a batched look-up is sufficient to identify the caller.
+/// Returns whether a shared look-up is enough to identify the caller.
 pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     match operation.surface {
         Surface::Public => true,
-        Surface::Guest => !asks_for_another_moment(request),
+        Surface::Guest => !asks_for_another_time(request),
         Surface::Platform => false,
     }
 }
 
-/// Looks up a caller in a batch. The result is of a moment after the request arrived. No other data
-/// of the request is read in the same snapshot.
+/// Looks up a caller in a query that other requests share. The query runs after this request
+/// arrived. Nothing else about the request is read in the same snapshot.
 pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
     let super::Call {
         service,
@@ -258,16 +254,16 @@ pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
     } = call;
     let identified = match operation.surface {
         Surface::Guest => {
-            let found = service
+            let caller = service
                 .callers
                 .0
                 .ask(Token::Link(link_token(head).unwrap_or_default().to_owned()))
                 .await?;
-            let found = found.filter(|identified| identified.is_valid(*now));
-            found.ok_or_else(|| Error::not_found(service.app.about.link.what))?
+            let caller = caller.filter(|identified| identified.is_valid(*now));
+            caller.ok_or_else(|| Error::not_found(service.app.about.link.what))?
         }
         Surface::Public | Surface::Platform => {
-            looked_up(
+            look_up_shared(
                 service,
                 bearer(&head.headers).ok_or(ErrorKind::Authentication)?,
                 head.resource(),
@@ -282,23 +278,23 @@ pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
     Ok(Caller::Tenant(identified))
 }
 
-async fn looked_up(
+async fn look_up_shared(
     service: &Service,
     token: &str,
     resource: Resource,
     now: Timestamp,
 ) -> Result<Arc<Identified>> {
     let presented = PresentedToken::of(token).ok_or(ErrorKind::Authentication)?;
-    let found = service
+    let caller = service
         .callers
         .0
         .ask(Token::Bearer(presented))
         .await?
         .filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
-    found.ok_or_else(|| ErrorKind::Authentication.into())
+    caller.ok_or_else(|| ErrorKind::Authentication.into())
 }
 
-/// Returns the caller of a token, and caches them for the current database version.
+/// Returns the caller of a token, and caches the caller for the current database version.
 fn look_up(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -308,7 +304,7 @@ fn look_up(
 ) -> Result<Arc<Identified>> {
     // Read the version first, so that the caller is at least as new as the version.
     let version = service.store.version();
-    let identified = public(tx, token, resource, now)?;
+    let identified = bearer_caller(tx, token, resource, now)?;
     if let Some(version) = version {
         service.memory.remember_caller(
             PresentedCredential::Bearer(token),
@@ -331,11 +327,11 @@ pub(super) fn identify(
             let token = bearer(&request.headers).ok_or(ErrorKind::Authentication)?;
             Caller::Tenant(look_up(tx, service, token, request.resource(), now)?)
         }
-        Surface::Platform => platform(service, operation, request)?,
+        Surface::Platform => platform_caller(service, operation, request)?,
         Surface::Guest => {
             // Read the version first, as in `look_up`.
             let version = service.store.version();
-            let identified = linked(tx, service.app, request, now)?;
+            let identified = link_caller(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {
                 service.memory.remember_caller(
                     PresentedCredential::Link(token),
@@ -354,7 +350,7 @@ pub(super) fn identify(
     Ok(caller)
 }
 
-/// Authenticates the caller again in a write transaction. The result is not cached, because the
+/// Authenticates the caller again in a write transaction. The caller is not cached, because the
 /// commit may fail.
 pub(super) fn identify_again(
     tx: &mut Transaction<'_>,
@@ -364,48 +360,54 @@ pub(super) fn identify_again(
     now: Timestamp,
 ) -> Result<Option<Arc<Identified>>> {
     match (operation.surface, bearer(&request.headers)) {
-        (Surface::Public, Some(token)) => public(tx, token, request.resource(), now).map(Some),
-        (Surface::Public, None) => member(tx, request, now).map(Some),
-        (Surface::Guest, _) => linked(tx, app, request, now).map(Some),
+        (Surface::Public, Some(token)) => {
+            bearer_caller(tx, token, request.resource(), now).map(Some)
+        }
+        (Surface::Public, None) => member_caller(tx, request, now).map(Some),
+        (Surface::Guest, _) => link_caller(tx, app, request, now).map(Some),
         (Surface::Platform, _) => Ok(None),
     }
 }
 
-/// Loads a signed-in member again. They send no token: the code that handles their session has
-/// identified them, and this checks that they still exist and are active.
-fn member(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
+/// Loads a signed-in member again. A member sends no token. The code of sessions has already
+/// identified the member, and this function checks that the member still exists and is active.
+fn member_caller(
+    tx: &mut Transaction<'_>,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Arc<Identified>> {
     let caller = request
         .caller
         .as_ref()
         .filter(|caller| matches!(caller.access.credential, Credential::Member(_)));
     let caller = caller.ok_or(ErrorKind::Authentication)?;
-    let found = access::load(tx, caller.organization.id, caller.access.credential, now)?;
-    found.map(Arc::new).ok_or(ErrorKind::Authentication.into())
+    let caller = access::load(tx, caller.organization.id, caller.access.credential, now)?;
+    caller.map(Arc::new).ok_or(ErrorKind::Authentication.into())
 }
 
-/// Finds the caller of a bearer token. A token for another resource is refused.
-fn public(
+/// Finds the caller of a bearer token. Refuses a token for another resource.
+fn bearer_caller(
     tx: &mut Transaction<'_>,
     token: &str,
     resource: Resource,
     now: Timestamp,
 ) -> Result<Arc<Identified>> {
-    let found = access::find(tx, token, now)?.filter(|identified| identified.is_good_at(resource));
-    Ok(Arc::new(found.ok_or(ErrorKind::Authentication)?))
+    let caller = access::find(tx, token, now)?.filter(|identified| identified.is_good_at(resource));
+    Ok(Arc::new(caller.ok_or(ErrorKind::Authentication)?))
 }
 
-/// Returns whether a token is a platform key. Comparing digests of equal length reveals neither the
-/// length of the key nor which key matched.
+/// Returns whether a token is a platform key. The comparison of digests of equal length reveals
+/// neither the length of a key nor which key matched.
 pub(super) fn is_platform_key(service: &Service, token: &str) -> bool {
     let token = Sha256::digest(token);
     let keys = &service.settings.platform_keys;
-    let is_known = keys.iter().fold(Choice::from(0), |known, key| {
-        known | Sha256::digest(key).as_slice().ct_eq(token.as_slice())
+    let is_known = keys.iter().fold(Choice::from(0), |matches, key| {
+        matches | Sha256::digest(key).as_slice().ct_eq(token.as_slice())
     });
     bool::from(is_known)
 }
 
-fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
+fn platform_caller(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
     if !is_platform_key(service, bearer(&request.headers).unwrap_or_default()) {
         return Err(ErrorKind::Authentication.into());
     }
@@ -426,10 +428,10 @@ fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<
     ))
 }
 
-/// Finds the caller of a link's token. A view at another time is meant for people who configure it,
-/// so it needs a credential of the same organization as well. A preview link was created by such a
-/// person and needs none.
-fn linked(
+/// Finds the caller of a link's token. A view at another time is for the people who configure the
+/// guest's view, so it also needs a credential of the same organization. A preview link was created
+/// by such a person, so it needs no other credential.
+fn link_caller(
     tx: &mut Transaction<'_>,
     app: &App,
     request: &Head,
@@ -437,12 +439,12 @@ fn linked(
 ) -> Result<Arc<Identified>> {
     let link = app.about.link;
     let token = link_token(request).unwrap_or_default();
-    let found = (link.find)(tx, vec![token.to_owned()])?
+    let caller = (link.find)(tx, vec![token.to_owned()])?
         .remove(token)
         .filter(|identified| identified.is_valid(now));
-    let identified = found.ok_or_else(|| Error::not_found(link.what))?;
+    let identified = caller.ok_or_else(|| Error::not_found(link.what))?;
     let is_preview = matches!(identified.access.credential, Credential::Preview { .. });
-    if !is_preview && asks_for_another_moment(request) {
+    if !is_preview && asks_for_another_time(request) {
         let previewer =
             bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
         let previewer = previewer.filter(|previewer| previewer.is_good_at(Resource::Api));

@@ -1,9 +1,10 @@
-//! A command: something that another service does. The order is: look for a recorded answer,
-//! prepare in a transaction, commit, send the request, record its outcome in a second transaction.
+//! A command: an operation that another service carries out. In this order: look for a recorded
+//! response, prepare in a transaction, commit, send the request, and record its outcome in a second
+//! transaction.
 //!
-//! The key is held by this process for the whole time. Where several processes share the database,
-//! the first transaction also stores a record without an answer, so that another process refuses
-//! the key. The request goes on if the client leaves.
+//! This process locks the idempotency key for the whole time. If several processes share the
+//! database, the first transaction also stores a record without a response, so that another process
+//! refuses the key. The request continues if the client disconnects.
 
 use store::Transaction;
 use tracing::Instrument as _;
@@ -19,46 +20,46 @@ use crate::stage;
 
 /// The result of the first transaction.
 enum CommandStart {
-    /// The recorded answer of an earlier request with the same key.
+    /// The recorded response of an earlier request with the same key.
     Replayed(Success),
-    /// The request that is to be sent.
+    /// The request to send.
     Asks(Box<(CommandRequest, Write)>),
 }
 
-/// Runs a command. Waits for its outcome.
+/// Runs a command and waits for its outcome.
 pub(super) async fn command(
     write: Write,
     organization: Uuid,
-    held: Option<KeyGuard>,
+    key_guard: Option<KeyGuard>,
     prepare: CommandJob,
 ) -> Result<Success> {
     let (call, service) = (write.call.clone(), write.call.service.clone());
     let lock = Lock::of(&service.app_state, organization, RaisedRevision::Stream);
-    let begun = service
+    let start = service
         .store
         .write_for(Some(organization), call.operation.timeout, move |tx| {
             if let Some(recorded) = write.replay(tx)? {
                 return Ok(CommandStart::Replayed(recorded));
             }
-            let asking = begin(&write, tx, lock, prepare)?;
-            Ok::<_, Error>(CommandStart::Asks(Box::new((asking, write))))
+            let request = begin(&write, tx, lock, prepare)?;
+            Ok::<_, Error>(CommandStart::Asks(Box::new((request, write))))
         })
         .await?;
-    let (asking, write) = match begun {
+    let (request, write) = match start {
         CommandStart::Replayed(recorded) => return Ok(recorded),
-        CommandStart::Asks(asked) => *asked,
+        CommandStart::Asks(request_and_write) => *request_and_write,
     };
     let fresh = || service.app_state.ids.uuid(call.now);
-    let commanded = CommandContext {
+    let context = CommandContext {
         app_state: service.app_state.clone(),
         clock: service.clock.clone(),
         idempotency_key: write.key.as_ref().map_or_else(fresh, IdempotencyKey::id),
     };
-    let running = async move {
-        let answered = asking(commanded).instrument(stage!("run")).await;
-        let settled = settle(write, organization, answered).await;
-        drop(held);
-        settled
+    let task = async move {
+        let answer = request(context).instrument(stage!("run")).await;
+        let outcome = settle(write, organization, answer).await;
+        drop(key_guard);
+        outcome
     };
     tokio::spawn(running.in_current_span())
         .await
@@ -73,11 +74,11 @@ fn begin(
     prepare: CommandJob,
 ) -> Result<CommandRequest> {
     let service = &write.call.service;
-    let (locked, renewed) = write.lock(tx, lock)?;
-    let access = write.access(renewed.as_deref());
+    let (locked, reauthenticated) = write.lock(tx, lock)?;
+    let access = write.access(reauthenticated.as_deref());
     let system = service.system(tx, write.call.now);
     let mut context = Context::of_locked(system, locked, access);
-    let asking = stage!("run").in_scope(|| prepare(&mut context))?;
+    let request = stage!("run").in_scope(|| prepare(&mut context))?;
     if let Some(key) = write
         .key
         .as_ref()
@@ -85,15 +86,15 @@ fn begin(
     {
         key.reserve(&mut context, service.clock.now())?;
     }
-    Ok(asking)
+    Ok(request)
 }
 
-/// Records the outcome: an answer or a refusal under its key, and the audit entry of the command.
-async fn settle(mut write: Write, organization: Uuid, answered: Result<Answer>) -> Result<Success> {
+/// Records the outcome: a response or a refusal under the key, and the audit entry of the command.
+async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -> Result<Success> {
     let call = write.call.clone();
     let (operation, request_id) = (call.operation, call.head.id);
     let (key, audited) = (write.key.take(), write.audited.take());
-    let error = match answered {
+    let error = match outcome {
         Ok(answer) => {
             let body = success_body(&answer.clone().into_text().map_err(unknown)?, request_id);
             let success = match call.head.local(&answer) {
@@ -101,36 +102,38 @@ async fn settle(mut write: Write, organization: Uuid, answered: Result<Answer>) 
                 None => Success::text(operation.status, body.clone()),
             };
             let now = call.service.clock.now();
-            let recorded = in_organization(write, organization, move |context| {
+            let recording = in_organization(write, organization, move |context| {
                 if let Some(audited) = audited {
-                    let begun = audited.begin(context)?;
-                    begun.end(context, &answer, request_id, now)?;
+                    let audited_call = audited.begin(context)?;
+                    audited_call.end(context, &answer, request_id, now)?;
                 }
                 key.map_or(Ok(()), |key| key.record(context, operation.status, &body))
             });
-            // The command was carried out. An error must not say that it was not.
-            return recorded.await.map(|()| success).map_err(unknown);
+            // The command was carried out. An error must not say the opposite.
+            return recording.await.map(|()| success).map_err(unknown);
         }
         Err(error) => error,
     };
     let refusal = (error.kind() == ErrorKind::Provider)
         .then(|| (error.kind().status(), error_body(&error, request_id)));
-    // Without a refusal there is nothing to record, and only other processes need a release.
+    // Without a refusal there is nothing to record. The key must be released only if other
+    // processes may see it.
     if let Some(key) = key.filter(|_| refusal.is_some() || !call.service.store.is_only_process()) {
-        let recorded = in_organization(write, organization, move |context| match refusal {
+        let recording = in_organization(write, organization, move |context| match refusal {
             Some((status, body)) => key.record(context, status, &body),
             None => key.release(context),
         });
-        // The command was not carried out, so the client may send it again in any case.
-        if let Err(failed) = recorded.await {
-            log_failure(&failed, operation.id, request_id);
+        // The command was not carried out, so the client may send it again even if recording
+        // failed.
+        if let Err(failure) = recording.await {
+            log_failure(&failure, operation.id, request_id);
         }
     }
     Err(error)
 }
 
-/// Runs work in a transaction that locks the organization. The caller was admitted before the
-/// command was sent.
+/// Runs work in a transaction that locks the organization. The caller was already admitted before
+/// the command was sent.
 async fn in_organization(
     write: Write,
     organization: Uuid,
@@ -151,7 +154,7 @@ async fn in_organization(
         .await
 }
 
-/// Returns the error of a command that was carried out and could not be recorded.
+/// Returns the error for a command that was carried out but could not be recorded.
 fn unknown(error: Error) -> Error {
     store::Error::Unknown(error.cause().unwrap_or_default().to_owned()).into()
 }

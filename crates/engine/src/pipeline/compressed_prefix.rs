@@ -1,4 +1,4 @@
-//! A text that is compressed once and sent many times, each time with another end.
+//! A text that is compressed once and sent many times, each time with a different end.
 
 use std::io::Write as _;
 
@@ -6,10 +6,11 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// Magic number, deflate, no flags, no time, no hint, unknown system (RFC 1952, 2.3).
+/// The header of a gzip member: magic number, deflate, no flags, no time, no hint, unknown system
+/// (RFC 1952, 2.3).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
-/// The compressed beginning of a text, up to a byte boundary, and the checksum to continue from.
+/// The compressed beginning of a text, up to a byte boundary, and its checksum.
 #[derive(Debug)]
 pub(super) struct CompressedPrefix {
     beginning: Bytes,
@@ -28,27 +29,29 @@ impl CompressedPrefix {
         }
     }
 
-    /// Returns the text with this end as a gzip member. The end is a stored block after the
-    /// compressed ones (RFC 1951, 3.2.4). It may have at most 65,535 bytes.
+    /// Returns the text followed by `end`, as a gzip member. The end is a stored block after the
+    /// compressed blocks (RFC 1951, 3.2.4). It may have at most 65,535 bytes.
     pub(super) fn gzip(&self, end: &[u8]) -> [Bytes; 2] {
         let length = u16::try_from(end.len()).unwrap_or(u16::MAX);
         let end = &end[..usize::from(length)];
         let mut checksum = crc32fast::Hasher::new_with_initial(self.checksum);
         checksum.update(end);
         // The format holds the length modulo 2³².
-        let whole = u32::try_from((self.length + end.len()) & 0xffff_ffff).unwrap_or_default();
-        let mut last = Vec::with_capacity(1 + 2 + 2 + end.len() + 4 + 4);
-        last.push(1);
-        last.extend(length.to_le_bytes());
-        last.extend((!length).to_le_bytes());
-        last.extend(end);
-        last.extend(checksum.finalize().to_le_bytes());
-        last.extend(whole.to_le_bytes());
-        [self.beginning.clone(), last.into()]
+        let total_length =
+            u32::try_from((self.length + end.len()) & 0xffff_ffff).unwrap_or_default();
+        let mut trailer = Vec::with_capacity(1 + 2 + 2 + end.len() + 4 + 4);
+        trailer.push(1);
+        trailer.extend(length.to_le_bytes());
+        trailer.extend((!length).to_le_bytes());
+        trailer.extend(end);
+        trailer.extend(checksum.finalize().to_le_bytes());
+        trailer.extend(total_length.to_le_bytes());
+        [self.beginning.clone(), trailer.into()]
     }
 }
 
-/// Returns deflate blocks that end at a byte boundary. The last block is not marked as final.
+/// Compresses a text into deflate blocks that end at a byte boundary. The last block is not marked
+/// as final.
 fn deflate(text: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     // Writing to memory cannot fail.
@@ -67,11 +70,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_compressed_text_decompresses_with_any_ending(text in prop::collection::vec(any::<u8>(), 0..5_000), ends in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..4)) {
-            let deflated = CompressedPrefix::new(&text);
+            let prefix = CompressedPrefix::new(&text);
             for end in ends {
-                let sent = deflated.gzip(&end).concat();
+                let member = prefix.gzip(&end).concat();
                 let mut read = Vec::new();
-                flate2::read::GzDecoder::new(&sent[..]).read_to_end(&mut read).unwrap();
+                flate2::read::GzDecoder::new(&member[..]).read_to_end(&mut read).unwrap();
                 prop_assert_eq!(read, [text.clone(), end].concat());
             }
         }

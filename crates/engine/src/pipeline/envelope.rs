@@ -1,4 +1,4 @@
-//! The envelope of every answer (rules: errors#answers).
+//! The envelope of every response (rules: errors#answers).
 
 use serde_json::json;
 use uuid::Uuid;
@@ -20,7 +20,7 @@ pub(super) fn parts(answer: &AnswerText) -> (String, String) {
         .as_ref()
         .and_then(|pagination| serde_json::to_string(pagination).ok());
     let pagination = pagination.map_or(String::new(), |text| format!(r#","pagination":{text}"#));
-    // The warnings are last, so that more can be added.
+    // The warnings are last, so that `with_warnings` can append more.
     let warnings = if answer.warnings.is_empty() {
         String::new()
     } else {
@@ -32,23 +32,23 @@ pub(super) fn parts(answer: &AnswerText) -> (String, String) {
     )
 }
 
-/// Adds `meta.warnings` to a success: a message for each of these parameters.
-pub(super) fn with_warnings(mut body: String, strange: &[(String, String)]) -> String {
+/// Adds `meta.warnings` to a success body: a message for each of these parameters.
+pub(super) fn with_warnings(mut body: String, unknown_parameters: &[(String, String)]) -> String {
     const END: &str = "}}";
     /// The end of an envelope that has warnings.
-    const WARNED: &str = "]}}";
-    let warnings: Vec<_> = strange
+    const WARNINGS_END: &str = "]}}";
+    let warnings: Vec<_> = unknown_parameters
         .iter()
         .map(|(parameter, message)| json!({ "parameter": parameter, "message": message }))
         .collect();
-    // The envelope ends with `meta`, and `meta` with its warnings.
-    if body.ends_with(WARNED) {
-        body.truncate(body.len() - WARNED.len());
+    // The envelope ends with `meta`, and `meta` ends with its warnings.
+    if body.ends_with(WARNINGS_END) {
+        body.truncate(body.len() - WARNINGS_END.len());
         for warning in warnings {
             body.push(',');
             body.push_str(&warning.to_string());
         }
-        body.push_str(WARNED);
+        body.push_str(WARNINGS_END);
     } else if body.ends_with(END) {
         body.truncate(body.len() - END.len());
         body.push_str(",\"warnings\":");
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn warnings_of_fields_and_of_parameters_stand_in_one_list() {
-        let strange = [("limti".to_owned(), "unknown".to_owned())];
+        let unknown_parameters = [("limti".to_owned(), "unknown".to_owned())];
         for (warnings, expected) in [(0, 1), (2, 3)] {
             let warning = Warning {
                 field: "text",
@@ -84,11 +84,11 @@ mod tests {
                 pagination: None,
                 warnings: vec![warning; warnings],
             };
-            let body = with_warnings(success_body(&answer, Uuid::nil()), &strange);
-            let read: Value = serde_json::from_str(&body).unwrap();
-            let listed = read["meta"]["warnings"].as_array().unwrap();
-            assert_eq!(listed.len(), expected, "{body}");
-            assert_eq!(listed[expected - 1]["parameter"], "limti");
+            let body = with_warnings(success_body(&answer, Uuid::nil()), &unknown_parameters);
+            let parsed: Value = serde_json::from_str(&body).unwrap();
+            let warnings = parsed["meta"]["warnings"].as_array().unwrap();
+            assert_eq!(warnings.len(), expected, "{body}");
+            assert_eq!(warnings[expected - 1]["parameter"], "limti");
         }
     }
 }

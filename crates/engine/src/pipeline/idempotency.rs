@@ -1,8 +1,8 @@
 //! Idempotency keys on POST (rules: errors#idempotency).
 //!
-//! The record of an answer commits together with the work, so a crash leaves both or neither. While
-//! the work is in progress, two locks hold the key, and both end with their owner: one in this
-//! process, and on PostgreSQL one in the transaction.
+//! The record of a response commits together with the work, so a crash leaves both or neither.
+//! During the work, two locks hold the key: one in this process, and on PostgreSQL one in the
+//! transaction. Each lock ends with its process or transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,30 +25,30 @@ use crate::values;
 
 /// The name of the header, in lower case.
 const HEADER: &str = "idempotency-key";
-/// The most characters of a key.
-const LONGEST: usize = 255;
-/// The status of a record whose answer is not known yet.
+/// The maximum number of characters of a key.
+const MAX_LENGTH: usize = 255;
+/// The status of a record whose response is not known yet.
 const PENDING: u16 = 0;
-/// How long a record may wait for its answer. Its process has ended without one if it waits longer.
-const PENDING_FOR: Duration = Duration::from_secs(60);
-/// The most expired records that are removed in one transaction, so that other writes do not wait
-/// long.
+/// How long a record may wait for its response. After this time, the process that should have
+/// recorded a response has ended.
+const PENDING_LIMIT: Duration = Duration::from_secs(60);
+/// The maximum number of expired records that one transaction removes, so that other writes do not
+/// wait long.
 const SWEEP_BATCH: u32 = 500;
 
 store::statements! {
-    /// Reads the recorded answer of a key.
+    /// Reads the recorded response of a key.
     RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
         where organization_id = ?1 and credential = ?2 and key = ?3";
-    /// Records an answer. It replaces an expired record.
+    /// Records a response. Replaces an expired record.
     RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         on conflict (organization_id, credential, key) do update set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, completed_at = excluded.completed_at";
-    /// Removes the record of a key whose answer is not known yet.
+    /// Removes the record of a key whose response is not known yet.
     RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3 and status = 0";
     /// Lists expired records.
     EXPIRED = "select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2";
-    /// Removes the expired records of an organization, among those of some credentials and some
-    /// keys.
+    /// Removes expired records of an organization with these credentials and these keys.
     REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2) and key = any(?3) and completed_at <= ?4";
 }
 
@@ -60,8 +60,8 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Returns the key of a request; `None` if the operation does not use keys. Only POST
-    /// operations of the public interface do. Returns 400 for a key that is blank, too long,
+    /// Returns the key of a request, or `None` if the operation does not use keys. Only POST
+    /// operations of the public interface use keys. Returns 400 for a key that is blank, too long,
     /// repeated or not text.
     pub(super) fn of(operation: &Operation, request: &Head, owner: Owner) -> Result<Option<Self>> {
         if operation.method != http::Method::POST
@@ -85,7 +85,7 @@ impl IdempotencyKey {
         if key.trim().is_empty() {
             return refuse("is blank");
         }
-        if key.chars().count() > LONGEST {
+        if key.chars().count() > MAX_LENGTH {
             return refuse("is longer than 255 characters");
         }
         Ok(Some(Self {
@@ -95,9 +95,10 @@ impl IdempotencyKey {
         }))
     }
 
-    /// Binds the key to the request: operation, path, query and body. Spacing is ignored.
+    /// Binds the key to the request: operation, path, query and body. White space in the body is
+    /// ignored.
     pub(super) fn for_request(mut self, operation: &Operation, arguments: &Arguments) -> Self {
-        let asked = match arguments {
+        let request = match arguments {
             Arguments::Http {
                 path, query, body, ..
             } => {
@@ -109,7 +110,7 @@ impl IdempotencyKey {
             }
             Arguments::Tool(arguments) => json!([operation.id, arguments]),
         };
-        self.fingerprint = fingerprint(&asked).to_vec();
+        self.fingerprint = fingerprint(&request).to_vec();
         self
     }
 
@@ -121,8 +122,8 @@ impl IdempotencyKey {
             .fold(0, |number, byte| number << 8 | i64::from(*byte))
     }
 
-    /// Returns the answer to replay. Returns 422 if the key belongs to another request, and 409 if
-    /// another node is processing the request.
+    /// Returns the response to replay. Returns 422 if the key belongs to another request, and 409
+    /// if another node is processing the request.
     pub(super) fn recorded(
         &self,
         tx: &mut Transaction<'_>,
@@ -144,7 +145,7 @@ impl IdempotencyKey {
         let completed: Timestamp = row.get(3)?;
         let status = u16::try_from(row.get::<i64>(1)?).map_err(Error::internal)?;
         let retention = if status == PENDING {
-            PENDING_FOR
+            PENDING_LIMIT
         } else {
             retention
         };
@@ -166,7 +167,7 @@ impl IdempotencyKey {
         }))
     }
 
-    /// Returns an id that is the same for each request of this credential with this key.
+    /// Returns an id that is the same for every request of this credential with this key.
     pub(super) fn id(&self) -> Uuid {
         let digest = Sha256::digest(format!("{} {}", self.owner.key(), self.key));
         let mut bytes = [0; 16];
@@ -174,7 +175,8 @@ impl IdempotencyKey {
         uuid::Builder::from_custom_bytes(bytes).into_uuid()
     }
 
-    /// Holds the key for other processes until its answer is recorded or the key is released.
+    /// Reserves the key against other processes until its response is recorded or the key is
+    /// released.
     pub(super) fn reserve(&self, context: &mut Context<'_, '_>, now: Timestamp) -> Result<()> {
         let fingerprint = store::Value::Bytes(self.fingerprint.clone());
         let credential = self.owner.credential.key();
@@ -191,13 +193,13 @@ impl IdempotencyKey {
         )
     }
 
-    /// Ends [`IdempotencyKey::reserve`] without an answer, so that the next request with the key is
-    /// run.
+    /// Ends [`IdempotencyKey::reserve`] without a response, so that the next request with the key
+    /// runs the operation.
     pub(super) fn release(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.execute_deferred(&RELEASE, values![self.owner.credential.key(), &self.key])
     }
 
-    /// Records the answer, in the transaction of the work.
+    /// Records the response, in the transaction of the work.
     pub(super) fn record(
         self,
         context: &mut Context<'_, '_>,
@@ -225,12 +227,12 @@ impl IdempotencyKey {
     }
 }
 
-/// The keys that this process is working on.
+/// The keys of the requests that this process is working on.
 #[derive(Default)]
 pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
-    /// Holds a key until the guard is dropped. Returns 409 if the key is already held.
+    /// Locks a key until the guard is dropped. Returns 409 if the key is already locked.
     pub(super) fn hold(&self, key: &IdempotencyKey) -> Result<KeyGuard> {
         let name = (key.owner, key.key.clone());
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,13 +267,13 @@ pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> R
         return Ok(false);
     };
     let rows = tx.rows(&EXPIRED, &values![oldest, SWEEP_BATCH])?;
-    let mut of = BTreeMap::<Uuid, (BTreeSet<String>, Vec<String>)>::new();
+    let mut records = BTreeMap::<Uuid, (BTreeSet<String>, Vec<String>)>::new();
     for row in &rows {
-        let (credentials, keys) = of.entry(row.get(0)?).or_default();
+        let (credentials, keys) = records.entry(row.get(0)?).or_default();
         credentials.insert(row.get(1)?);
         keys.push(row.get(2)?);
     }
-    for (organization, (credentials, keys)) in of {
+    for (organization, (credentials, keys)) in records {
         tx.execute(
             &REMOVE,
             &values![organization, Vec::from_iter(credentials), keys, oldest],

@@ -1,15 +1,14 @@
-//! The memory budget of request bodies: one for the process, with a share for each address and each
+//! The memory budget of request bodies: one for the process, with a part for each address and each
 //! organization.
 //!
-//! An address may hold as many bytes as are free for all. A client that never completes its
-//! requests therefore ends at half of the budget, two clients at a third each, and so on, so there
-//! is always space for the others. An organization, whatever its addresses, holds at most half of
-//! the budget. A body waits for space, and its request is refused with 503 if none becomes free in
-//! time. All chunks of a body share this time. A waiting body does not notice that its connection
-//! is closed, so it must not hold its chunks for longer.
+//! An address may hold at most as many bytes as are free in total. So a client that never completes
+//! its requests gets at most half of the budget, two such clients a third each, and so on. There is
+//! always space for another client. An organization holds at most half of the budget, whatever its
+//! addresses. A body waits for space, and its request is refused with 503 if none becomes free in
+//! time. The waiting time is limited for all chunks of a body together, because a waiting body does
+//! not notice that its connection was closed.
 //!
-//! Bytes are counted while the memory is held: the space of a chunk is released when the chunk is
-//! dropped.
+//! A chunk counts as long as its memory is in use: its space is released when the chunk is dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,9 +28,9 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// Bytes that each chunk is counted for in addition to its length. Otherwise small chunks would
-/// cost almost nothing.
-const OVERHEAD: u64 = 128;
+/// Number of bytes that each chunk counts in addition to its length. Otherwise small chunks would
+/// count almost nothing.
+const CHUNK_OVERHEAD: u64 = 128;
 
 /// The bytes of bodies in memory, by sender.
 pub struct Incoming {
@@ -48,10 +47,10 @@ struct IncomingState {
     shares: HashMap<Sender, u64>,
 }
 
-/// The sender whose share a body is counted for.
+/// The sender that a body is counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// The address of the connection. Every body is counted for an address, and so for the process.
+    /// The address of the connection. Every body is counted for an address, and for the process.
     Address(IpAddr),
     /// The organization of a caller who was authenticated before the body was read.
     Organization(Uuid),
@@ -64,10 +63,10 @@ struct ChunkReservation {
     bytes: u64,
 }
 
-/// A chunk of a body, with its reserved space.
+/// A chunk of a body, and its reserved space.
 struct ReservedChunk {
     bytes: Bytes,
-    _room: ChunkReservation,
+    _reservation: ChunkReservation,
 }
 
 impl AsRef<[u8]> for ReservedChunk {
@@ -76,33 +75,33 @@ impl AsRef<[u8]> for ReservedChunk {
     }
 }
 
-/// Returns whether an address may hold more bytes: it must hold less than the bytes that are free.
-const fn has_room(own: u64, all: u64, limit: u64) -> bool {
+/// Returns whether an address may hold more bytes: its own bytes must be fewer than the free bytes.
+const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
 
-/// The error of a body that found no space.
+/// The error of a body for which there was no space.
 #[derive(Debug)]
-struct OutOfMemory;
+struct NoSpace;
 
-impl std::fmt::Display for OutOfMemory {
+impl std::fmt::Display for NoSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the memory for incomplete requests is full")
     }
 }
 
-impl std::error::Error for OutOfMemory {}
+impl std::error::Error for NoSpace {}
 
-/// Returns the refusal of a body that could not be read, if it found no space.
+/// Returns the error for a body that could not be read because there was no space.
 pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     std::iter::successors(Some(error), |error| error.source())
-        .any(<dyn std::error::Error>::is::<OutOfMemory>)
-        .then(|| Error::unavailable(OutOfMemory))
+        .any(<dyn std::error::Error>::is::<NoSpace>)
+        .then(|| Error::unavailable(NoSpace))
 }
 
 impl Incoming {
-    /// Creates a budget of `limit` bytes. A body waits up to `timeout` for space, over all its
-    /// chunks.
+    /// Creates a budget of `limit` bytes. A body waits for space up to `timeout`, all its chunks
+    /// together.
     #[must_use]
     pub fn new(limit: u64, timeout: Duration) -> Self {
         Self {
@@ -126,7 +125,7 @@ impl Incoming {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Counts a body for a sender.
+    /// Counts a body for a sender. Returns the counted body, and whether it is refused later.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
         let body = Body::new(CountedBody {
@@ -135,7 +134,7 @@ impl Incoming {
             sender,
             waiting: None,
             since: Instant::now(),
-            left: self.timeout,
+            time_left: self.timeout,
             refusal: refusal.clone(),
         });
         (body, refusal)
@@ -144,11 +143,11 @@ impl Incoming {
     fn take(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<ChunkReservation> {
         let mut state = self.state();
         let own = state.shares.get(&sender).copied().unwrap_or_default();
-        let has_room = match sender {
-            Sender::Address(_) => has_room(own, state.all, self.limit),
+        let has_space = match sender {
+            Sender::Address(_) => has_space(own, state.all, self.limit),
             Sender::Organization(_) => own < self.limit.div_ceil(2),
         };
-        if !has_room {
+        if !has_space {
             return None;
         }
         *state.shares.entry(sender).or_default() += bytes;
@@ -163,24 +162,27 @@ impl Incoming {
     }
 
     /// Returns a chunk with reserved space, or `None` if there is no space within `limit`.
-    async fn admit_within(
+    async fn reserve_within(
         self: Arc<Self>,
         limit: Duration,
         sender: Sender,
         bytes: Bytes,
     ) -> Option<Bytes> {
-        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX) + OVERHEAD;
-        let room = async {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX) + CHUNK_OVERHEAD;
+        let reservation = async {
             loop {
                 let freed = self.freed.notified();
-                if let Some(room) = self.take(sender, size) {
-                    return room;
+                if let Some(reservation) = self.take(sender, size) {
+                    return reservation;
                 }
                 freed.await;
             }
         };
-        let room = timeout(limit, room).await.ok()?;
-        Some(Bytes::from_owner(ReservedChunk { bytes, _room: room }))
+        let reservation = timeout(limit, reservation).await.ok()?;
+        Some(Bytes::from_owner(ReservedChunk {
+            bytes,
+            _reservation: reservation,
+        }))
     }
 
     fn state(&self) -> MutexGuard<'_, IncomingState> {
@@ -205,12 +207,12 @@ impl Drop for ChunkReservation {
     }
 }
 
-/// Whether a body was refused because it found no space.
+/// Whether a body was refused because there was no space.
 #[derive(Clone, Default)]
 pub struct Refusal(Arc<AtomicBool>);
 
 impl Refusal {
-    /// Whether the body was refused.
+    /// Returns whether the body was refused.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -224,10 +226,10 @@ struct CountedBody {
     sender: Sender,
     /// A chunk that waits for space.
     waiting: Option<BoxFuture<'static, Option<Bytes>>>,
-    /// When that chunk began to wait.
+    /// When the waiting chunk began to wait.
     since: Instant,
-    /// How long chunks may still wait.
-    left: Duration,
+    /// How long the chunks of the body may still wait.
+    time_left: Duration,
     refusal: Refusal,
 }
 
@@ -241,20 +243,20 @@ impl HttpBody for CountedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         loop {
             if let Some(waiting) = &mut self.waiting {
-                let piece = ready!(waiting.as_mut().poll(context));
+                let chunk = ready!(waiting.as_mut().poll(context));
                 self.waiting = None;
-                self.left = self.left.saturating_sub(self.since.elapsed());
-                return Poll::Ready(Some(piece.map(Frame::data).ok_or_else(|| {
+                self.time_left = self.time_left.saturating_sub(self.since.elapsed());
+                return Poll::Ready(Some(chunk.map(Frame::data).ok_or_else(|| {
                     self.refusal.0.store(true, Ordering::Relaxed);
                     self.incoming.refused.fetch_add(1, Ordering::Relaxed);
-                    axum::Error::new(OutOfMemory)
+                    axum::Error::new(NoSpace)
                 })));
             }
             match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => {
                         let incoming = self.incoming.clone();
-                        let admitted = incoming.admit_within(self.left, self.sender, bytes);
+                        let admitted = incoming.reserve_within(self.time_left, self.sender, bytes);
                         self.since = Instant::now();
                         self.waiting = Some(Box::pin(admitted));
                     }
@@ -289,12 +291,12 @@ mod tests {
 
     impl Incoming {
         async fn admit(self: Arc<Self>, sender: Sender, bytes: Bytes) -> Option<Bytes> {
-            self.admit_within(TIMEOUT, sender, bytes).await
+            self.reserve_within(TIMEOUT, sender, bytes).await
         }
     }
 
-    fn address(last: u8) -> Sender {
-        Sender::Address([192, 0, 2, last].into())
+    fn address(last_byte: u8) -> Sender {
+        Sender::Address([192, 0, 2, last_byte].into())
     }
 
     fn size(bytes: u64) -> Bytes {
@@ -302,69 +304,72 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn memory_of_a_piece_is_released_with_its_last_slice() {
+    async fn memory_of_a_chunk_is_released_with_its_last_slice() {
         let incoming = Arc::new(Incoming::new(2_000, TIMEOUT));
-        let piece = incoming
+        let chunk = incoming
             .clone()
             .admit(address(1), size(1_000))
             .await
             .unwrap();
-        assert_eq!(incoming.used(), 1_000 + OVERHEAD);
-        let part = piece.slice(..10);
-        drop(piece);
-        assert!(incoming.used() > 0, "a slice keeps the memory of the whole");
-        drop(part);
+        assert_eq!(incoming.used(), 1_000 + CHUNK_OVERHEAD);
+        let slice = chunk.slice(..10);
+        drop(chunk);
+        assert!(
+            incoming.used() > 0,
+            "a slice keeps the memory of the whole chunk"
+        );
+        drop(slice);
         assert_eq!((incoming.used(), incoming.state().shares.len()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_waits_for_memory_and_is_refused_at_the_timeout() {
         let incoming = Arc::new(Incoming::new(1_000, TIMEOUT));
-        let piece = incoming.clone().admit(address(1), size(900)).await.unwrap();
-        let begun = tokio::time::Instant::now();
+        let chunk = incoming.clone().admit(address(1), size(900)).await.unwrap();
+        let started = tokio::time::Instant::now();
         let (body, refusal) = incoming.counted(address(1), Body::from("more"));
         assert!(body.collect().await.is_err() && refusal.is_refused());
-        assert_eq!((begun.elapsed(), incoming.refused()), (TIMEOUT, 1));
+        assert_eq!((started.elapsed(), incoming.refused()), (TIMEOUT, 1));
         let (body, refusal) = incoming.counted(address(1), Body::from("more"));
-        let frees = async {
+        let release = async {
             tokio::time::sleep(TIMEOUT / 2).await;
-            drop(piece);
+            drop(chunk);
         };
-        let (read, ()) = tokio::join!(body.collect(), frees);
-        assert_eq!(read.unwrap().to_bytes(), "more");
+        let (collected, ()) = tokio::join!(body.collect(), release);
+        assert_eq!(collected.unwrap().to_bytes(), "more");
         assert!(!refusal.is_refused());
     }
 
     #[tokio::test(start_paused = true)]
     async fn all_chunks_of_a_body_share_the_timeout() {
         let incoming = Arc::new(Incoming::new(1_000, TIMEOUT));
-        let piece = incoming.clone().admit(address(1), size(900)).await.unwrap();
-        let begun = Instant::now();
+        let chunk = incoming.clone().admit(address(1), size(900)).await.unwrap();
+        let started = Instant::now();
         let chunks = [size(900), size(900)].map(Ok::<_, std::convert::Infallible>);
         let body = Body::from_stream(futures_util::stream::iter(chunks));
         let (body, refusal) = incoming.counted(address(1), body);
-        let frees = async {
+        let release = async {
             tokio::time::sleep(TIMEOUT / 4 * 3).await;
-            drop(piece);
+            drop(chunk);
         };
         // The first chunk leaves no space for the second one.
-        let (read, ()) = tokio::join!(body.collect(), frees);
-        assert!(read.is_err() && refusal.is_refused());
+        let (collected, ()) = tokio::join!(body.collect(), release);
+        assert!(collected.is_err() && refusal.is_refused());
         assert!(
-            (TIMEOUT..TIMEOUT / 4 * 5).contains(&begun.elapsed()),
+            (TIMEOUT..TIMEOUT / 4 * 5).contains(&started.elapsed()),
             "{:?}",
-            begun.elapsed()
+            started.elapsed()
         );
-        drop(read);
+        drop(collected);
         assert_eq!(incoming.used(), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_sender_leaves_memory_for_others() {
         let incoming = Arc::new(Incoming::new(100_000, TIMEOUT));
-        let mut pieces = Vec::new();
-        while let Some(piece) = incoming.clone().admit(address(1), size(1_000)).await {
-            pieces.push(piece);
+        let mut chunks = Vec::new();
+        while let Some(chunk) = incoming.clone().admit(address(1), size(1_000)).await {
+            chunks.push(chunk);
         }
         assert!((45_000..55_000).contains(&incoming.used()));
         assert!(
@@ -383,13 +388,13 @@ mod tests {
         #[test]
         fn senders_always_leave_memory_for_another_sender(greedy in 1..12_usize, bytes in 1..2_000_u64) {
             let limit = 50_000_000;
-            let mut held = vec![0; greedy];
+            let mut used = vec![0; greedy];
             loop {
-                let all: u64 = held.iter().sum();
-                let Some(own) = held.iter_mut().find(|own| has_room(**own, all, limit)) else { break };
+                let all: u64 = used.iter().sum();
+                let Some(own) = used.iter_mut().find(|own| has_space(**own, all, limit)) else { break };
                 *own += bytes;
             }
-            prop_assert!(has_room(0, held.iter().sum(), limit));
+            prop_assert!(has_space(0, used.iter().sum(), limit));
         }
     }
 }

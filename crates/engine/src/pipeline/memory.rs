@@ -1,17 +1,17 @@
-//! Caches of callers and answers. A read of unchanged data needs no database query.
+//! Caches of callers and responses. With them, a read of unchanged data needs no database query.
 //!
-//! Two things are cached, and neither is ever outdated:
+//! Two kinds of values are cached, and neither is ever outdated:
 //!
-//! - the caller of a token, while the database has the version that the caller was read in
+//! - the caller of a token, as long as the database has the version that the caller was read in
 //!   ([`store::Version`]);
 //! - the answer of an operation, under the revisions of its organization. Every identified caller
 //!   carries the current revisions, and an answer of other revisions is not used. Surfaces get the
 //!   answer as text, callers in this process as a value. Each form is cached on its own.
 //!
-//! An operation declares whether its answers are cached, and which data they depend on
-//! ([`crate::operation::CacheBasis`]). An answer that depends on the time has an end of validity
-//! ([`crate::context::Context::holds_until`]). It is only used from the time it was made until that
-//! end.
+//! An operation declares whether its responses are cached, and which data they depend on
+//! ([`crate::operation::CacheBasis`]). A response that depends on the time has an end of validity
+//! ([`crate::context::Context::holds_until`]). It is used only between the time of its creation and
+//! that end.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -38,14 +38,14 @@ use crate::app_state::sharded;
 use crate::error::Result;
 use crate::operation::{Answer, AnswerText, CacheBasis, LocalValue, Operation, Surface};
 
-/// The most callers in the cache.
-const CALLERS: usize = 4_096;
-/// The most bytes of answers in the cache, including compressed forms.
-const ANSWERS: u64 = 32 << 20;
-/// The expected number of answers in the cache.
-const KEPT: usize = 4_096;
+/// The maximum number of callers in the cache.
+const MAX_CALLERS: usize = 4_096;
+/// The maximum size of the cached responses in bytes, including compressed forms.
+const MAX_ANSWER_BYTES: u64 = 32 << 20;
+/// The expected number of responses in the cache.
+const EXPECTED_ANSWERS: usize = 4_096;
 /// The approximate size of an entry without its body, in bytes.
-const OVERHEAD: u64 = 512;
+const ENTRY_OVERHEAD: u64 = 512;
 
 /// The caches.
 pub struct Memory {
@@ -56,17 +56,17 @@ pub struct Memory {
     refusals: AtomicU64,
 }
 
-/// Statistics of the answer cache since the process started, and its size.
+/// Statistics of the response cache since the process started, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
-    /// Answers from the cache.
+    /// Number of responses from the cache.
     pub hits: u64,
-    /// Answers that were missing or outdated.
+    /// Number of responses that were missing or outdated.
     pub misses: u64,
-    /// Answers that were not stored, because they were too large or other entries are used more
-    /// often.
+    /// Number of responses that were not stored, because they were too large or other entries are
+    /// used more often.
     pub refusals: u64,
-    /// Bytes in the cache now.
+    /// Size of the cached responses in bytes.
     pub bytes: u64,
 }
 
@@ -84,14 +84,14 @@ struct CachedState {
     identified: Arc<Identified>,
 }
 
-/// The key of a cached answer: the request, and the caller's permissions and scope.
+/// The key of a cached response: the request, and the caller's permissions and scope.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct AnswerKey {
     organization: Uuid,
     operation: &'static str,
     permissions: Permissions,
-    /// Set for a caller with limited scope, which includes every guest. Other callers have the same
-    /// scope.
+    /// The credential of a caller with limited scope; every guest has limited scope. `None` for
+    /// other callers, who all have the same scope.
     limited: Option<Credential>,
     /// Whether the caller takes a value.
     takes_value: bool,
@@ -165,15 +165,15 @@ impl Memory {
     pub fn seeing(processors: usize) -> Self {
         let (hits, misses, refusals) = Default::default();
         Self {
-            callers: Cache::new(CALLERS),
-            answers: sharded(KEPT, ANSWERS, ByBytes, processors),
+            callers: Cache::new(MAX_CALLERS),
+            answers: sharded(EXPECTED_ANSWERS, MAX_ANSWER_BYTES, ByBytes, processors),
             hits,
             misses,
             refusals,
         }
     }
 
-    /// Returns the statistics of the answer cache.
+    /// Returns the statistics of the response cache.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let [hits, misses, refusals] =
@@ -186,19 +186,19 @@ impl Memory {
         }
     }
 
-    /// Returns the caller of a token, if they were read in this version of the database.
+    /// Returns the caller of a token, if the caller was read in this version of the database.
     pub(super) fn caller(
         &self,
         presented: PresentedCredential<&str, &str>,
         version: Version,
         now: Timestamp,
     ) -> Option<Arc<Identified>> {
-        let remembered = self.callers.get(&presented.digest())?;
-        (remembered.version == version && remembered.identified.is_valid(now))
-            .then(|| remembered.identified.clone())
+        let cached = self.callers.get(&presented.digest())?;
+        (cached.version == version && cached.identified.is_valid(now))
+            .then(|| cached.identified.clone())
     }
 
-    /// Caches the caller of a token. `version` must be read before the caller.
+    /// Caches the caller of a token. `version` must have been read before the caller.
     pub(super) fn remember_caller(
         &self,
         presented: PresentedCredential<&str, &str>,
@@ -214,10 +214,10 @@ impl Memory {
         );
     }
 
-    /// Returns a cached answer, if it is valid at this time and its data has not changed.
+    /// Returns a cached response, if it is valid at this time and its data has not changed.
     pub(super) fn answer(
         &self,
-        question: &AnswerKey,
+        key: &AnswerKey,
         basis: CacheBasis,
         revisions: Revisions,
         now: Timestamp,
@@ -227,16 +227,16 @@ impl Memory {
             let validity = kept.validity();
             basis.is_unchanged(validity.revisions, revisions) && validity.holds.contains(&now)
         });
-        let count = if kept.is_some() {
+        let count = if response.is_some() {
             &self.hits
         } else {
             &self.misses
         };
         count.fetch_add(1, Ordering::Relaxed);
-        kept
+        response
     }
 
-    /// Caches an answer under the revisions that its caller was identified with.
+    /// Caches a response under the revisions that its caller was identified with.
     pub(super) fn keep(
         &self,
         question: AnswerKey,
@@ -273,24 +273,24 @@ impl Memory {
 }
 
 impl AnswerKey {
-    /// Returns the cache key of a request; `None` if answers of the operation are not cached.
+    /// Returns the cache key of a request, or `None` if responses of the operation are not cached.
     pub(super) fn of(
         operation: &Operation,
         identified: &Identified,
         head: &Head,
     ) -> Option<(Self, CacheBasis)> {
         let basis = operation.cached.filter(|_| !head.is_tool_call)?;
-        let mut asked = String::new();
-        // The token of a guest's link is left out, because the caller is part of the key already.
-        let is_asked =
+        let mut parameters = String::new();
+        // The token of a guest's link is left out, because the key already contains the caller.
+        let is_part_of_key =
             |(name, _): &&(String, String)| operation.surface != Surface::Guest || name != TOKEN;
-        for (name, value) in head.path.iter().filter(is_asked).chain(&head.query) {
-            // Lengths are included, so that no two parameter lists give the same text. Writing to a
-            // string cannot fail.
-            let _ = write!(asked, "{}:{name}{}:{value}", name.len(), value.len());
+        for (name, value) in head.path.iter().filter(is_part_of_key).chain(&head.query) {
+            // The lengths make the text unambiguous: no two parameter lists give the same text.
+            // Writing to a string cannot fail.
+            let _ = write!(parameters, "{}:{name}{}:{value}", name.len(), value.len());
         }
         let access = &identified.access;
-        let question = Self {
+        let key = Self {
             organization: identified.organization.id,
             operation: operation.id,
             permissions: access.permissions,
@@ -301,7 +301,7 @@ impl AnswerKey {
             takes_value: head.is_local && !operation.answers_text,
             request: asked.into(),
         };
-        Some((question, basis))
+        Some((key, basis))
     }
 }
 
@@ -332,7 +332,7 @@ impl CachedAnswer {
         self.open.len() + self.close.len()
     }
 
-    /// Returns the `ETag` of the answer.
+    /// Returns the `ETag` of the response.
     #[must_use]
     pub fn etag(&self) -> HeaderValue {
         self.etag.clone()
@@ -340,14 +340,14 @@ impl CachedAnswer {
 }
 
 impl PresentedCredential<&str, &str> {
-    /// Returns the cache key of a credential. The kind is part of it, so a bearer token never
-    /// equals a link's token.
+    /// Returns the cache key of a credential. It includes the kind, so a bearer token never equals
+    /// a link's token.
     fn digest(self) -> [u8; 32] {
-        let (how, token) = match self {
+        let (kind, token) = match self {
             Self::Bearer(token) => (b'b', token),
             Self::Link(token) => (b'l', token),
         };
-        Sha256::new_with_prefix([how])
+        Sha256::new_with_prefix([kind])
             .chain_update(token)
             .finalize()
             .into()
@@ -362,7 +362,7 @@ pub(super) fn etag(answer: &AnswerText) -> HeaderValue {
     tag(&[&answer.data, pagination.as_deref().unwrap_or_default()])
 }
 
-/// Returns an `ETag` of these texts together.
+/// Returns an `ETag` of several texts.
 #[must_use]
 pub fn tag(texts: &[&str]) -> HeaderValue {
     let hash = texts

@@ -80,29 +80,29 @@ pub struct Outcome {
     pub status: u16,
     /// The success envelope or the error body.
     pub body: Body,
-    /// The `ETag` of a read's answer.
+    /// The `ETag` of a read's response.
     pub etag: Option<HeaderValue>,
-    /// The caller's rate limit quota; null until the caller is known.
+    /// The caller's rate limit quota; `None` until the caller is known.
     pub quota: Option<Quota>,
-    /// Whether this is the recorded answer of an earlier request with the same idempotency key.
+    /// Whether this is the recorded response of an earlier request with the same idempotency key.
     pub is_replay: bool,
     /// Seconds to wait before a retry, for `Retry-After`.
     pub retry_after: Option<u64>,
-    /// The caller of the request; null if the caller was not identified.
+    /// The caller of the request; `None` if the caller was not identified.
     pub requester: Option<Requester>,
-    /// The error behind an error body; null for a success.
+    /// The error behind an error body; `None` for a success.
     pub error: Option<Error>,
 }
 
 /// The caller of a request, for the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Requester {
-    /// The organization; null if the request concerns none.
+    /// The organization; `None` if the request concerns none.
     pub organization: Option<Uuid>,
     pub credential: Credential,
 }
 
-/// Facts about a request that are known before its answer.
+/// What is known about a request before its response, for the log and the headers.
 #[derive(Debug, Default)]
 struct RequestFacts {
     quota: Option<Quota>,
@@ -114,7 +114,7 @@ struct RequestFacts {
 pub enum Body {
     /// JSON text.
     Text(String),
-    /// A cached answer, to be sent with this request id.
+    /// A cached response, to be sent with this request id.
     Kept(Arc<CachedAnswer>, Uuid),
 }
 
@@ -124,8 +124,8 @@ impl Body {
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::Kept(kept, request_id) => {
-                String::from_utf8_lossy(&kept.pieces(request_id).concat()).into_owned()
+            Self::Kept(response, request_id) => {
+                String::from_utf8_lossy(&response.pieces(request_id).concat()).into_owned()
             }
         }
     }
@@ -203,9 +203,9 @@ impl Success {
     }
 }
 
-/// The outcome of a read's transaction.
+/// The result of a read's transaction.
 enum ReadOutcome {
-    /// Its answer.
+    /// The response.
     Done(Success),
     /// A call to another service, which has not begun. It runs after the transaction is closed.
     Asks(BoxFuture<'static, Result<Answer>>),
@@ -231,7 +231,7 @@ pub async fn handle(
     match written {
         Ok((status, body, etag, is_replay)) => Outcome {
             status,
-            body: warned(&call, body),
+            body: with_parameter_warnings(&call, body),
             etag,
             quota,
             is_replay,
@@ -276,8 +276,8 @@ async fn finish(
     let answered = match through(&call, payload, &mut facts).await {
         Err(error) => {
             let error = if error.kind() == ErrorKind::Authentication {
-                let wanted = RequiredCredential::at(operation.surface);
-                unauthenticated(service, &call.head.headers, wanted).await
+                let required = RequiredCredential::at(operation.surface);
+                unauthenticated(service, &call.head.headers, required).await
             } else {
                 error
             };
@@ -306,42 +306,49 @@ fn warned(call: &Call, body: Body) -> Body {
     if call.head.query.is_empty() || call.head.is_tool_call {
         return body;
     }
-    let strange = call
+    let unknown_parameters = call
         .operation
         .shape()
         .strange_parameters(call.operation, &call.head.query);
-    if strange.is_empty() {
+    if unknown_parameters.is_empty() {
         return body;
     }
-    Body::Text(envelope::with_warnings(body.into_text(), &strange))
+    Body::Text(envelope::with_warnings(
+        body.into_text(),
+        &unknown_parameters,
+    ))
 }
 
-async fn through(call: &Arc<Call>, payload: Payload, noted: &mut RequestFacts) -> Result<Success> {
+async fn run_stages(
+    call: &Arc<Call>,
+    payload: Payload,
+    facts: &mut RequestFacts,
+) -> Result<Success> {
     let Call {
         service,
         operation,
         head,
         ..
     } = &**call;
-    let known = early_caller(call)
+    let caller = early_caller(call)
         .instrument(stage!("authenticate"))
         .await?;
-    let share = known.as_ref().map_or_else(
+    let share = caller.as_ref().map_or_else(
         || service.tenant_hints.of(operation, head),
         Caller::organization,
     );
     service.room(share).await?;
-    let Some(caller) = known else {
-        return in_one_visit(call, share, payload, noted).await;
+    let Some(caller) = caller else {
+        return identify_and_read(call, share, payload, facts).await;
     };
-    let agreed = take_shared(call, &caller).await;
-    let admitted = call.admit(caller, agreed, noted)?;
+    let shared_quota = take_shared_quota(call, &caller).await;
+    let admitted = call.admit(caller, shared_quota, facts)?;
     if let Some(success) = recall(call, &admitted) {
         return Ok(success);
     }
     let payload = payload.within(service, admitted.caller().organization());
     if let Some(file) = &operation.file {
-        return with_file(call, file, admitted, payload).await;
+        return answer_with_file(call, file, admitted, payload).await;
     }
     let arguments = head
         .read(payload, operation)
@@ -350,25 +357,24 @@ async fn through(call: &Arc<Call>, payload: Payload, noted: &mut RequestFacts) -
     answer(call, admitted, arguments).await
 }
 
-/// Answers a request with a file. The file is stored first, and deleted again if the request is
-/// refused.
-async fn with_file(
+/// Answers a request with a file. The file is stored first, and deleted again if the request fails.
+async fn answer_with_file(
     call: &Arc<Call>,
     file: &TakesFile,
     admitted: Admitted,
     payload: Payload,
 ) -> Result<Success> {
-    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload)
+    let (arguments, stored_file) = upload::read(call, file, admitted.caller(), payload)
         .instrument(stage!("read"))
         .await;
-    let answered = answer(call, admitted, arguments).await;
-    if let Some(brought) = brought {
-        brought.settle(&answered);
+    let result = answer(call, admitted, arguments).await;
+    if let Some(stored_file) = stored_file {
+        stored_file.settle(&result);
     }
-    answered
+    result
 }
 
-/// Answers an admitted caller after the body has been read.
+/// Answers an admitted caller whose body was read.
 async fn answer(
     call: &Arc<Call>,
     admitted: Admitted,
@@ -385,11 +391,11 @@ async fn answer(
         .await?;
     match operation.effect {
         Effect::Read => {
-            if let Some(answered) = replicas::read(call, &validated).await {
-                return answer_of(call, answered?).await;
+            if let Some(replica_result) = replicas::read(call, &validated).await {
+                return finish_read(call, replica_result?).await;
             }
             let shared = call.clone();
-            let reading = move |tx: &mut Transaction<'_>| {
+            let read = move |tx: &mut Transaction<'_>| {
                 let validated = if shared.service.store.is_only_process() {
                     validated
                 } else {
@@ -397,7 +403,7 @@ async fn answer(
                 };
                 stage!("run").in_scope(|| read_validated(tx, &shared, validated))
             };
-            answer_of(call, service.store.read_for(share, reading).await?).await
+            finish_read(call, service.store.read_for(share, read).await?).await
         }
         Effect::Write => write(call, validated).await,
     }
@@ -405,11 +411,11 @@ async fn answer(
 
 /// Handles a read of a caller who is not in the cache, in one transaction. Authentication,
 /// permission check and answer use the same snapshot.
-async fn in_one_visit(
+async fn identify_and_read(
     call: &Arc<Call>,
     share: Share,
     payload: Payload,
-    noted: &mut RequestFacts,
+    facts: &mut RequestFacts,
 ) -> Result<Success> {
     let arguments = call
         .head
@@ -417,8 +423,8 @@ async fn in_one_visit(
         .instrument(stage!("read"))
         .await;
     let shared = call.clone();
-    let visit = move |tx: &mut Transaction<'_>| {
-        let mut taken = RequestFacts::default();
+    let read_all = move |tx: &mut Transaction<'_>| {
+        let mut facts_of_read = RequestFacts::default();
         let identified = stage!("authenticate").in_scope(|| {
             authenticate::identify(
                 tx,
@@ -428,8 +434,8 @@ async fn in_one_visit(
                 shared.now,
             )
         });
-        let answered = identified.and_then(|caller| {
-            let admitted = shared.admit(caller, None, &mut taken)?;
+        let result = identified.and_then(|caller| {
+            let admitted = shared.admit(caller, None, &mut facts_of_read)?;
             if let Some(success) = recall(&shared, &admitted) {
                 return Ok(ReadOutcome::Done(success));
             }
@@ -437,15 +443,15 @@ async fn in_one_visit(
             let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
             stage!("run").in_scope(|| read_validated(tx, &shared, validated))
         });
-        Ok::<_, Error>((taken, answered))
+        Ok::<_, Error>((facts_of_read, result))
     };
-    let (taken, answered) = call.service.store.read_for(share, visit).await?;
-    *noted = taken;
-    answer_of(call, answered?).await
+    let (facts_of_read, result) = call.service.store.read_for(share, read_all).await?;
+    *facts = facts_of_read;
+    finish_read(call, result?).await
 }
 
-/// Identifies the caller before the rest, if the caller is cached or if later steps need the
-/// identity. Otherwise returns `None`, and the read identifies the caller in its own transaction.
+/// Identifies the caller in a transaction of its own, if the caller is cached or later steps need
+/// the identity first. Otherwise returns `None`, and [`in_one_visit`] identifies the caller.
 async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call {
         service,
@@ -453,22 +459,21 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
         head,
         now,
     } = &**call;
-    let remembered = authenticate::recall(service, operation, head, *now)?;
-    if remembered.is_some() {
-        return Ok(remembered);
+    let cached = authenticate::recall(service, operation, head, *now)?;
+    if cached.is_some() {
+        return Ok(cached);
     }
     let is_public = operation.surface == Surface::Public;
-    // A quota that nodes share needs a network call. It runs between two transactions, never within
-    // one.
+    // A quota that nodes share needs a network call. No transaction may be open during the call.
     let is_shared = is_public && service.limits.are_shared();
-    let is_written = operation.effect == Effect::Write;
-    // On a database server, look-ups of many callers are batched. A cached answer needs nothing
-    // more.
+    let is_write = operation.effect == Effect::Write;
+    // On a database server, look-ups of several callers share a query. If the response is cached,
+    // no other query is needed.
     let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
-    let is_kept = is_batched && operation.cached.is_some() && !head.is_tool_call;
-    // The answer of a replica is checked against the revisions found here.
-    let is_elsewhere = is_batched && operation.may_lag && service.store.has_replicas();
-    if !is_written && !is_shared && !is_kept && !is_elsewhere {
+    let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
+    // The data of a replica is compared with the revisions that this look-up returns.
+    let uses_replica = is_batched && operation.may_lag && service.store.has_replicas();
+    if !is_write && !is_shared && !is_cached && !uses_replica {
         return Ok(None);
     }
     if is_batched {
@@ -487,9 +492,9 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     service.store.read_for(share, identify).await.map(Some)
 }
 
-/// Takes the request from the caller's quota that nodes share. `None` if quotas are not shared or
-/// the shared store is unavailable.
-async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
+/// Takes one request from the caller's quota that nodes share. Returns `None` if quotas are not
+/// shared or the shared store is unavailable.
+async fn take_shared_quota(call: &Call, caller: &Caller) -> Option<Quota> {
     let Call {
         service,
         operation,
@@ -514,22 +519,22 @@ async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
         .await
 }
 
-/// Returns the cached answer, if it is still valid.
+/// Returns the cached response, if it is still valid.
 fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
     let Caller::Tenant(identified) = admitted.caller() else {
         return None;
     };
-    let (question, basis) = AnswerKey::of(call.operation, identified, &call.head)?;
-    let kept = call
+    let (key, basis) = AnswerKey::of(call.operation, identified, &call.head)?;
+    let response = call
         .service
         .memory
-        .answer(&question, basis, identified.revisions, call.now)?;
-    Some(Success::cached(call.operation, kept, call.head.id))
+        .answer(&key, basis, identified.revisions, call.now)?;
+    Some(Success::cached(call.operation, response, call.head.id))
 }
 
-/// Returns the answer of a read. If the operation asks another service, the call runs here.
-async fn answer_of(call: &Call, reading: ReadOutcome) -> Result<Success> {
-    match reading {
+/// Returns the response of a read. If the operation calls another service, that call runs here.
+async fn finish_read(call: &Call, read: ReadOutcome) -> Result<Success> {
+    match read {
         ReadOutcome::Done(success) => Ok(success),
         ReadOutcome::Asks(asking) => Success::of(call.operation, asking.await?, &call.head),
     }
@@ -538,8 +543,8 @@ async fn answer_of(call: &Call, reading: ReadOutcome) -> Result<Success> {
 /// An admitted caller: a member of an organization, or the platform.
 pub(crate) enum Caller {
     Tenant(Arc<Identified>),
-    /// The platform. The organization is the one named in the path, which is not looked up yet;
-    /// null if the path names none.
+    /// The platform. The organization is the one in the path, which is not looked up yet; `None` if
+    /// the path has none.
     Platform(Access, Option<Uuid>),
 }
 
@@ -558,7 +563,7 @@ impl Caller {
         }
     }
 
-    /// Returns whether the identification is valid at `now` for this configuration revision.
+    /// Returns whether the identification is valid at `now` and for this configuration revision.
     fn holds(&self, configuration: i64, now: Timestamp) -> bool {
         match self {
             Self::Tenant(identified) => {
@@ -603,10 +608,10 @@ fn read(
             let mut context = Context::of_known(system, identified);
             let answer = prepare(input)?(&mut context)?;
             let holds = context.holds();
-            if let Some((question, _)) =
+            if let Some((key, _)) =
                 AnswerKey::of(operation, identified, head).filter(|_| !holds.is_empty())
             {
-                let kept = service
+                let cached = service
                     .memory
                     .keep(question, answer, identified.revisions, holds)?;
                 return Ok(ReadOutcome::Done(Success::cached(operation, kept, head.id)));
@@ -628,8 +633,8 @@ fn read(
     Success::of(operation, answer, head).map(ReadOutcome::Done)
 }
 
-/// Authenticates a caller again within a transaction. A body may take long to arrive, and a
-/// credential that was revoked in the meantime must be refused.
+/// Authenticates a caller again within a transaction. The body may have taken long to arrive, and a
+/// credential that was revoked meanwhile must be refused.
 fn admit_again(
     tx: &mut Transaction<'_>,
     call: &Call,
@@ -649,7 +654,7 @@ fn admit_again(
     Ok(identified)
 }
 
-/// Logs a failure that the client did not cause, with the operation's name.
+/// Logs a failure that the client did not cause, with the name of the operation.
 pub fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
     let cause = error.cause().unwrap_or_default();
     match error.kind() {

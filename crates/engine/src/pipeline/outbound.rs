@@ -1,12 +1,12 @@
-//! The outbound buffer: answers that clients have not read yet. It is limited for the process and
-//! for each organization, so that slow clients can neither fill the memory nor take the space of
-//! others.
+//! The outbound buffer: response bodies that clients have not read yet. It is limited for the
+//! process and for each organization, so that slow clients can neither fill the memory nor take the
+//! space of other organizations.
 //!
-//! An organization may hold as many bytes as are free for all. One organization that does not read
-//! therefore ends at half of the limit, two at a third each, and so on, so there is always space
-//! for the others. Without space for an organization, the progress timeout of its answers is
-//! shortened. Its requests wait for the space that this frees, and are refused if it does not come
-//! in time. Without space for all, both apply to every organization.
+//! An organization may hold at most as many bytes as are free in total. So one organization that
+//! does not read gets at most half of the limit, two get a third each, and so on. There is always
+//! space for another organization. If an organization has no space, the progress timeout of its
+//! responses is shortened. Its requests wait for the space that this frees, and are refused if none
+//! becomes free in time. If the whole buffer has no space, both happen to every organization.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,94 +21,97 @@ pub struct OutboundBuffer {
     timeout: Duration,
     state: Mutex<OutboundState>,
     freed: Notify,
-    /// Changes whenever the progress timeout of some answers becomes shorter or longer.
+    /// Changes whenever the progress timeout of some responses becomes shorter or longer.
     changes: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct OutboundState {
     held: u64,
-    /// The state of each tenant share that holds bytes or waits for space.
-    parts: HashMap<Share, ShareState>,
-    /// The number of reasons to shorten the progress timeout of all answers.
-    reasons: usize,
+    /// The state of each share that holds bytes or waits for space.
+    shares: HashMap<Share, ShareState>,
+    /// The number of guards that shorten the progress timeout of all responses.
+    guards: usize,
 }
 
 #[derive(Default)]
 struct ShareState {
     held: u64,
-    /// The number of reasons to shorten the progress timeout of this share's answers.
-    reasons: usize,
+    /// The number of guards that shorten the progress timeout of this share's responses.
+    guards: usize,
 }
 
-/// The space of a response body, until the body is sent or dropped.
+/// The reserved space of a response body, until the body is sent or dropped.
 pub struct OutboundReservation {
     outbound: Arc<OutboundBuffer>,
     share: Share,
     bytes: u64,
 }
 
-/// The answers whose progress timeout is shortened.
+/// The responses whose progress timeout is shortened.
 #[derive(Debug, Clone, Copy)]
 enum HurriedAnswers {
     All,
     Of(Share),
 }
 
-/// A guard that shortens the progress timeout of answers while it exists.
+/// A guard that shortens the progress timeout of responses while it exists.
 pub struct TimeoutGuard<'u>(&'u OutboundBuffer, HurriedAnswers);
 
-/// Returns whether a share may hold more bytes: it must hold less than the bytes that are free.
-const fn has_room(own: u64, all: u64, limit: u64) -> bool {
+/// Returns whether a share may hold more bytes: its own bytes must be fewer than the free bytes.
+const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
 
 impl OutboundBuffer {
-    /// Creates a buffer of `limit` bytes. The limit can be exceeded by the answers in progress. A
-    /// request waits up to `patience` for space.
+    /// Creates a buffer of `limit` bytes. The responses in progress may exceed the limit. A request
+    /// waits up to `timeout` for space.
     #[must_use]
     pub fn new(limit: u64, timeout: Duration) -> Self {
-        let (state, freed, hurries) = (Mutex::default(), Notify::new(), watch::Sender::new(()));
+        let (state, freed, changes) = (Mutex::default(), Notify::new(), watch::Sender::new(()));
         Self {
             limit,
             timeout,
             state,
             freed,
-            changes: hurries,
+            changes,
         }
     }
 
-    /// Waits until there is space for another answer of a share. Returns false after the time
+    /// Waits until there is space for another response of a share. Returns false after the time
     /// limit.
     pub async fn has_room(&self, share: Share) -> bool {
-        let Some(whose) = self.in_the_way(share) else {
+        let Some(responses) = self.blocking_responses(share) else {
             return true;
         };
-        let _hurry = self.hurried(whose);
-        let room = async {
+        let _hurry = self.hurried(responses);
+        let space = async {
             loop {
                 let freed = self.freed.notified();
-                if self.in_the_way(share).is_none() {
+                if self.blocking_responses(share).is_none() {
                     return;
                 }
                 freed.await;
             }
         };
-        tokio::time::timeout(self.timeout, room).await.is_ok()
+        tokio::time::timeout(self.timeout, space).await.is_ok()
     }
 
-    /// Returns whether there is space for another answer of a share now.
+    /// Returns whether there is space for another response of a share now.
     #[must_use]
     pub fn has_room_now(&self, share: Share) -> bool {
-        self.in_the_way(share).is_none()
+        self.blocking_responses(share).is_none()
     }
 
-    /// Returns whose answers take the space that another answer of a share needs; `None` if there
-    /// is space.
-    fn in_the_way(&self, share: Share) -> Option<HurriedAnswers> {
+    /// Returns the responses that take the space which another response of a share needs, or `None`
+    /// if there is space.
+    fn blocking_responses(&self, share: Share) -> Option<HurriedAnswers> {
         let state = self.state();
-        let own = state.parts.get(&share).map_or(0, |part| part.held);
-        if has_room(own, state.held, self.limit) {
+        let own = state
+            .shares
+            .get(&share)
+            .map_or(0, |share_state| share_state.held);
+        if has_space(own, state.held, self.limit) {
             return None;
         }
         Some(if state.held < self.limit {
@@ -118,12 +121,12 @@ impl OutboundBuffer {
         })
     }
 
-    /// Reserves the space of a body of this length.
+    /// Reserves the space for a body of this length.
     #[must_use]
     pub fn hold(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<OutboundReservation> {
         let mut state = self.state();
         state.held += bytes;
-        state.parts.entry(share).or_default().held += bytes;
+        state.shares.entry(share).or_default().held += bytes;
         Arc::new(OutboundReservation {
             outbound: self.clone(),
             share,
@@ -131,23 +134,27 @@ impl OutboundBuffer {
         })
     }
 
-    /// Returns the bytes that are not sent yet.
+    /// Returns the number of bytes that are not sent yet.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.state().held
     }
 
-    /// Shortens the progress timeout of all answers while the guard exists.
+    /// Shortens the progress timeout of all responses while the guard exists.
     #[must_use]
     pub fn shorten_timeouts(&self) -> TimeoutGuard<'_> {
         self.hurried(HurriedAnswers::All)
     }
 
-    /// Returns whether the progress timeout of a share's answers is shortened.
+    /// Returns whether the progress timeout of a share's responses is shortened.
     #[must_use]
     pub fn is_hurried(&self, share: Share) -> bool {
         let state = self.state();
-        state.reasons > 0 || state.parts.get(&share).is_some_and(|part| part.reasons > 0)
+        state.guards > 0
+            || state
+                .shares
+                .get(&share)
+                .is_some_and(|share_state| share_state.guards > 0)
     }
 
     /// Returns a receiver that is notified when [`OutboundBuffer::is_hurried`] may have changed.
@@ -156,14 +163,14 @@ impl OutboundBuffer {
         self.changes.subscribe()
     }
 
-    fn hurried(&self, whose: HurriedAnswers) -> TimeoutGuard<'_> {
+    fn hurried(&self, responses: HurriedAnswers) -> TimeoutGuard<'_> {
         let mut state = self.state();
-        let reasons = state.reasons_of(whose);
-        *reasons += 1;
-        if *reasons == 1 {
+        let guards = state.guards_of(responses);
+        *guards += 1;
+        if *guards == 1 {
             self.changes.send_replace(());
         }
-        TimeoutGuard(self, whose)
+        TimeoutGuard(self, responses)
     }
 
     fn state(&self) -> MutexGuard<'_, OutboundState> {
@@ -172,27 +179,27 @@ impl OutboundBuffer {
 }
 
 impl OutboundState {
-    fn reasons_of(&mut self, whose: HurriedAnswers) -> &mut usize {
-        match whose {
-            HurriedAnswers::All => &mut self.reasons,
-            HurriedAnswers::Of(share) => &mut self.parts.entry(share).or_default().reasons,
+    fn guards_of(&mut self, responses: HurriedAnswers) -> &mut usize {
+        match responses {
+            HurriedAnswers::All => &mut self.guards,
+            HurriedAnswers::Of(share) => &mut self.shares.entry(share).or_default().guards,
         }
     }
 
-    /// Removes a share that holds nothing and has no reason to hurry.
-    fn tidy(&mut self, share: Share) {
+    /// Removes a share that holds nothing and has no shortened timeout.
+    fn remove_if_unused(&mut self, share: Share) {
         if self
-            .parts
+            .shares
             .get(&share)
-            .is_some_and(|part| part.held == 0 && part.reasons == 0)
+            .is_some_and(|share_state| share_state.held == 0 && share_state.guards == 0)
         {
-            self.parts.remove(&share);
+            self.shares.remove(&share);
         }
     }
 }
 
 impl OutboundReservation {
-    /// Returns whether the progress timeout of this answer is shortened.
+    /// Returns whether the progress timeout of this response is shortened.
     #[must_use]
     pub fn is_hurried(&self) -> bool {
         self.outbound.is_hurried(self.share)
@@ -203,27 +210,27 @@ impl Drop for OutboundReservation {
     fn drop(&mut self) {
         let mut state = self.outbound.state();
         state.held -= self.bytes;
-        if let Some(part) = state.parts.get_mut(&self.share) {
-            part.held -= self.bytes;
+        if let Some(share_state) = state.shares.get_mut(&self.share) {
+            share_state.held -= self.bytes;
         }
-        state.tidy(self.share);
+        state.remove_if_unused(self.share);
         drop(state);
-        // Costs almost nothing without waiters.
+        // Without a waiter, this costs almost nothing.
         self.outbound.freed.notify_waiters();
     }
 }
 
 impl Drop for TimeoutGuard<'_> {
     fn drop(&mut self) {
-        let Self(outbound, whose) = *self;
+        let Self(outbound, responses) = *self;
         let mut state = outbound.state();
-        let reasons = state.reasons_of(whose);
-        *reasons -= 1;
-        if *reasons == 0 {
+        let guards = state.guards_of(responses);
+        *guards -= 1;
+        if *guards == 0 {
             outbound.changes.send_replace(());
         }
-        if let HurriedAnswers::Of(share) = whose {
-            state.tidy(share);
+        if let HurriedAnswers::Of(share) = responses {
+            state.remove_if_unused(share);
         }
     }
 }
@@ -237,7 +244,7 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_secs(4);
 
-    #[expect(clippy::unnecessary_wraps, reason = "it is what is asked for")]
+    #[expect(clippy::unnecessary_wraps, reason = "the buffer takes an option")]
     fn share(number: u128) -> Share {
         Some(Uuid::from_u128(number))
     }
@@ -246,25 +253,25 @@ mod tests {
     async fn a_request_waits_for_buffer_space_until_a_timeout() {
         let outbound = Arc::new(OutboundBuffer::new(10, TIMEOUT));
         assert!(outbound.has_room(share(1)).await);
-        let held = outbound.hold(share(1), 10);
+        let reservation = outbound.hold(share(1), 10);
         for other in 1..=2 {
             assert!(
                 !outbound.has_room(share(other)).await,
-                "nothing was sent meanwhile"
+                "no bytes were sent meanwhile"
             );
         }
-        let mut hurries = outbound.changes();
-        let sends = async {
-            hurries.changed().await.unwrap();
-            assert!(held.is_hurried());
-            drop(held);
+        let mut changes = outbound.changes();
+        let send_all = async {
+            changes.changed().await.unwrap();
+            assert!(reservation.is_hurried());
+            drop(reservation);
         };
-        assert!(tokio::join!(outbound.has_room(share(2)), sends).0);
+        assert!(tokio::join!(outbound.has_room(share(2)), send_all).0);
         assert_eq!(
             (
                 outbound.bytes(),
                 outbound.is_hurried(share(1)),
-                outbound.state().parts.len()
+                outbound.state().shares.len()
             ),
             (0, false, 0)
         );
@@ -275,37 +282,37 @@ mod tests {
         let outbound = Arc::new(OutboundBuffer::new(100, TIMEOUT));
         let unread = outbound.hold(share(1), 50);
         assert!(outbound.has_room(share(2)).await && outbound.has_room(None).await);
-        let read = outbound.hold(share(2), 20);
-        let mut hurries = outbound.changes();
-        let looks = async {
-            hurries.changed().await.unwrap();
-            assert!(unread.is_hurried(), "it is in its own way");
+        let sent = outbound.hold(share(2), 20);
+        let mut changes = outbound.changes();
+        let check = async {
+            changes.changed().await.unwrap();
+            assert!(unread.is_hurried(), "the organization itself uses too much");
             assert!(
-                !read.is_hurried() && !outbound.is_hurried(None),
-                "and in nobody else's"
+                !sent.is_hurried() && !outbound.is_hurried(None),
+                "other organizations are not affected"
             );
         };
-        assert!(!tokio::join!(outbound.has_room(share(1)), looks).0);
+        assert!(!tokio::join!(outbound.has_room(share(1)), check).0);
     }
 
     proptest! {
         /// Any number of shares take all that they may and never read. There is still space for one
-        /// more share, and shares that take turns each hold about as much as is free.
+        /// more share. Shares that take turns each hold about as many bytes as are free.
         #[test]
-        fn shares_always_leave_buffer_space_for_another_share(greedy in 1..12_usize, bytes in 1..2_000_u64, are_side_by_side: bool) {
+        fn shares_always_leave_buffer_space_for_another_share(greedy in 1..12_usize, bytes in 1..2_000_u64, take_turns: bool) {
             let limit = 50_000_000;
-            let mut held = vec![0; greedy];
+            let mut used = vec![0; greedy];
             loop {
-                let all: u64 = held.iter().sum();
-                let mut wanting = held.iter_mut().filter(|own| has_room(**own, all, limit));
-                let next = if are_side_by_side { wanting.min() } else { wanting.next() };
+                let all: u64 = used.iter().sum();
+                let mut with_space = used.iter_mut().filter(|own| has_space(**own, all, limit));
+                let next = if take_turns { with_space.min() } else { with_space.next() };
                 let Some(own) = next else { break };
                 *own += bytes;
             }
-            let free = limit - held.iter().sum::<u64>();
-            prop_assert!(has_room(0, limit - free, limit));
-            if are_side_by_side {
-                prop_assert!(held.iter().all(|own| own.abs_diff(free) <= (greedy as u64 + 1) * bytes), "{} free beside {:?}", free, held);
+            let free = limit - used.iter().sum::<u64>();
+            prop_assert!(has_space(0, limit - free, limit));
+            if take_turns {
+                prop_assert!(used.iter().all(|own| own.abs_diff(free) <= (greedy as u64 + 1) * bytes), "{} free beside {:?}", free, used);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Rate limits for callers without a credential, per address and per network.
 //!
 //! A client with many addresses usually has them in one network, so networks are counted as well.
-//! An IPv4 network is the /24, the smallest that is routed separately. An IPv6 network is the /48
-//! of a site, above the /64 of a customer. One network's limit never affects another network.
+//! An IPv4 network is the /24, the smallest one that is routed separately. An IPv6 network is the
+//! /48 of a site, which contains the /64 of each customer. The limit of one network never affects
+//! another network.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,51 +12,51 @@ use std::time::Duration;
 
 /// The limit of a network, as a multiple of the limit of an address.
 const NETWORK_FACTOR: usize = 3;
-/// The most networks that are remembered. Beyond that, the network with the oldest last request is
-/// forgotten.
-const MOST_NETWORKS: usize = 16_384;
+/// The maximum number of networks that are stored. To add another one, the network whose last
+/// request is oldest is removed.
+const MAX_NETWORKS: usize = 16_384;
 
-/// Request counts per address, within a rolling window.
+/// The times of requests by network, each with its address, within a rolling window.
 pub struct PeerLimits {
-    most: usize,
+    limit: usize,
     window: Duration,
     networks: Mutex<HashMap<IpAddr, VecDeque<(Duration, IpAddr)>>>,
 }
 
 impl PeerLimits {
-    /// Creates a limit of `most` per window for an address, and three times as many for its
-    /// network.
+    /// Creates a limit of `limit` requests per window for an address, and three times as many for
+    /// its network.
     #[must_use]
-    pub fn new(most: u32, window: Duration) -> Self {
+    pub fn new(limit: u32, window: Duration) -> Self {
         Self {
-            most: usize::try_from(most).unwrap_or(usize::MAX),
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
             window,
             networks: Mutex::default(),
         }
     }
 
-    /// Counts a request of an address. Above the limit, returns the seconds until the next request
-    /// is allowed.
+    /// Counts a request of an address. Above a limit, returns the seconds until the next request is
+    /// allowed.
     pub fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         let network = network(address);
-        if networks.len() >= MOST_NETWORKS && !networks.contains_key(&network) {
-            make_room(&mut networks, now, self.window);
+        if networks.len() >= MAX_NETWORKS && !networks.contains_key(&network) {
+            evict(&mut networks, now, self.window);
         }
-        let taken = networks.entry(network).or_default();
-        while taken
+        let requests = networks.entry(network).or_default();
+        while requests
             .front()
             .is_some_and(|(at, _)| now.saturating_sub(*at) >= self.window)
         {
-            taken.pop_front();
+            requests.pop_front();
         }
-        let mut own = taken.iter().filter(|(_, other)| *other == address);
+        let mut own = requests.iter().filter(|(_, other)| *other == address);
         let first_of_own = own.next().map(|(at, _)| *at);
-        let first = match (first_of_own, taken.front()) {
-            (Some(first), _) if own.count() + 1 >= self.most => first,
-            (_, Some((first, _))) if taken.len() >= NETWORK_FACTOR * self.most => *first,
+        let first = match (first_of_own, requests.front()) {
+            (Some(first), _) if own.count() + 1 >= self.limit => first,
+            (_, Some((first, _))) if requests.len() >= NETWORK_FACTOR * self.limit => *first,
             _ => {
-                taken.push_back((now, address));
+                requests.push_back((now, address));
                 return Ok(());
             }
         };
@@ -71,23 +72,24 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Forgets all networks without requests in the window. If there is none, forgets the network with
-/// the oldest last request.
-fn make_room(
+/// Removes all networks without requests in the window. If there is none, removes the network whose
+/// last request is oldest.
+fn evict(
     networks: &mut HashMap<IpAddr, VecDeque<(Duration, IpAddr)>>,
     now: Duration,
     window: Duration,
 ) {
-    let latest = |taken: &VecDeque<(Duration, IpAddr)>| taken.back().map(|(at, _)| *at);
-    networks.retain(|_, taken| latest(taken).is_some_and(|at| now.saturating_sub(at) < window));
-    if networks.len() < MOST_NETWORKS {
+    let latest = |requests: &VecDeque<(Duration, IpAddr)>| requests.back().map(|(at, _)| *at);
+    networks
+        .retain(|_, requests| latest(requests).is_some_and(|at| now.saturating_sub(at) < window));
+    if networks.len() < MAX_NETWORKS {
         return;
     }
-    let silent = networks
+    let oldest = networks
         .iter()
-        .min_by_key(|(_, taken)| latest(taken))
+        .min_by_key(|(_, requests)| latest(requests))
         .map(|(network, _)| *network);
-    if let Some(network) = silent {
+    if let Some(network) = oldest {
         networks.remove(&network);
     }
 }
@@ -120,29 +122,29 @@ mod tests {
     #[test]
     fn a_network_is_limited_without_affecting_other_networks() {
         let limits = PeerLimits::new(20, HOUR);
-        let taken = (0..=255)
+        let accepted = (0..=255)
             .flat_map(|host| [v4(1, host); 20])
             .filter(|address| limits.take(*address, Duration::ZERO).is_ok())
             .count();
-        assert_eq!(taken, 60);
+        assert_eq!(accepted, 60);
         assert_eq!(limits.take(v4(2, 1), Duration::ZERO), Ok(()));
         let v6 = |site: u16, customer: u16| -> IpAddr {
             Ipv6Addr::new(0x2001, 0xdb8, site, customer, 0, 0, 0, 1).into()
         };
-        let taken = (0..1_000)
+        let accepted = (0..1_000)
             .filter(|customer| limits.take(v6(1, *customer), Duration::ZERO).is_ok())
             .count();
-        assert_eq!(taken, 60);
+        assert_eq!(accepted, 60);
         assert_eq!(limits.take(v6(2, 0), Duration::ZERO), Ok(()));
     }
 
     proptest! {
         #[test]
-        fn no_window_exceeds_the_limit_of_an_address(mut moments in prop::collection::vec((0_u64..20_000, 0_u8..3), 0..200)) {
-            moments.sort_unstable();
+        fn no_window_exceeds_the_limit_of_an_address(mut times in prop::collection::vec((0_u64..20_000, 0_u8..3), 0..200)) {
+            times.sort_unstable();
             let limits = PeerLimits::new(20, HOUR);
             let mut accepted = Vec::new();
-            for (second, host) in moments {
+            for (second, host) in times {
                 if limits.take(v4(1, host), Duration::from_secs(second)).is_ok() {
                     accepted.push((second, host));
                 }
@@ -157,13 +159,13 @@ mod tests {
     #[test]
     fn the_number_of_remembered_networks_is_bounded() {
         let limits = PeerLimits::new(1, HOUR);
-        for number in 0..u32::try_from(MOST_NETWORKS).unwrap() + 100 {
+        for number in 0..u32::try_from(MAX_NETWORKS).unwrap() + 100 {
             let address = Ipv4Addr::from_bits(number << 8).into();
             assert_eq!(
                 limits.take(address, Duration::from_millis(number.into())),
                 Ok(())
             );
         }
-        assert_eq!(limits.networks.lock().unwrap().len(), MOST_NETWORKS);
+        assert_eq!(limits.networks.lock().unwrap().len(), MAX_NETWORKS);
     }
 }

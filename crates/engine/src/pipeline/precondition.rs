@@ -1,5 +1,5 @@
-//! `If-Match` on a PATCH: a change is refused if the resource is no longer in the state that the
-//! caller has read (rules: errors#updates).
+//! `If-Match` on a PATCH: a change is refused if the caller has read another state of the resource
+//! (rules: errors#updates).
 
 use http::Method;
 use http::header::IF_MATCH;
@@ -11,19 +11,19 @@ use crate::context::Context;
 use crate::error::{Error, Reason, Result};
 use crate::operation::{Job, Operation, Work};
 
-/// The codings that a compressed answer adds to its `ETag`.
+/// The content codings that a compressed response adds to its `ETag`.
 pub const CODINGS: [&str; 2] = ["gzip", "br"];
 
 /// The states of a resource in which a caller wants to change it.
 pub(super) struct Precondition {
-    /// The tags of these states, as they were sent.
+    /// The `ETag` values of these states, as they were sent.
     tags: Vec<String>,
-    /// The read of the resource; `None` if it has none.
+    /// The read of the resource; `None` if no operation reads it.
     read: Option<Job>,
 }
 
 impl Precondition {
-    /// Returns the condition of a request; `None` if it has none.
+    /// Returns the precondition of a request, or `None` if it has none.
     pub(super) fn of(call: &Call, input: &Value) -> Result<Option<Self>> {
         let (operation, head) = (call.operation, &call.head);
         if operation.method != Method::PATCH || head.is_tool_call {
@@ -50,8 +50,8 @@ impl Precondition {
         Ok(Some(Self { tags, read }))
     }
 
-    /// Refuses with 409 if the resource has none of the states. Fails like the read if the caller
-    /// cannot see the resource.
+    /// Returns 409 if the resource is in none of the states. Returns the error of the read if the
+    /// caller cannot see the resource.
     pub(super) fn check(self, context: &mut Context<'_, '_>) -> Result<()> {
         let Self { tags, read } = self;
         let etag = match read {
@@ -59,7 +59,7 @@ impl Precondition {
             None => None,
         };
         let etag = etag.as_ref().and_then(|etag| etag.to_str().ok());
-        if tags.iter().any(|tag| names(tag, etag)) {
+        if tags.iter().any(|tag| matches(tag, etag)) {
             return Ok(());
         }
         Err(Error::conflict(Reason::rule(
@@ -69,7 +69,7 @@ impl Precondition {
     }
 }
 
-/// Returns the fields of an input that stand in the path.
+/// Returns the fields of an input that are in the path.
 fn path_fields(operation: &Operation, input: &Value) -> Value {
     let fields: Map<String, Value> = input
         .as_object()
@@ -81,15 +81,16 @@ fn path_fields(operation: &Operation, input: &Value) -> Value {
     Value::Object(fields)
 }
 
-/// Returns whether a tag names a state. Tags are derived from the content, so a tag that a proxy has
-/// weakened names the same state, and so does the tag of a compressed answer.
-fn names(tag: &str, etag: Option<&str>) -> bool {
+/// Returns whether a tag in `If-Match` stands for the state with this `ETag`. Tags are derived from
+/// the content, so a tag that a proxy has weakened stands for the same state, and so does the tag
+/// of a compressed response.
+fn matches(tag: &str, etag: Option<&str>) -> bool {
     let tag = tag.strip_prefix("W/").unwrap_or(tag);
     let is_coded = |etag: &str| CODINGS.iter().any(|coding| tag == coded(etag, coding));
     tag == "*" || etag.is_some_and(|etag| tag == etag || is_coded(etag))
 }
 
-/// Returns the tag of an answer in a coding.
+/// Returns the `ETag` of a response with a content coding.
 pub fn coded(etag: &str, coding: &str) -> String {
     format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))
 }
@@ -101,11 +102,11 @@ mod tests {
     #[test]
     fn a_tag_names_a_state_in_every_form_that_an_answer_gives_it() {
         for tag in ["\"abc\"", "W/\"abc\"", "\"abc-gzip\"", "W/\"abc-br\"", "*"] {
-            assert!(names(tag, Some("\"abc\"")), "{tag}");
+            assert!(matches(tag, Some("\"abc\"")), "{tag}");
         }
         for tag in ["abc", "\"abcd\"", "\"abc-zip\"", "\"\""] {
-            assert!(!names(tag, Some("\"abc\"")), "{tag}");
+            assert!(!matches(tag, Some("\"abc\"")), "{tag}");
         }
-        assert!(names("*", None) && !names("\"abc\"", None));
+        assert!(matches("*", None) && !matches("\"abc\"", None));
     }
 }

@@ -1,10 +1,10 @@
 //! Rolling rate limits per credential (rules: limits#rate-limits).
 //!
-//! Both windows are exact: a credential's log holds the time of every accepted request of the last
-//! minute, and the window of a second is the end of that log. Refused requests do not count.
+//! Both windows are exact: the log of a credential holds the time of every accepted request of the
+//! last minute, and the window of a second is the end of that log. Refused requests do not count.
 //!
-//! Each process has its own log. With Redis there is also a log that all nodes share
-//! ([`super::shared_log`]). A test compares the rules of both.
+//! Each process has its own log. With Redis, there is also a log that all nodes share
+//! ([`super::shared_log`]). A test checks that both follow the same rule.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::clock::Clock;
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The state of a caller's limit after this request.
+/// The state of a caller's limit after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     /// `X-RateLimit-Limit`
@@ -28,14 +28,14 @@ pub struct Quota {
     pub remaining: u32,
     /// `X-RateLimit-Reset`: when the oldest counted request leaves the window, in Unix seconds.
     pub reset: i64,
-    /// Set on a refusal: seconds until the next request may be accepted.
+    /// Seconds until the next request may be accepted. Set only for a refused request.
     pub retry_after: Option<u64>,
 }
 
-/// The counter of requests that were counted by this process alone, because Redis did not answer.
+/// The counter of requests that only this process counted, because Redis did not answer.
 const FALLBACKS: &str = "vestibule_rate_limit_fallback_total";
 
-/// The most requests in each window; 0 disables a window.
+/// The maximum number of requests in each window; 0 disables a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Windows {
     pub(super) per_minute: u32,
@@ -45,12 +45,12 @@ pub(super) struct Windows {
 /// The decision on a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decision {
-    /// Set on a refusal: the time until the next request may be accepted.
+    /// The time until the next request may be accepted. Set only for a refused request.
     pub(super) wait: Option<Duration>,
-    /// Accepted requests in the window that the headers describe.
+    /// The number of accepted requests in the window that the headers describe.
     pub(super) used: u32,
-    /// The time until the oldest of them leaves the window.
-    pub(super) leaves: Duration,
+    /// The time until the oldest of these requests leaves the window.
+    pub(super) oldest_leaves_in: Duration,
 }
 
 /// The limits, and the logs of accepted requests.
@@ -60,11 +60,11 @@ pub struct RateLimits {
     shared: Option<Arc<SharedLog>>,
 }
 
-/// The logs of all credentials, and when idle ones were last removed.
+/// The logs of all credentials, and when logs without recent requests were last removed.
 #[derive(Default)]
 struct Logs {
-    of: HashMap<Owner, VecDeque<Duration>>,
-    swept: Duration,
+    by_owner: HashMap<Owner, VecDeque<Duration>>,
+    cleaned_at: Duration,
 }
 
 impl RateLimits {
@@ -85,18 +85,18 @@ impl RateLimits {
     pub fn shared_in(self, redis_url: &str) -> Result<Self, String> {
         let shared = SharedLog::new(redis_url)?;
         Ok(Self {
-            shared: self.windows.are_any().then(|| Arc::new(shared)),
+            shared: self.windows.has_limit().then(|| Arc::new(shared)),
             ..self
         })
     }
 
-    /// Returns whether to call [`RateLimits::take_shared`] first.
+    /// Returns whether nodes share the limits. If so, call [`RateLimits::take_shared`] first.
     #[must_use]
     pub fn are_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Returns the shared log, whose connection a background task must keep.
+    /// Returns the shared log. A background task must keep its connection open.
     #[must_use]
     pub fn shared_log(&self) -> Option<Arc<SharedLog>> {
         let shared = self.shared.clone()?;
@@ -108,28 +108,28 @@ impl RateLimits {
         Some(shared)
     }
 
-    /// Counts or refuses a request, in this process alone. `None` if no limit is set.
+    /// Counts or refuses a request for this process alone. Returns `None` if no limit is set.
     ///
     /// `elapsed` is monotonic time. `now` is the wall clock, for the header.
     pub fn take(&self, owner: Owner, elapsed: Duration, now: Timestamp) -> Option<Quota> {
-        if !self.windows.are_any() {
+        if !self.windows.has_limit() {
             return None;
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         Some(take(logs.of(owner, elapsed), self.windows, elapsed).quota(self.windows, now))
     }
 
-    /// Counts or refuses a request: for all nodes if limits are shared and Redis answers, else in
-    /// this process alone.
+    /// Counts or refuses a request for all nodes, or for this process alone if limits are not
+    /// shared or Redis does not answer.
     pub async fn quota(&self, owner: Owner, clock: &Clock) -> Option<Quota> {
         let now = clock.now();
-        let agreed = self.take_shared(owner, clock, now).await;
-        agreed.or_else(|| self.take(owner, clock.elapsed(), now))
+        let shared = self.take_shared(owner, clock, now).await;
+        shared.or_else(|| self.take(owner, clock.elapsed(), now))
     }
 
-    /// Counts or refuses a request for all nodes. `None` if limits are not shared or Redis does not
-    /// answer; then [`RateLimits::take`] decides. Makes a network call, so no transaction may be
-    /// open.
+    /// Counts or refuses a request for all nodes. Returns `None` if limits are not shared or Redis
+    /// does not answer; [`RateLimits::take`] then decides. Makes a network call, so no transaction
+    /// may be open.
     pub async fn take_shared(&self, owner: Owner, clock: &Clock, now: Timestamp) -> Option<Quota> {
         let shared = self.shared.as_ref()?;
         let Some(decision) = shared
@@ -140,12 +140,12 @@ impl RateLimits {
             return None;
         };
         if decision.wait.is_none() {
-            // Count accepted requests in this process as well, so that its log is not empty when
-            // Redis fails.
+            // Accepted requests also count in this process, so that its log is not empty when Redis
+            // fails.
             let elapsed = clock.elapsed();
             let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
             let log = logs.of(owner, elapsed);
-            forget(log, self.windows, elapsed);
+            remove_old(log, self.windows, elapsed);
             log.push_back(elapsed);
         }
         Some(decision.quota(self.windows, now))
@@ -154,23 +154,23 @@ impl RateLimits {
 
 impl Logs {
     fn of(&mut self, owner: Owner, elapsed: Duration) -> &mut VecDeque<Duration> {
-        if elapsed.saturating_sub(self.swept) >= MINUTE {
-            self.of.retain(|_, log| {
+        if elapsed.saturating_sub(self.cleaned_at) >= MINUTE {
+            self.by_owner.retain(|_, log| {
                 log.back()
                     .is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE)
             });
-            self.swept = elapsed;
+            self.cleaned_at = elapsed;
         }
-        self.of.entry(owner).or_default()
+        self.by_owner.entry(owner).or_default()
     }
 }
 
 impl Windows {
-    fn are_any(self) -> bool {
+    fn has_limit(self) -> bool {
         self.per_minute > 0 || self.per_second > 0
     }
 
-    /// Returns the limit and length of the window that the headers describe: the longer one.
+    /// Returns limit and length of the window that the headers describe, which is the longer one.
     fn described(self) -> (u32, Duration) {
         if self.per_minute == 0 {
             (self.per_second, SECOND)
@@ -183,7 +183,7 @@ impl Windows {
 impl Decision {
     fn quota(self, windows: Windows, now: Timestamp) -> Quota {
         let (limit, _) = windows.described();
-        let reset = now.checked_add(self.leaves).unwrap_or(now);
+        let reset = now.checked_add(self.oldest_leaves_in).unwrap_or(now);
         Quota {
             limit,
             remaining: limit.saturating_sub(self.used),
@@ -193,10 +193,10 @@ impl Decision {
     }
 }
 
-/// Decides on a request, and counts it if it is accepted. `rate_limit.lua` is the same rule for the
-/// shared log.
+/// Decides on a request, and counts it if it is accepted. `rate_limit.lua` applies the same rule to
+/// the shared log.
 fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Decision {
-    forget(log, windows, elapsed);
+    remove_old(log, windows, elapsed);
     let wait = [(windows.per_minute, MINUTE), (windows.per_second, SECOND)]
         .into_iter()
         .filter(|(limit, _)| *limit > 0)
@@ -207,14 +207,18 @@ fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> De
     }
     let (_, window) = windows.described();
     let used = u32::try_from(log.len()).unwrap_or(u32::MAX);
-    let leaves = log.front().map_or(Duration::ZERO, |first| {
+    let oldest_leaves_in = log.front().map_or(Duration::ZERO, |first| {
         (*first + window).saturating_sub(elapsed)
     });
-    Decision { wait, used, leaves }
+    Decision {
+        wait,
+        used,
+        oldest_leaves_in,
+    }
 }
 
 /// Removes the requests that have left every window.
-fn forget(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
+fn remove_old(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
     let (_, window) = windows.described();
     while log
         .front()
@@ -224,7 +228,7 @@ fn forget(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
     }
 }
 
-/// Returns the time until a window has room for one more request; `None` if it has room now.
+/// Returns the time until a window has room for one more request, or `None` if it has room now.
 fn wait(
     log: &VecDeque<Duration>,
     limit: u32,
@@ -234,13 +238,13 @@ fn wait(
     if log.len() < limit as usize {
         return None;
     }
-    let begins = log.partition_point(|moment| elapsed.saturating_sub(*moment) >= window);
-    let used = log.len() - begins;
+    let start = log.partition_point(|time| elapsed.saturating_sub(*time) >= window);
+    let used = log.len() - start;
     let excess = (used + 1)
         .checked_sub(limit as usize)
         .filter(|excess| *excess > 0)?;
-    let leaves = log.get(begins + excess - 1)?;
-    Some((*leaves + window).saturating_sub(elapsed))
+    let blocking = log.get(start + excess - 1)?;
+    Some((*blocking + window).saturating_sub(elapsed))
 }
 
 fn whole_seconds(duration: Duration) -> u64 {
@@ -341,15 +345,15 @@ mod tests {
         /// Checks the definition: a request is accepted if and only if each window holds fewer
         /// accepted requests than its limit.
         #[test]
-        fn rate_limits_agree_with_counted_requests(steps in prop::collection::vec(0..5_000_u64, 1..200), per_minute in 0..20_u32, per_second in 0..5_u32) {
+        fn rate_limits_agree_with_counted_requests(delays in prop::collection::vec(0..5_000_u64, 1..200), per_minute in 0..20_u32, per_second in 0..5_u32) {
             prop_assume!(per_minute + per_second > 0);
             let limits = RateLimits::new(per_minute, per_second);
             let (mut time, mut accepted) = (0, Vec::<u64>::new());
-            for step in steps {
-                time += step;
+            for delay in delays {
+                time += delay;
                 let (elapsed, now) = at(time);
                 let quota = limits.take(owner(0), elapsed, now).unwrap();
-                let within = |window: u64| accepted.iter().filter(|moment| time - **moment < window).count();
+                let within = |window: u64| accepted.iter().filter(|accepted_at| time - **accepted_at < window).count();
                 let fits = |limit: u32, window| limit == 0 || within(window) < limit as usize;
                 let expected = fits(per_minute, 60_000) && fits(per_second, 1_000);
                 prop_assert_eq!(quota.retry_after.is_none(), expected);

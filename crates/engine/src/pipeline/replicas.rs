@@ -1,10 +1,10 @@
-//! Reads from a replica, if its state is the one in which the caller was found.
+//! Reads from a replica, if it has the same state as the primary had when it identified the caller.
 //!
 //! The primary looks up the caller after the request has arrived, together with the organization's
-//! revisions. The replica reads the revisions again, in the snapshot of the answer. If they are
-//! equal, so is all data that is written under the organization's lock: the caller's own earlier
-//! writes, and those of everyone else. If they differ, the replica is behind or ahead, and the
-//! primary answers. (docs/decisions/0014-reads-from-replicas.md)
+//! revisions. The replica reads the revisions again, in the same snapshot as the response. If both
+//! are equal, so is all data that is written under the organization's lock, including the caller's
+//! own earlier writes. If they differ, the replica is behind or ahead, and the primary answers.
+//! (docs/decisions/0014-reads-from-replicas.md)
 
 use std::sync::Arc;
 
@@ -24,27 +24,27 @@ store::statements! {
 
 /// The replica has answered.
 const ANSWERED: &str = "answered";
-/// The replica is in another state.
+/// The replica has other revisions than the primary.
 const BEHIND: &str = "behind";
 /// The replica is unavailable, or did not answer in time.
 const UNAVAILABLE: &str = "unavailable";
 
-fn counted(outcome: &'static str) -> Counter {
+fn counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_replica_reads_total", "outcome" => outcome)
 }
 
-/// Registers the counter of each outcome, so that it exists before the first read.
+/// Registers the counter of each outcome, so that all exist before the first read.
 pub fn count() {
     metrics::describe_counter!(
         "vestibule_replica_reads_total",
         "Reads that a replica could answer, by what came of it."
     );
     for outcome in [ANSWERED, BEHIND, UNAVAILABLE] {
-        counted(outcome).increment(0);
+        counter(outcome).increment(0);
     }
 }
 
-/// Returns the answer of a replica; `None` if the primary must answer.
+/// Returns the response of a replica, or `None` if the primary must answer.
 pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Result<ReadOutcome>> {
     let Call {
         service, operation, ..
@@ -55,10 +55,10 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
     if !operation.may_lag || !service.store.has_replicas() {
         return None;
     }
-    let (within, identified, input) = (call.clone(), identified.clone(), validated.input().clone());
-    let reading = move |tx: &mut Transaction<'_>| {
+    let (shared, identified, input) = (call.clone(), identified.clone(), validated.input().clone());
+    let read = move |tx: &mut Transaction<'_>| {
         let row = tx.row(&STATE, &[identified.organization.id.into()])?;
-        let found = row
+        let revisions = row
             .map(|row| {
                 Ok::<_, Error>(Revisions {
                     configuration: row.get(0)?,
@@ -66,18 +66,18 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
                 })
             })
             .transpose()?;
-        if found != Some(identified.revisions) {
+        if revisions != Some(identified.revisions) {
             return Ok(None);
         }
         stage!("run")
-            .in_scope(|| super::read(tx, &within, Caller::Tenant(identified), input))
+            .in_scope(|| super::read(tx, &shared, Caller::Tenant(identified), input))
             .map(Some)
     };
-    let (outcome, answer) = match service.store.read_from_replica(reading).await {
+    let (outcome, answer) = match service.store.read_from_replica(read).await {
         Some(Ok(Some(answer))) => (ANSWERED, Some(Ok(answer))),
         Some(Ok(None)) => (BEHIND, None),
-        // These failures are specific to the replica: its replay cancelled the query, or a
-        // migration has not arrived. The primary can still answer.
+        // These failures concern only the replica: it cancelled the query to apply changes, or has
+        // not applied a migration yet. The primary can still answer.
         Some(Err(error))
             if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Internal) =>
         {
@@ -86,6 +86,6 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
         Some(Err(error)) => (ANSWERED, Some(Err(error))),
         None => (UNAVAILABLE, None),
     };
-    counted(outcome).increment(1);
+    counter(outcome).increment(1);
     answer
 }

@@ -1,4 +1,4 @@
-//! Requests as the pipeline takes them, and the reading of their bodies.
+//! Requests in the form that the pipeline takes, and the parsing of their bodies.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A request for an operation, from any surface.
 pub struct Request {
-    /// A unique id.
+    /// The unique id of the request.
     pub id: Uuid,
     /// Decoded parameters of the path.
     pub path: Vec<(String, String)>,
@@ -31,11 +31,11 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body or the tool's arguments.
     pub payload: Payload,
-    /// The caller, if the surface has just identified them by token or session.
+    /// The caller, if the surface has already identified the caller by token or session.
     pub caller: Option<Arc<Identified>>,
 }
 
-/// A request without its payload. Unlike a body, it can be shared between threads.
+/// A request without its payload. Unlike a body, this part can be shared between threads.
 pub(super) struct Head {
     pub(super) id: Uuid,
     pub(super) path: Vec<(String, String)>,
@@ -49,24 +49,25 @@ pub(super) struct Head {
 
 /// The part of a request that is not in its path or query.
 pub enum Payload {
-    /// An HTTP body that is not read yet, and the mark of a request whose sender is unknown.
+    /// An HTTP body that is not read yet, and the server's mark on the request.
     Body(Body, Option<Receiving>),
-    /// The arguments of a tool call: path, query and body fields side by side.
+    /// The arguments of a tool call: fields of path, query and body together.
     Arguments(Map<String, Value>),
 }
 
-/// The mark that the server attaches to a request until its body is complete or its sender is
-/// authenticated. During shutdown the server closes connections that have only such requests.
+/// A mark that the server attaches to a request until its body is complete or its sender is
+/// authenticated. During shutdown the server closes connections that have only requests with this
+/// mark.
 #[derive(Clone)]
 pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
 
 impl Receiving {
-    /// A mark that holds a guard of the server.
+    /// Creates a mark that holds a guard of the server.
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }
 
-    /// Removes the mark: the request may be finished.
+    /// Removes the mark, so that a shutdown lets the request finish.
     pub fn release(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -126,7 +127,8 @@ impl Head {
     /// Returns the resource that the request is sent to.
     pub(super) const fn resource(&self) -> Resource {
         if self.is_tool_call {
-            // The token was good at the address of the call, which may be below that of all tools.
+            // The surface has already checked the token for the address of the call, which may
+            // allow less than all tools.
             Resource::McpReadOnly
         } else {
             Resource::Api
@@ -145,7 +147,7 @@ impl Head {
 
     /// Reads and parses the payload.
     pub(super) async fn read(&self, payload: Payload, operation: &Operation) -> Result<Arguments> {
-        let (body, found) = match payload {
+        let (body, issues) = match payload {
             Payload::Arguments(mut arguments) => {
                 if let Some(limit) = operation.shape().tool_limit() {
                     // Null is the same as leaving the limit out.
@@ -162,7 +164,7 @@ impl Head {
             }
             Payload::Body(..) => (Value::Object(Map::new()), Vec::new()),
         };
-        Ok(self.arguments(body, found))
+        Ok(self.arguments(body, issues))
     }
 
     /// Combines path, query and a parsed body.
@@ -209,7 +211,7 @@ impl Head {
         } else {
             Vec::new()
         };
-        let found = overlong
+        let issues = overlong
             .into_iter()
             .map(|path| {
                 Issue::at(
@@ -218,7 +220,7 @@ impl Head {
                 )
             })
             .collect();
-        Ok((body, found))
+        Ok((body, issues))
     }
 }
 
@@ -236,10 +238,10 @@ fn is_json(value: &HeaderValue) -> bool {
             .all(|parameter| match parameter.split_once('=') {
                 Some((name, charset)) if name.trim().eq_ignore_ascii_case("charset") => {
                     let charset = charset.trim().trim_matches('"');
-                    // Some clients leave the hyphen out.
+                    // Some clients write the name without a hyphen.
                     ["utf-8", "utf8"]
                         .iter()
-                        .any(|own| charset.eq_ignore_ascii_case(own))
+                        .any(|name| charset.eq_ignore_ascii_case(name))
                 }
                 Some(_) => true,
                 None => false,

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 pub struct ServiceSettings {
     /// The keys of the platform interface. Without a key the interface refuses every request.
     pub platform_keys: Vec<String>,
-    /// How long the answer of an idempotency key is kept.
+    /// How long the response of an idempotency key is kept.
     pub idempotency_retention: Duration,
     /// How long the audit log is kept.
     pub audit_retention: Duration,
@@ -30,7 +30,7 @@ pub struct ServiceSettings {
 
 /// The running service, shared by all requests.
 pub struct Service {
-    /// The program that it runs.
+    /// The program that the service runs.
     pub app: &'static App,
     /// The database.
     pub store: store::Store,
@@ -44,9 +44,9 @@ pub struct Service {
     pub limits: RateLimits,
     /// Rate limits per guest's link.
     pub guest_limits: RateLimits,
-    /// The caches of callers and answers.
+    /// The caches of callers and responses.
     pub memory: Memory,
-    /// The look-up of callers. On a database server, concurrent look-ups are batched.
+    /// The look-up of callers. On a database server, look-ups at the same time share a query.
     pub callers: Callers,
     /// The organizations of tokens, for scheduling.
     pub tenant_hints: TenantHints,
@@ -54,7 +54,7 @@ pub struct Service {
     pub in_flight: InFlight,
     /// The memory budget of request bodies.
     pub incoming: Arc<Incoming>,
-    /// The buffer of answers that are not sent yet.
+    /// The buffer of response bodies that are not sent yet.
     pub outbound: Arc<OutboundBuffer>,
     /// The background tasks that are down.
     pub background: Background,
@@ -71,7 +71,7 @@ impl Service {
         }
     }
 
-    /// Waits until the outbound buffer has space for another answer of a share. Returns 503 after
+    /// Waits until the outbound buffer has space for another response of a share. Returns 503 after
     /// the time limit.
     pub async fn room(&self, share: Share) -> Result<()> {
         if self.outbound.has_room(share).await {

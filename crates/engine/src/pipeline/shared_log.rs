@@ -1,9 +1,9 @@
-//! The log of accepted requests that all nodes share, in Redis. One script per request applies the
-//! rule of [`super::rate_limit`].
+//! The log of accepted requests that all nodes share, in Redis. For each request, one script
+//! applies the rule of [`super::rate_limit`].
 //!
-//! With Redis, limits are exact across nodes, and no request waits long for it. If an answer is
-//! late, the connection is dropped, and [`keep`](SharedLog::keep) opens another in the background.
-//! Until that succeeds, requests do not use Redis at all.
+//! With Redis, limits are exact across nodes. No request waits long for Redis: if an answer is
+//! late, the connection is dropped, and [`keep`](SharedLog::keep) opens another one in the
+//! background. Until that succeeds, requests do not use Redis.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -21,21 +21,22 @@ use super::rate_limit::{Decision, Windows};
 
 /// How long a request waits for an answer of Redis.
 const DEADLINE: Duration = Duration::from_millis(50);
-/// Time limit for opening a connection. A starting node waits once for the first attempt.
+/// Time limit for opening a connection. A node waits for the first attempt when it starts.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
-/// Pause after a connection was lost or refused.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Interval of test requests on a connection. They detect a lost connection and keep an idle one
-/// open.
-const TRY_EVERY: Duration = Duration::from_secs(5);
-/// The most requests in the send queue of a connection. Further requests wait for space in it.
+/// Delay after a connection was lost or refused.
+const RECONNECT_DELAY: Duration = Duration::from_secs(1);
+/// Interval of test requests on a connection. They detect a lost connection, and keep an idle
+/// connection open.
+const TEST_INTERVAL: Duration = Duration::from_secs(5);
+/// The maximum number of requests in the send queue of a connection. Further requests wait for
+/// space in the queue.
 const QUEUE: usize = 1_024;
 
 /// The prefix of all keys in Redis.
 const PREFIX: &str = "vestibule:rate-limit:";
-/// The log of the test requests. It belongs to no credential.
-const NOBODY: &str = "nobody";
-const NOBODYS: Windows = Windows {
+/// The name of the log for test requests, which belongs to no credential.
+const TEST_LOG: &str = "nobody";
+const TEST_WINDOWS: Windows = Windows {
     per_minute: 0,
     per_second: u32::MAX,
 };
@@ -56,24 +57,26 @@ enum RedisLink {
 }
 
 impl SharedLog {
-    /// Creates a log in the Redis of a `redis://` or `rediss://` URL. Does not connect yet.
+    /// Creates a log in the Redis of a `redis://` or `rediss://` URL. Does not connect.
     pub(super) fn new(url: &str) -> Result<Self, String> {
         // The URL may contain a password, so error messages do not quote it.
-        let wrong = |what: &dyn Display| {
-            format!("--redis-url is not an address such as redis://127.0.0.1:6379/0: {what}")
+        let invalid_url = |reason: &dyn Display| {
+            format!("--redis-url is not an address such as redis://127.0.0.1:6379/0: {reason}")
         };
-        let url = Url::parse(url).map_err(|error| wrong(&error))?;
+        let url = Url::parse(url).map_err(|error| invalid_url(&error))?;
         if !matches!(url.scheme(), "redis" | "rediss") {
-            return Err(wrong(&"it must begin with redis:// or rediss://"));
+            return Err(invalid_url(&"it must begin with redis:// or rediss://"));
         }
         if url.fragment().is_some() {
-            return Err(wrong(&"it must not have a fragment (#…)"));
+            return Err(invalid_url(&"it must not have a fragment (#…)"));
         }
-        let info = url.into_connection_info().map_err(|error| wrong(&error))?;
-        // Without `TCP_NODELAY` a small request may wait for the acknowledgement of the one before.
-        // That would take most of the deadline.
+        let info = url
+            .into_connection_info()
+            .map_err(|error| invalid_url(&error))?;
+        // Without `TCP_NODELAY`, a small request may wait for the acknowledgement of the request
+        // before it, and that could take most of the deadline.
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        let client = Client::open(info).map_err(|error| wrong(&error))?;
+        let client = Client::open(info).map_err(|error| invalid_url(&error))?;
         let (link, _) = watch::channel(RedisLink::Down("no connection has been tried yet".into()));
         Ok(Self {
             client,
@@ -82,10 +85,11 @@ impl SharedLog {
         })
     }
 
-    /// Decides on a request, and counts it if it is accepted. `None` if there is no answer in time.
+    /// Decides on a request, and counts it if it is accepted. Returns `None` if Redis does not
+    /// answer in time.
     ///
-    /// `staged` is the time that a test sets. Without it, the clock of Redis is used, because the
-    /// clocks of nodes differ.
+    /// `staged` is the time that a test has set. Without it, the script uses the clock of Redis,
+    /// because the clocks of nodes differ.
     pub(super) async fn take(
         &self,
         log: &str,
@@ -102,13 +106,14 @@ impl SharedLog {
         }
     }
 
-    /// Keeps a connection open, and reconnects, until `stop` is cancelled. Each change is logged
-    /// once.
+    /// Keeps a connection open, and reconnects, until `stop` is cancelled. Logs each loss and each
+    /// recovery once.
     pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
-        stop.run_until_cancelled(self.keep_on()).await;
+        stop.run_until_cancelled(self.reconnect_forever()).await;
     }
 
-    /// Returns a future that completes when the next attempt to connect has ended.
+    /// Returns a future that completes when the state of the connection has changed after the next
+    /// attempt to connect.
     pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
@@ -117,13 +122,14 @@ impl SharedLog {
         }
     }
 
-    async fn keep_on(&self) {
+    async fn reconnect_forever(&self) {
         let mut was_up = true;
         for number in 0.. {
             match self.connect().await {
                 Ok(connection) => {
                     if !was_up {
-                        // Logged at the level of the loss, so that the same readers see it.
+                        // The level is that of the message about the loss, so that whoever reads
+                        // that message also reads this one.
                         tracing::warn!(
                             "Redis answers again; this node shares rate limits with the others"
                         );
@@ -143,12 +149,12 @@ impl SharedLog {
                 );
             }
             was_up = false;
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(RECONNECT_DELAY).await;
         }
     }
 
-    /// Opens a connection and tests it with a request. A Redis that is read-only or full fails the
-    /// test.
+    /// Opens a connection and tests it with a request. The test fails if Redis is read-only or
+    /// full.
     async fn connect(&self) -> Result<MultiplexedConnection, String> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_DEADLINE))
@@ -158,24 +164,25 @@ impl SharedLog {
             .get_multiplexed_async_connection_with_config(&config)
             .await
             .map_err(|error| error.to_string())?;
-        self.ask(connection.clone(), NOBODY, NOBODYS, None).await?;
+        self.ask(connection.clone(), TEST_LOG, TEST_WINDOWS, None)
+            .await?;
         Ok(connection)
     }
 
     async fn until_lost(&self) {
         let mut link = self.link.subscribe();
         while timeout(
-            TRY_EVERY,
+            TEST_INTERVAL,
             link.wait_for(|link| matches!(link, RedisLink::Down(_))),
         )
         .await
         .is_err()
         {
-            self.take(NOBODY, NOBODYS, None).await;
+            self.take(TEST_LOG, TEST_WINDOWS, None).await;
         }
     }
 
-    /// Runs the script on a connection. The error is a reason that the caller logs.
+    /// Runs the script on a connection. The error is a reason for the log.
     async fn ask(
         &self,
         mut connection: MultiplexedConnection,
@@ -187,18 +194,18 @@ impl SharedLog {
         call.key(format!("{PREFIX}{log}"))
             .arg(windows.per_minute)
             .arg(windows.per_second);
-        if let Some(moment) = staged {
-            call.arg(u64::try_from(moment.as_micros()).unwrap_or(u64::MAX));
+        if let Some(time) = staged {
+            call.arg(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         }
-        let answer: Result<(u64, u32, u64), RedisError> =
+        let result: Result<(u64, u32, u64), RedisError> =
             timeout(DEADLINE, call.invoke_async(&mut connection))
                 .await
                 .map_err(|_| format!("no answer within {DEADLINE:?}"))?;
-        let (wait, used, leaves) = answer.map_err(|error| error.to_string())?;
+        let (wait, used, oldest_leaves_in) = result.map_err(|error| error.to_string())?;
         Ok(Decision {
             wait: (wait > 0).then(|| Duration::from_micros(wait)),
             used,
-            leaves: Duration::from_micros(leaves),
+            oldest_leaves_in: Duration::from_micros(oldest_leaves_in),
         })
     }
 
@@ -216,14 +223,14 @@ impl SharedLog {
         }
     }
 
-    /// Drops a connection, unless another one has replaced it.
+    /// Drops a connection, unless another one has already replaced it.
     fn give_up(&self, number: u64, cause: String) {
         self.link.send_if_modified(|link| {
-            let is_it = matches!(link, RedisLink::Up(current, _) if *current == number);
-            if is_it {
+            let is_current = matches!(link, RedisLink::Up(current, _) if *current == number);
+            if is_current {
                 *link = RedisLink::Down(cause);
             }
-            is_it
+            is_current
         });
     }
 }

@@ -4,8 +4,8 @@
 //! (permission by the body → form of the `Idempotency-Key` → arguments) →
 //! [`Heard::validate`] → run.
 //!
-//! Each stage takes a value that only the stage before it can create. So the order is the same in
-//! every code path, in one transaction or in several, and no stage can be skipped.
+//! Each stage takes a value that only the stage before it can create. The order is therefore the
+//! same in every code path, in one transaction or in several, and no stage can be skipped.
 
 use std::sync::Arc;
 
@@ -25,11 +25,11 @@ pub(super) struct Call {
     pub(super) service: Arc<Service>,
     pub(super) operation: &'static Operation,
     pub(super) head: Head,
-    /// When the call began.
+    /// A caller who may call the operation. The body has not been read.
     pub(super) now: Timestamp,
 }
 
-/// A caller who may call the operation. The body has not been looked at.
+/// A caller who may call the operation. The body is not parsed yet.
 pub(super) struct Admitted(Caller);
 
 /// An admitted caller with parsed arguments.
@@ -41,19 +41,19 @@ pub(super) struct Heard {
 
 /// An admitted caller with a validated input.
 pub(super) struct Validated {
-    heard: Heard,
+    parsed: Heard,
     input: Value,
 }
 
 impl Call {
-    /// Checks rate limit, two-factor and permission. `agreed` is the quota that nodes share;
-    /// without it the process's own limit applies. Calls for a page of the console count nothing,
-    /// because the console counts its pages.
+    /// Checks rate limit, two-factor and permission. `agreed` is the caller's quota that nodes
+    /// share. If it is `None`, the process's own limit applies. Calls for a page of the console are
+    /// not counted, because the console counts its pages.
     pub(super) fn admit(
         &self,
         caller: Caller,
-        agreed: Option<Quota>,
-        noted: &mut RequestFacts,
+        shared_quota: Option<Quota>,
+        facts: &mut RequestFacts,
     ) -> Result<Admitted> {
         let Self {
             service,
@@ -61,7 +61,7 @@ impl Call {
             now,
             ..
         } = self;
-        noted.requester = Some(Requester {
+        facts.requester = Some(Requester {
             organization: caller.organization(),
             credential: caller.access().credential,
         });
@@ -69,18 +69,18 @@ impl Call {
             service.app_state.uses.note(identified.owner(), *now);
         }
         let elapsed = service.clock.elapsed();
-        noted.quota = match (operation.surface, &caller) {
+        facts.quota = match (operation.surface, &caller) {
             (Surface::Public, Caller::Tenant(identified))
                 if self.head.caller.is_none() || self.head.is_tool_call =>
             {
-                agreed.or_else(|| service.limits.take(identified.owner(), elapsed, *now))
+                shared_quota.or_else(|| service.limits.take(identified.owner(), elapsed, *now))
             }
             (Surface::Guest, Caller::Tenant(identified)) => {
                 service.guest_limits.take(identified.owner(), elapsed, *now)
             }
             _ => None,
         };
-        if noted
+        if facts
             .quota
             .as_ref()
             .is_some_and(|quota| quota.retry_after.is_some())
@@ -115,7 +115,7 @@ impl Admitted {
     }
 
     /// Checks the permissions that depend on the body, then the idempotency key of a write, then
-    /// whether the arguments could be read.
+    /// whether the arguments could be parsed.
     pub(super) fn hear(self, call: &Call, arguments: Result<Arguments>) -> Result<Heard> {
         let Self(caller) = self;
         if let Ok(arguments) = &arguments {
@@ -166,22 +166,25 @@ impl Heard {
         self.key = self
             .key
             .map(|key| key.for_request(call.operation, &self.arguments));
-        Validated { heard: self, input }
+        Validated {
+            parsed: self,
+            input,
+        }
     }
 }
 
 impl Validated {
-    /// Authenticates the caller again in this transaction, because answers are cached under the
-    /// revisions of its snapshot.
+    /// Authenticates the caller again in this transaction, because a response is cached under the
+    /// revisions of the snapshot that it was read in.
     pub(super) fn renewed(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
-        if let Some(identified) = admit_again(tx, call, &self.heard.arguments)? {
-            self.heard.caller = Caller::Tenant(identified);
+        if let Some(identified) = admit_again(tx, call, &self.parsed.arguments)? {
+            self.parsed.caller = Caller::Tenant(identified);
         }
         Ok(self)
     }
 
     pub(super) const fn caller(&self) -> &Caller {
-        &self.heard.caller
+        &self.parsed.caller
     }
 
     pub(super) const fn input(&self) -> &Value {
@@ -190,7 +193,7 @@ impl Validated {
 
     pub(super) fn into_parts(self) -> (Caller, Option<IdempotencyKey>, Arguments, Value) {
         let Self {
-            heard:
+            parsed:
                 Heard {
                     caller,
                     key,

@@ -1,4 +1,4 @@
-//! The tenant hint: the tenant share of a read before its caller is known.
+//! Tenant hints: the share that a read is scheduled for before its caller is known.
 
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -9,16 +9,17 @@ use super::Head;
 use super::authenticate::token;
 use crate::operation::Operation;
 
-/// The most tokens that are remembered.
-const TOKENS: usize = 16_384;
+/// The maximum number of tokens that are stored.
+const MAX_TOKENS: usize = 16_384;
 
-/// The organizations in which tokens were last found. They only affect scheduling, never
-/// authentication. A token that was moved or deleted is scheduled for the wrong organization once.
+/// The organization of each token at its last look-up. Hints only affect scheduling, never
+/// authentication. After a token was moved or deleted, its next request is scheduled for the wrong
+/// organization.
 pub struct TenantHints(Cache<[u8; 32], Uuid>);
 
 impl Default for TenantHints {
     fn default() -> Self {
-        Self(Cache::new(TOKENS))
+        Self(Cache::new(MAX_TOKENS))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The reason why a request was not authenticated, for the client.
+//! The reason why a request was not authenticated, as the client sees it.
 //!
-//! The reason is only determined after a refusal, so other requests pay nothing for it. A token is
-//! reported as expired, or as valid for another resource, only to a client that sent the whole
-//! token: the look-up uses its hash.
+//! The reason is determined only after a refusal, so accepted requests are not slower. Whether a
+//! token is expired, or valid for another resource, is told only to a client that sent the whole
+//! token, because the look-up uses the token's hash.
 
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ const REVOKED: &str = "credential.revoked";
 const EXPIRED: &str = "credential.expired";
 const ELSEWHERE: &str = "credential.wrong_interface";
 
-/// The message for an unknown token. An access token whose connection was ended is unknown as well.
+/// The message for an unknown token. The access tokens of a connection that was ended are unknown
+/// as well.
 const UNKNOWN_TOKEN: &str =
     "The token is unknown: it was never issued, or its connection was ended.";
 
@@ -45,7 +46,7 @@ impl RequiredCredential {
         }
     }
 
-    const fn in_words(self) -> &'static str {
+    const fn describe(self) -> &'static str {
         match self {
             Self::Token(_) => "an API key (sk_…) or an access token (at_…)",
             Self::PlatformKey => "the platform key",
@@ -57,11 +58,11 @@ impl RequiredCredential {
 pub async fn refusal(
     service: &Arc<Service>,
     headers: &HeaderMap,
-    wanted: RequiredCredential,
+    required: RequiredCredential,
 ) -> Error {
-    let (key, message) = match by_header(headers, wanted) {
+    let (key, message) = match reason_of_header(headers, required) {
         Some(reason) => reason,
-        None => by_token(service, bearer(headers).unwrap_or_default(), wanted).await,
+        None => reason_of_token(service, bearer(headers).unwrap_or_default(), required).await,
     };
     Error::new(ErrorKind::Authentication, message).with_key(key)
 }
@@ -71,15 +72,18 @@ pub fn was_sent(error: &Error) -> bool {
     error.key().is_some_and(|key| key != MISSING)
 }
 
-/// Returns the reason that the header alone shows.
-fn by_header(headers: &HeaderMap, wanted: RequiredCredential) -> Option<(&'static str, String)> {
+/// Returns the reason if the header alone determines it.
+fn reason_of_header(
+    headers: &HeaderMap,
+    required: RequiredCredential,
+) -> Option<(&'static str, String)> {
     let values: Vec<_> = headers.get_all(AUTHORIZATION).iter().collect();
-    let words = wanted.in_words();
+    let credentials = required.describe();
     let malformed = |message: String| Some((MALFORMED, message));
     let value = match values[..] {
         [] => {
             let message =
-                format!("The Authorization header is missing; send `Bearer` and {words}.");
+                format!("The Authorization header is missing; send `Bearer` and {credentials}.");
             return Some((MISSING, message));
         }
         [value] => value.to_str().unwrap_or_default(),
@@ -90,20 +94,20 @@ fn by_header(headers: &HeaderMap, wanted: RequiredCredential) -> Option<(&'stati
     }
     let scheme = value.split(' ').next().unwrap_or_default();
     if scheme.eq_ignore_ascii_case("bearer") {
-        return malformed(format!("The bearer token is blank; send {words}."));
+        return malformed(format!("The bearer token is blank; send {credentials}."));
     }
     malformed(format!(
-        "The Authorization header must be `Bearer`, a space, and {words}."
+        "The Authorization header must be `Bearer`, a space, and {credentials}."
     ))
 }
 
-async fn by_token(
+async fn reason_of_token(
     service: &Arc<Service>,
     token: &str,
-    wanted: RequiredCredential,
+    required: RequiredCredential,
 ) -> (&'static str, String) {
     let is_of_organization = token.starts_with("sk_") || token.starts_with("at_");
-    match wanted {
+    match required {
         RequiredCredential::PlatformKey if is_of_organization => (
             ELSEWHERE,
             "API keys and access tokens are for /api/v1 and /mcp; this interface takes the platform key.".into(),
@@ -117,19 +121,19 @@ async fn by_token(
             UNKNOWN,
             "The token is neither an API key (sk_…) nor an access token (at_…).".into(),
         ),
-        RequiredCredential::Token(resource) => match found(service, token).await {
-            Some((Some(identified), _)) => by_row(&identified, resource),
-            Some((None, Some(moment))) => {
-                (REVOKED, format!("The API key was revoked at {moment:.0}."))
+        RequiredCredential::Token(resource) => match find_even_expired(service, token).await {
+            Some((Some(identified), _)) => reason_of_caller(&identified, resource),
+            Some((None, Some(revoked_at))) => {
+                (REVOKED, format!("The API key was revoked at {revoked_at:.0}."))
             }
             Some((None, None)) | None => (UNKNOWN, UNKNOWN_TOKEN.into()),
         },
     }
 }
 
-/// Finds the caller of a token, even if the token has expired, and when its API key was revoked.
-/// `None` if the database does not answer.
-async fn found(
+/// Finds the caller of a token, even if the token has expired, and the time at which its API key
+/// was revoked. Returns `None` if the database does not answer.
+async fn find_even_expired(
     service: &Arc<Service>,
     token: &str,
 ) -> Option<(Option<Identified>, Option<Timestamp>)> {
@@ -146,15 +150,17 @@ async fn found(
     service.store.read_for(share, find).await.ok()
 }
 
-fn by_row(identified: &Identified, resource: Resource) -> (&'static str, String) {
+fn reason_of_caller(identified: &Identified, resource: Resource) -> (&'static str, String) {
     if !identified.is_good_at(resource) {
-        let (own, this) = (
+        let (issued_for, requested) = (
             identified.resource.map_or("", Resource::path),
             resource.path(),
         );
         return (
             ELSEWHERE,
-            format!("The access token was issued for {own}, and is not valid at {this}."),
+            format!(
+                "The access token was issued for {issued_for}, and is not valid at {requested}."
+            ),
         );
     }
     match identified.valid_until {
@@ -171,22 +177,22 @@ mod tests {
 
     #[test]
     fn a_missing_or_malformed_authorization_header_is_explained() {
-        let wanted = RequiredCredential::Token(Resource::Api);
-        let of = |values: &[&'static str]| {
+        let required = RequiredCredential::Token(Resource::Api);
+        let key_of = |values: &[&'static str]| {
             let headers = values
                 .iter()
                 .map(|value| (AUTHORIZATION, HeaderValue::from_static(value)));
-            by_header(&headers.collect(), wanted).map(|(key, _)| key)
+            reason_of_header(&headers.collect(), required).map(|(key, _)| key)
         };
-        assert_eq!(of(&[]), Some(MISSING));
-        assert_eq!(of(&["Bearer a", "Bearer a"]), Some(MALFORMED));
+        assert_eq!(key_of(&[]), Some(MISSING));
+        assert_eq!(key_of(&["Bearer a", "Bearer a"]), Some(MALFORMED));
         for value in ["sk_a", "Basic c2tfYQ==", "Bearer ", "Bearer", ""] {
-            assert_eq!(of(&[value]), Some(MALFORMED), "{value:?}");
+            assert_eq!(key_of(&[value]), Some(MALFORMED), "{value:?}");
         }
-        assert_eq!(of(&["Bearer sk_a"]), None);
+        assert_eq!(key_of(&["Bearer sk_a"]), None);
         let messages = ["sk_a", "Bearer "].map(|value| {
             let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
-            by_header(&headers, wanted).unwrap().1
+            reason_of_header(&headers, required).unwrap().1
         });
         assert_ne!(messages[0], messages[1]);
     }

@@ -2,9 +2,9 @@
 //! the other parts are texts.
 //!
 //! Only a few chunks of a file are in memory at a time. A refused body is still read to its end, up
-//! to a limit, so that its sender receives the error. The stored file of a refused request is
-//! deleted at once. If the outcome of the request is unknown, or if the process ends in between,
-//! the sweep of unreferenced files deletes the file.
+//! to a limit, so that its sender receives the error. If the request is refused, its stored file is
+//! deleted at once. If the outcome of the request is unknown, or the process ends before the
+//! deletion, the sweep of unreferenced files deletes the file.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,20 +32,21 @@ use crate::error::{Error, Issue, Result};
 use crate::operation::Arguments;
 use crate::uploads::{HEAD, Received, TakesFile, Uploads, file_name, fresh_key};
 
-/// Time that every body may take, whatever its size.
-const GRACE: Duration = Duration::from_secs(30);
-/// Bytes that must arrive in each further second.
-const PACE: u64 = 8 << 10;
+/// The time that every body may take, whatever its size.
+const BASE_TIME: Duration = Duration::from_secs(30);
+/// Number of bytes that must arrive in each further second.
+const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
 /// The longest time that a body may take.
-const LONGEST: Duration = Duration::from_secs(300);
-/// The most parts of a body.
-const PARTS: usize = 16;
-/// The most bytes of a text part.
-const TEXT: usize = 16 << 10;
-/// The most bytes that may arrive without completing part headers or a chunk of a part.
-const HEADERS: usize = 1 << 20;
-/// Bytes of a body that are read beyond the limit of its file.
-const BEYOND: u64 = 32 << 20;
+const MAX_TIME: Duration = Duration::from_secs(300);
+/// The maximum number of parts of a body.
+const MAX_PARTS: usize = 16;
+/// The maximum number of bytes of a text part.
+const MAX_TEXT_BYTES: usize = 16 << 10;
+/// The maximum number of bytes that may arrive before the headers or a chunk of a part are
+/// complete.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+/// Number of bytes of a body that are read beyond the limit of its file.
+const EXCESS_BYTES: u64 = 32 << 20;
 
 /// A file that has been stored for a request.
 pub(super) struct StoredFile {
@@ -55,8 +56,8 @@ pub(super) struct StoredFile {
 
 impl StoredFile {
     /// Deletes the file if the request was refused. The deletion runs in the background.
-    pub(super) fn settle(self, answered: &Result<Success>) {
-        if answered
+    pub(super) fn settle(self, result: &Result<Success>) {
+        if result
             .as_ref()
             .is_err_and(|error| !error.may_have_taken_effect())
         {
@@ -81,8 +82,8 @@ pub(super) async fn read(
     caller: &Caller,
     payload: Payload,
 ) -> (Result<Arguments>, Option<StoredFile>) {
-    let mut brought = None;
-    let arguments = match prepared(call, caller, payload) {
+    let mut stored_file = None;
+    let arguments = match prepare(call, caller, payload) {
         Ok((owner, uploads, body, boundary)) => match uploads.enter(owner, takes.most) {
             Ok(_entered) => {
                 let key = fresh_key(&call.service.app_state.ids, owner.organization, call.now);
@@ -90,30 +91,30 @@ pub(super) async fn read(
                     files: &uploads.files,
                     takes,
                     key,
-                    brought: &mut brought,
+                    stored_file: &mut stored_file,
                     fields: Map::new(),
-                    found: Vec::new(),
-                    ahead: Arc::default(),
+                    issues: Vec::new(),
+                    unparsed: Arc::default(),
                 };
                 reader
                     .read(body, &boundary)
                     .await
-                    .map(|(fields, found)| call.head.arguments(Value::Object(fields), found))
+                    .map(|(fields, issues)| call.head.arguments(Value::Object(fields), issues))
             }
             Err(error) => Err(error),
         },
         Err(error) => Err(error),
     };
     if arguments.is_err()
-        && let Some(brought) = brought.take()
+        && let Some(stored_file) = stored_file.take()
     {
-        brought.remove();
+        stored_file.remove();
     }
-    (arguments, brought)
+    (arguments, stored_file)
 }
 
 /// Returns the owner of the upload, the file storage, the body and its multipart boundary.
-fn prepared<'c>(
+fn prepare<'c>(
     call: &'c Call,
     caller: &Caller,
     payload: Payload,
@@ -163,11 +164,11 @@ struct BodyReader<'r> {
     files: &'r Files,
     takes: &'r TakesFile,
     key: String,
-    brought: &'r mut Option<StoredFile>,
+    stored_file: &'r mut Option<StoredFile>,
     fields: Map<String, Value>,
-    found: Vec<Issue>,
-    /// Bytes that have arrived since the last part header or chunk was completed.
-    ahead: Arc<AtomicUsize>,
+    issues: Vec<Issue>,
+    /// Number of bytes that have arrived since the last part header or chunk was complete.
+    unparsed: Arc<AtomicUsize>,
 }
 
 impl BodyReader<'_> {
@@ -176,19 +177,20 @@ impl BodyReader<'_> {
         body: Body,
         boundary: &str,
     ) -> Result<(Map<String, Value>, Vec<Issue>)> {
-        let mut arriving = IncomingBody::new(body, self.takes.most + BEYOND, self.ahead.clone());
-        let mut parts = Multipart::new(&mut arriving, boundary);
+        let mut incoming =
+            IncomingBody::new(body, self.takes.most + EXCESS_BYTES, self.unparsed.clone());
+        let mut parts = Multipart::new(&mut incoming, boundary);
         let mut count = 0;
         loop {
             let part = match parts.next_field().await {
                 Ok(Some(part)) => part,
-                Ok(None) => return Ok((self.fields, self.found)),
+                Ok(None) => return Ok((self.fields, self.issues)),
                 Err(error) => return Err(self.broken(&error)),
             };
-            self.ahead.store(0, Ordering::Relaxed);
+            self.unparsed.store(0, Ordering::Relaxed);
             count += 1;
-            if count > PARTS {
-                return Err(self.refused(format!("the body has more than {PARTS} parts")));
+            if count > MAX_PARTS {
+                return Err(self.refused(format!("the body has more than {MAX_PARTS} parts")));
             }
             let Some(name) = part.name().map(str::to_owned) else {
                 return Err(self.refused("a part of the body has no name".into()));
@@ -196,15 +198,15 @@ impl BodyReader<'_> {
             let is_file = name == self.takes.field;
             if self.fields.contains_key(&name)
                 || self
-                    .found
+                    .issues
                     .iter()
                     .any(|issue| issue.path == [name.as_str().into()])
             {
-                self.found
+                self.issues
                     .retain(|issue| issue.path != [name.as_str().into()]);
-                self.found
+                self.issues
                     .push(Issue::new(&[&name], "is given more than once"));
-                self.pass_over(part).await?;
+                self.skip_part(part).await?;
             } else if is_file {
                 self.take_file(part).await?;
             } else {
@@ -213,39 +215,41 @@ impl BodyReader<'_> {
         }
     }
 
-    async fn pass_over(&self, mut part: Field<'_>) -> Result<()> {
-        while self.piece(&mut part).await?.is_some() {}
+    async fn skip_part(&self, mut part: Field<'_>) -> Result<()> {
+        while self.next_chunk(&mut part).await?.is_some() {}
         Ok(())
     }
 
     /// Returns the next chunk of a part.
-    async fn piece(&self, part: &mut Field<'_>) -> Result<Option<Bytes>> {
-        let piece = part.chunk().await.map_err(|error| self.broken(&error))?;
-        self.ahead.store(0, Ordering::Relaxed);
-        Ok(piece)
+    async fn next_chunk(&self, part: &mut Field<'_>) -> Result<Option<Bytes>> {
+        let chunk = part.chunk().await.map_err(|error| self.broken(&error))?;
+        self.unparsed.store(0, Ordering::Relaxed);
+        Ok(chunk)
     }
 
     async fn take_text(&mut self, name: String, mut part: Field<'_>) -> Result<()> {
         let (mut text, mut length) = (Vec::new(), 0);
-        while let Some(piece) = self.piece(&mut part).await? {
-            length += piece.len();
-            if length <= TEXT {
-                text.extend_from_slice(&piece);
+        while let Some(chunk) = self.next_chunk(&mut part).await? {
+            length += chunk.len();
+            if length <= MAX_TEXT_BYTES {
+                text.extend_from_slice(&chunk);
             }
         }
-        if length > TEXT {
-            self.found
-                .push(Issue::new(&[&name], format!("is longer than {TEXT} bytes")));
+        if length > MAX_TEXT_BYTES {
+            self.issues.push(Issue::new(
+                &[&name],
+                format!("is longer than {MAX_TEXT_BYTES} bytes"),
+            ));
         } else if let Ok(text) = String::from_utf8(text) {
             self.fields.insert(name, Value::String(text));
         } else {
-            self.found.push(Issue::new(&[&name], "must be UTF-8"));
+            self.issues.push(Issue::new(&[&name], "must be UTF-8"));
         }
         Ok(())
     }
 
     async fn take_file(&mut self, part: Field<'_>) -> Result<()> {
-        if let Some(received) = self.keep(part).await? {
+        if let Some(received) = self.store_file(part).await? {
             let received = serde_json::to_value(&received).map_err(Error::internal)?;
             self.fields.insert(self.takes.field.to_owned(), received);
         }
@@ -253,20 +257,20 @@ impl BodyReader<'_> {
     }
 
     fn refuse_file(&mut self, message: String) {
-        self.found.push(Issue::new(&[self.takes.field], message));
+        self.issues.push(Issue::new(&[self.takes.field], message));
     }
 
     /// Stores a file while it arrives. A refused file is read to its end and not stored.
-    async fn keep(&mut self, mut part: Field<'_>) -> Result<Option<Received>> {
+    async fn store_file(&mut self, mut part: Field<'_>) -> Result<Option<Received>> {
         let name = file_name(part.file_name());
         let TakesFile {
             most, kind, kinds, ..
         } = *self.takes;
         let mut head = BytesMut::new();
-        // Collect enough first bytes to detect the media type.
+        // Collect enough of the first bytes to detect the media type.
         let head_is_whole = loop {
-            match self.piece(&mut part).await? {
-                Some(piece) => head.extend_from_slice(&piece),
+            match self.next_chunk(&mut part).await? {
+                Some(chunk) => head.extend_from_slice(&chunk),
                 None => break false,
             }
             if head.len() >= HEAD {
@@ -277,39 +281,39 @@ impl BodyReader<'_> {
         let too_large = || format!("is larger than {} MiB", most >> 20);
         let content_type = match kind(&head[..head.len().min(HEAD)]) {
             Some(content_type) if size <= most => content_type,
-            reported => {
-                self.refuse_file(match reported {
+            detected => {
+                self.refuse_file(match detected {
                     Some(_) => too_large(),
                     None if size == 0 => "is empty".into(),
                     None => format!("is not {kinds}"),
                 });
-                self.pass_over(part).await?;
+                self.skip_part(part).await?;
                 return Ok(None);
             }
         };
-        let mut writing = self
+        let mut writer = self
             .files
             .create(&self.key)
             .await
             .map_err(Error::unavailable)?;
         let mut digest = Sha256::new_with_prefix(&head);
-        writing
+        writer
             .append(head.freeze())
             .await
             .map_err(Error::unavailable)?;
-        while head_is_whole && let Some(piece) = self.piece(&mut part).await? {
-            size += length(&piece);
+        while head_is_whole && let Some(chunk) = self.next_chunk(&mut part).await? {
+            size += length(&chunk);
             if size > most {
-                drop(writing);
+                drop(writer);
                 self.refuse_file(too_large());
-                self.pass_over(part).await?;
+                self.skip_part(part).await?;
                 return Ok(None);
             }
-            digest.update(&piece);
-            writing.append(piece).await.map_err(Error::unavailable)?;
+            digest.update(&chunk);
+            writer.append(chunk).await.map_err(Error::unavailable)?;
         }
-        writing.finish().await.map_err(Error::unavailable)?;
-        *self.brought = Some(StoredFile {
+        writer.finish().await.map_err(Error::unavailable)?;
+        *self.stored_file = Some(StoredFile {
             files: self.files.clone(),
             key: self.key.clone(),
         });
@@ -322,7 +326,7 @@ impl BodyReader<'_> {
         }))
     }
 
-    /// Returns the error for a body that cannot be read further, with the issues found before.
+    /// Returns the error for a body that cannot be read further, with the issues found so far.
     fn broken(&self, error: &multer::Error) -> Error {
         let message = match error {
             multer::Error::StreamReadFailed(cause) => cause.to_string(),
@@ -332,7 +336,7 @@ impl BodyReader<'_> {
     }
 
     fn refused(&self, message: String) -> Error {
-        let found = self.found.iter().cloned();
+        let issues = self.issues.iter().cloned();
         Error::issues(found.chain([Issue::at(Vec::new(), message)]).collect())
     }
 }
@@ -341,22 +345,22 @@ fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// Returns the deadline of a body of which `bytes` have arrived, counted from its start.
+/// Returns the deadline of a body after `bytes` bytes have arrived, counted from its start.
 fn deadline(bytes: u64) -> Duration {
-    LONGEST.min(GRACE + Duration::from_secs(bytes / PACE))
+    MAX_TIME.min(BASE_TIME + Duration::from_secs(bytes / MIN_BYTES_PER_SECOND))
 }
 
-/// An incoming body with a progress deadline. It yields one chunk at a time: the consumer finishes
-/// a chunk before it receives the next.
+/// An incoming body with a progress deadline. It returns one chunk at a time and pauses after each,
+/// so that the consumer can finish a chunk before it receives the next one.
 struct IncomingBody {
     body: Body,
     bytes: u64,
     most: u64,
-    /// Bytes that were yielded and have not yet completed a part header or a chunk.
-    ahead: Arc<AtomicUsize>,
+    /// Number of bytes that were returned and have not yet completed a part header or a chunk.
+    unparsed: Arc<AtomicUsize>,
     began: Instant,
-    late: Pin<Box<Sleep>>,
-    has_handed: bool,
+    timer: Pin<Box<Sleep>>,
+    has_returned_chunk: bool,
 }
 
 /// The reason why reading a body stopped.
@@ -364,7 +368,7 @@ struct IncomingBody {
 enum Stopped {
     Late,
     Long(u64),
-    Shapeless,
+    HeadersTooLarge,
     Lost(String),
 }
 
@@ -373,9 +377,9 @@ impl std::fmt::Display for Stopped {
         match self {
             Self::Late => f.write_str("the body did not arrive in time"),
             Self::Long(most) => write!(f, "the body is larger than {most} bytes"),
-            Self::Shapeless => write!(
+            Self::HeadersTooLarge => write!(
                 f,
-                "a part of the body has more than {HEADERS} bytes of headers"
+                "a part of the body has more than {MAX_HEADER_BYTES} bytes of headers"
             ),
             Self::Lost(error) => write!(f, "the body could not be read: {error}"),
         }
@@ -385,17 +389,17 @@ impl std::fmt::Display for Stopped {
 impl std::error::Error for Stopped {}
 
 impl IncomingBody {
-    fn new(body: Body, most: u64, ahead: Arc<AtomicUsize>) -> Self {
+    fn new(body: Body, most: u64, unparsed: Arc<AtomicUsize>) -> Self {
         let began = Instant::now();
-        let late = Box::pin(tokio::time::sleep_until(began + deadline(0)));
+        let timer = Box::pin(tokio::time::sleep_until(began + deadline(0)));
         Self {
             body,
             bytes: 0,
             most,
-            ahead,
+            unparsed,
             began,
-            late,
-            has_handed: false,
+            timer,
+            has_returned_chunk: false,
         }
     }
 }
@@ -404,27 +408,27 @@ impl Stream for IncomingBody {
     type Item = Result<Bytes, Stopped>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if std::mem::take(&mut self.has_handed) {
+        if std::mem::take(&mut self.has_returned_chunk) {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         loop {
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    let Ok(piece) = frame.into_data() else {
+                    let Ok(chunk) = frame.into_data() else {
                         continue;
                     };
-                    self.bytes += length(&piece);
+                    self.bytes += length(&chunk);
                     if self.bytes > self.most {
                         return Poll::Ready(Some(Err(Stopped::Long(self.most))));
                     }
-                    if self.ahead.fetch_add(piece.len(), Ordering::Relaxed) > HEADERS {
-                        return Poll::Ready(Some(Err(Stopped::Shapeless)));
+                    if self.unparsed.fetch_add(chunk.len(), Ordering::Relaxed) > MAX_HEADER_BYTES {
+                        return Poll::Ready(Some(Err(Stopped::HeadersTooLarge)));
                     }
                     let until = self.began + deadline(self.bytes);
-                    self.late.as_mut().reset(until);
-                    self.has_handed = true;
-                    return Poll::Ready(Some(Ok(piece)));
+                    self.timer.as_mut().reset(until);
+                    self.has_returned_chunk = true;
+                    return Poll::Ready(Some(Ok(chunk)));
                 }
                 Poll::Ready(Some(Err(error))) => {
                     return Poll::Ready(Some(Err(Stopped::Lost(error.to_string()))));
@@ -432,7 +436,7 @@ impl Stream for IncomingBody {
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {}
             }
-            return match self.late.as_mut().poll(context) {
+            return match self.timer.as_mut().poll(context) {
                 Poll::Ready(()) => Poll::Ready(Some(Err(Stopped::Late))),
                 Poll::Pending => Poll::Pending,
             };
@@ -465,19 +469,19 @@ mod tests {
     async fn read(body: Body) -> (Result<(Map<String, Value>, Vec<Issue>)>, usize) {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::in_directory(directory.path()).unwrap();
-        let mut brought = None;
+        let mut stored_file = None;
         let reader = BodyReader {
             files: &files,
             takes: &TAKES,
             key: "a/1".into(),
-            brought: &mut brought,
+            stored_file: &mut stored_file,
             fields: Map::new(),
             found: Vec::new(),
-            ahead: Arc::default(),
+            unparsed: Arc::default(),
         };
         let read = reader.read(body, "b").await;
         let keys: Vec<String> = files.list(None).try_collect().await.unwrap();
-        assert_eq!(brought.is_some(), !keys.is_empty());
+        assert_eq!(stored_file.is_some(), !keys.is_empty());
         (read, keys.len())
     }
 
@@ -510,12 +514,12 @@ mod tests {
             "--b--\r\n".into(),
         ]
         .concat();
-        let (read, kept) = read(Body::from(body)).await;
-        let (fields, found) = read.unwrap();
+        let (read, file_count) = read(Body::from(body)).await;
+        let (fields, found_issues) = read.unwrap();
         let digest = URL_SAFE_NO_PAD.encode(Sha256::digest("note of mine"));
         let file = serde_json::json!({ "key": "a/1", "name": "n.txt", "contentType": "text/note", "size": 12, "digest": digest });
         assert_eq!(
-            (Value::Object(fields), found.len(), kept),
+            (Value::Object(fields), found_issues.len(), file_count),
             (
                 serde_json::json!({ "sort": "passport", "file": file }),
                 0,
@@ -527,9 +531,12 @@ mod tests {
     #[tokio::test]
     async fn every_fault_of_an_upload_is_reported_and_nothing_is_stored() {
         let large = format!("note{}", "x".repeat(1 << 20));
-        for (parts, wanted) in [
+        for (parts, expected) in [
             (
-                vec![part("file", &large), part("sort", &"x".repeat(TEXT + 1))],
+                vec![
+                    part("file", &large),
+                    part("sort", &"x".repeat(MAX_TEXT_BYTES + 1)),
+                ],
                 vec![
                     "file is larger than 1 MiB",
                     "sort is longer than 16384 bytes",
@@ -541,14 +548,14 @@ mod tests {
             ),
             (vec![part("file", "")], vec!["file is empty"]),
         ] {
-            let (read, kept) = read(Body::from(parts.concat() + "--b--\r\n")).await;
+            let (read, file_count) = read(Body::from(parts.concat() + "--b--\r\n")).await;
             assert_eq!(
-                (issues(read), kept),
-                (wanted.into_iter().map(str::to_owned).collect(), 0)
+                (issues(read), file_count),
+                (expected.into_iter().map(str::to_owned).collect(), 0)
             );
         }
         let unnamed = "--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n".to_owned();
-        for (body, wanted) in [
+        for (body, expected) in [
             (
                 String::new(),
                 " the body is not well-formed multipart/form-data",
@@ -559,7 +566,7 @@ mod tests {
             ),
             (unnamed, " a part of the body has no name"),
             (
-                part("x", "").repeat(PARTS + 1),
+                part("x", "").repeat(MAX_PARTS + 1),
                 " the body has more than 16 parts",
             ),
             (
@@ -567,13 +574,13 @@ mod tests {
                 " a part of the body has more than 1048576 bytes of headers",
             ),
         ] {
-            let pieces: Vec<_> = body
+            let chunks: Vec<_> = body
                 .as_bytes()
                 .chunks(64 << 10)
-                .map(|piece| Ok::<_, std::io::Error>(Bytes::copy_from_slice(piece)))
+                .map(|chunk| Ok::<_, std::io::Error>(Bytes::copy_from_slice(chunk)))
                 .collect();
-            let (read, _) = read(Body::from_stream(stream::iter(pieces))).await;
-            assert_eq!(issues(read).last().map(String::as_str), Some(wanted));
+            let (read, _) = read(Body::from_stream(stream::iter(chunks))).await;
+            assert_eq!(issues(read).last().map(String::as_str), Some(expected));
         }
     }
 
@@ -583,11 +590,11 @@ mod tests {
             .chain(stream::repeat("x".repeat(256 << 10)));
         let sent = Arc::new(AtomicU64::new(0));
         let counting = sent.clone();
-        let counted = pieces.map(move |piece| {
-            counting.fetch_add(length(piece.as_bytes()), Ordering::Relaxed);
-            Ok::<_, std::io::Error>(Bytes::from(piece))
+        let counted = pieces.map(move |chunk| {
+            counting.fetch_add(length(chunk.as_bytes()), Ordering::Relaxed);
+            Ok::<_, std::io::Error>(Bytes::from(chunk))
         });
-        let (read, kept) = read(Body::from_stream(counted)).await;
+        let (read, file_count) = read(Body::from_stream(counted)).await;
         assert_eq!(
             issues(read),
             [
@@ -595,25 +602,25 @@ mod tests {
                 " the body is larger than 34603008 bytes"
             ]
         );
-        assert!(kept == 0 && sent.load(Ordering::Relaxed) < 36 << 20);
+        assert!(file_count == 0 && sent.load(Ordering::Relaxed) < 36 << 20);
     }
 
-    /// Reads a body that sends `bytes` every `seconds`. Returns the last issue and the seconds
-    /// until reading stopped.
+    /// Reads a body that sends `bytes` bytes every `seconds` seconds. Returns the last issue, and
+    /// the seconds until reading stopped.
     async fn paced(bytes: usize, seconds: u64) -> (String, u64) {
         let head = stream::iter([part("file", "note").trim_end().to_owned()]);
         let pieces = head.chain(
-            stream::repeat("x".repeat(bytes)).then(move |piece| async move {
+            stream::repeat("x".repeat(bytes)).then(move |chunk| async move {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
-                piece
+                chunk
             }),
         );
         let began = Instant::now();
-        let (read, kept) = read(Body::from_stream(
-            pieces.map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece))),
+        let (read, file_count) = read(Body::from_stream(
+            pieces.map(|chunk| Ok::<_, std::io::Error>(Bytes::from(chunk))),
         ))
         .await;
-        assert_eq!(kept, 0);
+        assert_eq!(file_count, 0);
         (
             issues(read).pop().unwrap_or_default(),
             began.elapsed().as_secs(),
@@ -623,29 +630,35 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_arrives_too_slowly_is_refused() {
         let late = " the body did not arrive in time".to_owned();
-        assert_eq!(paced(1, 3_600).await, (late.clone(), 30), "nothing comes");
+        assert_eq!(paced(1, 3_600).await, (late.clone(), 30), "no bytes arrive");
         assert_eq!(
             paced(1, 9).await,
             (late.clone(), 30),
-            "next to nothing comes"
+            "hardly any bytes arrive"
         );
         assert_eq!(
             paced(40 << 10, 10).await,
             (late.clone(), 55),
-            "too little comes"
+            "too few bytes arrive"
         );
         assert_eq!(
             paced(100 << 10, 10).await,
             (late, 300),
-            "it takes too long in all"
+            "the body takes too long in total"
         );
     }
 
     #[test]
     fn the_deadline_moves_with_the_received_bytes() {
-        let of = |bytes| deadline(bytes).as_secs();
+        let seconds = |bytes| deadline(bytes).as_secs();
         assert_eq!(
-            (of(0), of(PACE), of(80 << 10), of(1 << 20), of(10 << 20)),
+            (
+                seconds(0),
+                seconds(MIN_BYTES_PER_SECOND),
+                seconds(80 << 10),
+                seconds(1 << 20),
+                seconds(10 << 20)
+            ),
             (30, 31, 40, 158, 300)
         );
     }

@@ -8,8 +8,8 @@ use crate::app::NetworkFormat;
 use crate::error::{Reason, Result};
 use crate::operation::{Arguments, Operation};
 
-/// Returns the input of an operation from the sent values. Returns 400 with every failing field,
-/// including fields that need a network call.
+/// Returns the input of an operation from the values that were sent. Returns 400 with every failing
+/// field, including fields that need a network call.
 pub(super) async fn validate(
     service: &Service,
     operation: &Operation,
@@ -17,15 +17,15 @@ pub(super) async fn validate(
     country: &str,
     now: Timestamp,
 ) -> Result<Value> {
-    let mut examined = operation
+    let mut examination = operation
         .shape()
         .examine(operation, arguments, country, now)?;
     for format in service.app.lists.all::<NetworkFormat>() {
-        for (path, text) in examined.open_texts(format.name) {
+        for (path, text) in examination.open_texts(format.name) {
             if let Err(reason) = (format.check)(service.app_state.clone(), text).await {
-                examined.refuse(path, Reason::rule(format.name, reason));
+                examination.refuse(path, Reason::rule(format.name, reason));
             }
         }
     }
-    examined.into_input()
+    examination.into_input()
 }

@@ -1,5 +1,5 @@
-//! Writes. One transaction replays the recorded answer, or it locks the organization, runs the
-//! operation and records the answer.
+//! Writes. One transaction either replays the recorded response, or locks the organization, runs
+//! the operation and records the response.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::operation::{Answer, Arguments, Job, Warning, Work};
 use crate::stage;
 
-/// A validated write, on its way into the transaction.
+/// A validated write, before its transaction.
 pub(super) struct Write {
     pub(super) call: Arc<Call>,
     pub(super) caller: Caller,
@@ -43,8 +43,9 @@ type Written = (Success, BTreeSet<WakeSignal>);
 pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let service = &call.service;
     let (caller, key, arguments, input) = validated.into_parts();
-    // Held until the outcome is known. Dropped on every way out, a panic included.
-    let held = key
+    // The key is locked until the outcome is known. The guard is dropped in every case, also after
+    // a panic.
+    let key_guard = key
         .as_ref()
         .map(|key| service.in_flight.hold(key))
         .transpose()?;
@@ -61,7 +62,7 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
     };
     let prepared = match (&call.operation.work, share) {
         (Work::Command(prepare), Some(id)) => {
-            return command(write, id, held, prepare(input)?).await;
+            return command(write, id, key_guard, prepare(input)?).await;
         }
         (Work::Tenant(prepare), Some(id)) => Prepared::Tenant(
             Lock::of(&service.app_state, id, call.operation.touches),
@@ -88,14 +89,14 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
         })
         .await?;
     service.app_state.wake(&wake_signals);
-    drop(held);
+    drop(key_guard);
     Ok(success)
 }
 
 impl Write {
-    /// Returns the recorded answer of an earlier request with the same key. It is found before the
-    /// organization is locked, so that a replay, and a refusal because of the key, wait for no
-    /// other write.
+    /// Returns the recorded response of an earlier request with the same key. Runs before the
+    /// organization is locked, so that a replay, or a refusal because of the key, does not wait for
+    /// another write.
     pub(super) fn replay(&self, tx: &mut Transaction<'_>) -> Result<Option<Success>> {
         let (service, now) = (&self.call.service, self.call.now);
         let Some(key) = &self.key else {
@@ -104,10 +105,10 @@ impl Write {
         let Some(recorded) = key.recorded(tx, now, service.settings.idempotency_retention)? else {
             return Ok(None);
         };
-        let renewed = self.authenticate_again(tx)?;
+        let reauthenticated = self.authenticate_again(tx)?;
         if let (Some(once), Some(id)) = (self.call.operation.shows_once, self.caller.organization())
         {
-            let access = self.access(renewed.as_deref());
+            let access = self.access(reauthenticated.as_deref());
             (once.check)(&Context::for_reading(service.system(tx, now), id, access)?)?;
         }
         Ok(Some(recorded))
@@ -121,10 +122,10 @@ impl Write {
         job: Job,
     ) -> Result<Written> {
         let call = self.call.clone();
-        let (locked, renewed) = self.lock(tx, lock)?;
+        let (locked, reauthenticated) = self.lock(tx, lock)?;
         let (key, audited) = (self.key.take(), self.audited.take());
         let precondition = self.precondition.take();
-        let access = self.access(renewed.as_deref());
+        let access = self.access(reauthenticated.as_deref());
         let system = call.service.system(tx, call.now);
         let mut context = Context::of_locked(system, locked, access);
         if let Some(precondition) = precondition {
@@ -139,8 +140,8 @@ impl Write {
         Ok((success, context.take_wake_signals()))
     }
 
-    /// Locks the organization. Authenticates the caller again if its configuration changed since
-    /// the caller was let in.
+    /// Locks the organization. Authenticates the caller again if the organization's configuration
+    /// has changed since the caller was authenticated.
     pub(super) fn lock(
         &self,
         tx: &mut Transaction<'_>,
@@ -149,7 +150,7 @@ impl Write {
         let locked = lock
             .take(tx)?
             .ok_or_else(|| Error::not_found("Organization"))?;
-        let renewed = if self
+        let reauthenticated = if self
             .caller
             .holds(locked.found, self.call.service.clock.now())
         {
@@ -157,15 +158,15 @@ impl Write {
         } else {
             self.authenticate_again(tx)?
         };
-        Ok((locked, renewed))
+        Ok((locked, reauthenticated))
     }
 
     fn authenticate_again(&self, tx: &mut Transaction<'_>) -> Result<Option<Arc<Identified>>> {
         admit_again(tx, &self.call, &self.arguments)
     }
 
-    pub(super) fn access<'a>(&'a self, renewed: Option<&'a Identified>) -> &'a Access {
-        renewed.map_or_else(|| self.caller.access(), |identified| &identified.access)
+    pub(super) fn access<'a>(&'a self, reauthenticated: Option<&'a Identified>) -> &'a Access {
+        reauthenticated.map_or_else(|| self.caller.access(), |identified| &identified.access)
     }
 
     /// Runs a platform operation outside of any organization. It has no idempotency key, because
