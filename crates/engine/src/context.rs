@@ -1,5 +1,5 @@
-//! The tools of an operation: an open transaction bound to one organization, the caller, the time,
-//! and fresh ids.
+//! The context of an operation: an open transaction bound to one organization, the caller, the
+//! time, and fresh ids.
 
 use std::any::{Any, type_name};
 use std::collections::BTreeSet;
@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::ids::Ids;
 
 store::statements! {
-    /// Begins every write: writers of one organization queue on this row lock. The revision grows
-    /// by a random step, so that it identifies one state. With a counter, a database that lost
-    /// commits would use the same number for two states.
+    /// Begins every write. Writers of one organization queue for this row lock. The revision grows
+    /// by a random number, so that it identifies one state. If it were a counter, a database that
+    /// lost commits would use the same number for two states.
     LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
     /// Begins a write that does not change the configuration.
     LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
@@ -48,7 +48,7 @@ pub struct System<'c, 't> {
 }
 
 impl<'t> System<'_, 't> {
-    /// Returns the same transaction for a nested task with its own wake signals.
+    /// Returns the same transaction for nested work with its own wake signals.
     pub fn again(&mut self) -> System<'_, 't> {
         System {
             tx: &mut *self.tx,
@@ -59,7 +59,7 @@ impl<'t> System<'_, 't> {
     }
 
     /// Locks an organization and raises the revision that the write changes. Every write begins
-    /// with this. `None` if the organization does not exist.
+    /// with this lock. Returns `None` if the organization does not exist.
     pub fn lock(&mut self, organization: Uuid, touches: RaisedRevision) -> Result<Option<Locked>> {
         Lock::of(self.app_state, organization, touches).take(self.tx)
     }
@@ -76,7 +76,7 @@ impl<'t> System<'_, 't> {
 pub enum RaisedRevision {
     /// The configuration revision.
     Configuration,
-    /// The stream revision: that of the records which change often.
+    /// The stream revision, which is that of the records that change often.
     Stream,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Lock {
     organization: Uuid,
     touches: RaisedRevision,
     /// The amount by which the revision grows.
-    step: i64,
+    increment: i64,
 }
 
 impl Lock {
@@ -94,27 +94,29 @@ impl Lock {
         Self {
             organization,
             touches,
-            step: app_state.ids.step(),
+            increment: app_state.ids.step(),
         }
     }
 
-    /// Takes the lock. `None` if the organization does not exist.
+    /// Takes the lock. Returns `None` if the organization does not exist.
     pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
         let Self {
             organization,
             touches,
-            step,
+            increment,
         } = self;
         let statement = match touches {
             RaisedRevision::Configuration => &LOCK_ORGANIZATION,
             RaisedRevision::Stream => &LOCK_FOR_STREAM,
         };
-        let taken = tx.row(statement, &[organization.into(), step.into()])?;
-        let Some(row) = taken else { return Ok(None) };
+        let row_of_lock = tx.row(statement, &[organization.into(), increment.into()])?;
+        let Some(row) = row_of_lock else {
+            return Ok(None);
+        };
         let store::Json(settings) = row.get(0)?;
         let revision: i64 = row.get(1)?;
         let found = if touches == RaisedRevision::Configuration {
-            revision - step
+            revision - increment
         } else {
             revision
         };
@@ -150,13 +152,12 @@ pub struct Context<'c, 't> {
     pub access: &'c Access,
     /// The configuration revision.
     revision: i64,
-    /// The revision that was raised when the transaction was opened; null if it only reads.
+    /// The revision that was raised when the transaction was opened; `None` for a read.
     opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
-    /// When the answer expires. `Timestamp::MAX` means never.
+    /// When the answer of the operation expires. `Timestamp::MAX` means never.
     until: Timestamp,
-    /// Warnings about accepted values that the caller may not intend: names of fields, with
-    /// messages.
+    /// Warnings about accepted values that the caller may not intend, as field name and message.
     warnings: Vec<(&'static str, String)>,
 }
 
@@ -245,7 +246,7 @@ impl<'c, 't> Context<'c, 't> {
         }
     }
 
-    /// Warns the caller of a write about a field that is accepted and may not be meant.
+    /// Adds a warning about a field whose value is accepted but may not be intended.
     pub fn warn(&mut self, field: &'static str, message: impl Into<String>) {
         self.warnings.push((field, message.into()));
     }
@@ -255,7 +256,8 @@ impl<'c, 't> Context<'c, 't> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Notes that the write changed the configuration, or records that the configuration refers to.
+    /// Records that the write changed the configuration, or records that the configuration refers
+    /// to.
     pub fn touch_configuration(&mut self) {
         self.touches_configuration = true;
     }
@@ -264,19 +266,19 @@ impl<'c, 't> Context<'c, 't> {
     /// the lock did not raise it.
     pub fn close(&mut self) -> Result<()> {
         if self.touches_configuration && self.opened_for == Some(RaisedRevision::Stream) {
-            let step = self.ids().step();
-            self.execute_deferred(&RAISE_CONFIGURATION, [step.into()])?;
+            let increment = self.ids().step();
+            self.execute_deferred(&RAISE_CONFIGURATION, [increment.into()])?;
         }
         Ok(())
     }
 
-    /// Returns a value that depends only on the configuration: from the cache, under the
-    /// configuration revision, or else loaded.
+    /// Returns a value that depends only on the configuration. It comes from the cache, under the
+    /// configuration revision, or else `load` returns it.
     ///
     /// A revision identifies a state, so the cached value equals the loaded one. A transaction that
-    /// writes stores nothing in the cache: earlier operations of the same commit have written as
-    /// well, and the commit may fail. A transaction that changes the configuration does not read
-    /// from the cache either.
+    /// writes does not store a value in the cache: earlier operations of the same commit have
+    /// written as well, and the commit may fail. A transaction that changes the configuration does
+    /// not read from the cache either.
     pub fn cached<V: Weighed>(
         &mut self,
         key: &str,
@@ -290,8 +292,8 @@ impl<'c, 't> Context<'c, 't> {
             self.organization.id,
             self.revision,
         );
-        if let Some(kept) = cache.get(organization, key, revision) {
-            return Ok(kept);
+        if let Some(value) = cache.get(organization, key, revision) {
+            return Ok(value);
         }
         let value = Arc::new(load(self)?);
         if self.system.tx.is_read_only() {
@@ -300,14 +302,14 @@ impl<'c, 't> Context<'c, 't> {
         Ok(value)
     }
 
-    /// Limits how long a cached answer is valid, for an answer that depends on the time
+    /// Limits how long the answer of a time-dependent operation may be cached
     /// ([`crate::operation::Declaration::kept`]).
-    pub fn holds_until(&mut self, moment: Timestamp) {
-        self.until = self.until.min(moment);
+    pub fn holds_until(&mut self, time: Timestamp) {
+        self.until = self.until.min(time);
     }
 
-    /// Returns when the answer is valid: always, or from now until the limit set by
-    /// [`Context::holds_until`].
+    /// Returns the time in which the answer is valid: always, or from now until the limit that
+    /// [`Context::holds_until`] has set.
     #[must_use]
     pub fn holds(&self) -> Range<Timestamp> {
         let from = if self.until == Timestamp::MAX {
@@ -318,46 +320,56 @@ impl<'c, 't> Context<'c, 't> {
         from..self.until
     }
 
-    /// Returns the rows of a query. The organization is `?1`, the given parameters follow.
+    /// Returns the rows of a query. The organization is `?1`, and the parameters follow.
     pub fn rows<const N: usize>(
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
     ) -> Result<Vec<Row>> {
-        Ok(self.system.tx.rows(statement, &self.bound(params))?)
+        Ok(self
+            .system
+            .tx
+            .rows(statement, &self.with_organization(params))?)
     }
 
-    /// Returns the rows of a query whose parameters are collected while it runs. The organization
-    /// is `?1`, the given parameters follow.
+    /// Returns the rows of a query whose number of parameters is known only at run time. The
+    /// organization is `?1`, and the parameters follow.
     pub fn rows_by(
         &mut self,
         statement: &'static Statement,
         params: Vec<Value>,
     ) -> Result<Vec<Row>> {
-        Ok(self.system.tx.rows(statement, &self.bound(params))?)
+        Ok(self
+            .system
+            .tx
+            .rows(statement, &self.with_organization(params))?)
     }
 
-    /// Passes the rows of a query to `take`, one by one. The organization is `?1`.
+    /// Passes the rows of a query to `take`, one by one. The organization is `?1`, and the
+    /// parameters follow.
     pub fn each<const N: usize>(
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
         take: impl FnMut(&BorrowedRow<'_>) -> Result<()>,
     ) -> Result<()> {
-        let params = self.bound(params);
+        let params = self.with_organization(params);
         self.system.tx.each(statement, &params, take)
     }
 
-    /// Returns the first row of a query. The organization is `?1`.
+    /// Returns the first row of a query. The organization is `?1`, and the parameters follow.
     pub fn row<const N: usize>(
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
     ) -> Result<Option<Row>> {
-        Ok(self.system.tx.row(statement, &self.bound(params))?)
+        Ok(self
+            .system
+            .tx
+            .row(statement, &self.with_organization(params))?)
     }
 
-    /// Returns whether a query finds a row. The organization is `?1`.
+    /// Returns whether a query returns a row. The organization is `?1`, and the parameters follow.
     pub fn exists<const N: usize>(
         &mut self,
         statement: &'static Statement,
@@ -366,23 +378,27 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.row(statement, params)?.is_some())
     }
 
-    /// Runs a change and returns the number of affected rows. The organization is `?1`.
+    /// Runs a change and returns the number of affected rows. The organization is `?1`, and the
+    /// parameters follow.
     pub fn execute<const N: usize>(
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
     ) -> Result<u64> {
-        Ok(self.system.tx.execute(statement, &self.bound(params))?)
+        Ok(self
+            .system
+            .tx
+            .execute(statement, &self.with_organization(params))?)
     }
 
     /// Runs a change whose number of rows is not needed. It is sent together with the next
-    /// statement. The organization is `?1`.
+    /// statement. The organization is `?1`, and the parameters follow.
     pub fn execute_deferred<const N: usize>(
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
     ) -> Result<()> {
-        let params = self.bound(params);
+        let params = self.with_organization(params);
         Ok(self.system.tx.execute_deferred(statement, params)?)
     }
 
@@ -393,23 +409,26 @@ impl<'c, 't> Context<'c, 't> {
         statement: &'static Statement,
         rows: Vec<[Value; N]>,
     ) -> Result<u64> {
-        let rows: Vec<_> = rows.into_iter().map(|params| self.bound(params)).collect();
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|params| self.with_organization(params))
+            .collect();
         Ok(self.system.tx.execute_many(statement, &rows)?)
     }
 
-    /// Tries to take a lock that other transactions on this database see and that is released with
-    /// this one. Returns false if another transaction holds it.
+    /// Tries to take a lock for the rest of this transaction. The lock is visible to all
+    /// transactions on this database. Returns false if another transaction holds it.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
         Ok(self.system.tx.try_lock(key)?)
     }
 
-    /// Makes the transaction a dry run: it is rolled back, and answered as if it had been
-    /// committed.
+    /// Makes the transaction a dry run: it is rolled back in the end, but the caller gets the
+    /// answer of a committed one.
     pub fn dry_run(&mut self) {
         self.system.tx.dry_run();
     }
 
-    fn bound(&self, params: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    fn with_organization(&self, params: impl IntoIterator<Item = Value>) -> Vec<Value> {
         std::iter::once(Value::Uuid(self.organization.id))
             .chain(params)
             .collect()
@@ -439,7 +458,7 @@ impl<'c, 't> Context<'c, 't> {
         &self.system.app_state.ids
     }
 
-    /// Returns the last use of an API key that this process has seen and not yet stored.
+    /// Returns the last use of an API key that this process has recorded and not yet stored.
     #[must_use]
     pub fn last_use(&self, key: Uuid) -> Option<Timestamp> {
         self.system.app_state.uses.of(self.organization.id, key)

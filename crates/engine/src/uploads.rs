@@ -1,8 +1,8 @@
 //! Uploaded files: which files an operation accepts, where and under which keys they are stored,
-//! and how many may arrive at once.
+//! and how many uploads may be in progress.
 //!
-//! Each file is stored under a new key, made of its organization, the time and a random secret. The
-//! file name from the client is only stored as a text. It never becomes part of a path.
+//! Each file is stored under a new key, which consists of its organization, the time and a random
+//! secret. The file name from the client is only stored as a text. It never becomes part of a path.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,15 +19,15 @@ use crate::access::Owner;
 use crate::error::{Error, Result};
 use crate::ids::Ids;
 
-/// The most files that may arrive at once.
-const AT_ONCE: usize = 32;
-/// The most files that may arrive at once from one caller.
-const OF_ONE: usize = 2;
+/// The maximum number of uploads in progress.
+const MAX_UPLOADS: usize = 32;
+/// The maximum number of uploads in progress of one caller.
+const MAX_UPLOADS_OF_CALLER: usize = 2;
 /// The number of random bytes in a key.
 const SECRET: usize = 16;
-/// The most characters of a file's name.
+/// The maximum number of characters of a file's name.
 const NAME_LENGTH: usize = 200;
-/// The name of a file that the client gives no name.
+/// The name of a file for which the client sends no usable name.
 const NAMELESS: &str = "file";
 
 /// The file that an operation accepts.
@@ -35,16 +35,16 @@ const NAMELESS: &str = "file";
 pub struct TakesFile {
     /// The input field of the file.
     pub field: &'static str,
-    /// The greatest size in bytes; whole MiB.
+    /// The greatest accepted size in bytes; whole MiB.
     pub most: u64,
-    /// Returns the media type for the first bytes of a file; `None` if the type is not accepted. It
-    /// receives [`HEAD`] bytes, or the whole file if it is shorter.
+    /// Returns the media type for the first bytes of a file, or `None` if the type is not accepted.
+    /// The argument has [`HEAD`] bytes, or is the whole file if that is shorter.
     pub kind: fn(&[u8]) -> Option<&'static str>,
     /// The accepted types, in words.
     pub kinds: &'static str,
 }
 
-/// The number of first bytes that the media type is detected from.
+/// The number of first bytes from which the media type is detected.
 pub const HEAD: usize = 64;
 
 /// An uploaded file, as it is stored.
@@ -82,97 +82,97 @@ impl JsonSchema for Received {
 pub struct Uploads {
     /// The storage.
     pub files: Files,
-    /// Bytes of the file system that uploads leave free; [`reserved`] gives the default.
+    /// Number of bytes of the file system that uploads leave free; [`reserved`] gives the default.
     reserve: Option<u64>,
-    room: Arc<UploadRoom>,
+    counter: Arc<UploadCounter>,
 }
 
 /// The greatest default reserve of a file system.
 const RESERVE: u64 = 1 << 30;
 
-/// Returns the bytes of the file system that uploads leave free: the configured number, or else the
-/// lesser of 1 GiB and a tenth of the file system.
+/// Returns the number of bytes of the file system that uploads leave free: the configured number,
+/// or else 1 GiB or a tenth of the file system, whichever is less.
 fn reserved(configured: Option<u64>, total: u64) -> u64 {
     configured.unwrap_or(RESERVE.min(total / 10))
 }
 
 impl Uploads {
-    /// Creates uploads to this storage. `reserve` is the number of bytes that they leave free.
+    /// Creates uploads to this storage, which leave `reserve` bytes free.
     #[must_use]
     pub fn new(files: Files, reserve: Option<u64>) -> Self {
         Self {
             files,
             reserve,
-            room: Arc::default(),
+            counter: Arc::default(),
         }
     }
 
-    /// Reserves the upload of a file of at most `most` bytes. Refuses it if the caller, the
+    /// Registers the upload of a file of at most `most` bytes. Refuses it if the caller, the
     /// organization or the service has too many uploads in progress, or if the file system would
     /// fall below its reserve.
     pub(crate) fn enter(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
         let space = self.files.space().map_err(Error::unavailable)?;
-        let mut arriving = self.room.arriving();
-        if !has_room(
-            arriving.of.count(owner),
-            arriving.within.count(owner.organization),
-            arriving.all,
+        let mut in_progress = self.counter.in_progress();
+        if !has_free_upload(
+            in_progress.by_caller.count(owner),
+            in_progress.by_organization.count(owner.organization),
+            in_progress.all,
         ) {
             return Err(
                 Error::unavailable("the limit of concurrent uploads is reached")
                     .with_message("Too many uploads are in progress; try again."),
             );
         }
-        if space.is_some_and(|space| !has_space(space, self.reserve, arriving.all, most)) {
+        if space.is_some_and(|space| !has_space(space, self.reserve, in_progress.all, most)) {
             return Err(
                 Error::unavailable("the file system has no free space beyond its reserve")
                     .with_message("The service has no space for files at the moment."),
             );
         }
-        arriving.all += 1;
-        arriving.of.add(owner);
-        arriving.within.add(owner.organization);
-        drop(arriving);
+        in_progress.all += 1;
+        in_progress.by_caller.add(owner);
+        in_progress.by_organization.add(owner.organization);
+        drop(in_progress);
         Ok(UploadGuard {
-            room: self.room.clone(),
+            counter: self.counter.clone(),
             owner,
         })
     }
 }
 
-/// Returns whether a caller may upload one more file, by the uploads in progress of the caller, of
-/// the organization and of all. An organization may hold as many uploads as are left free, so there
-/// is always room for another organization.
-const fn has_room(of_caller: usize, within: usize, all: usize) -> bool {
-    of_caller < OF_ONE && within < AT_ONCE.saturating_sub(all)
+/// Returns whether a caller may upload one more file. The arguments are the uploads in progress of
+/// the caller, of the organization and of all. An organization may have at most as many uploads as
+/// are free in total, so there is always space for another organization.
+const fn has_free_upload(of_caller: usize, of_organization: usize, all: usize) -> bool {
+    of_caller < MAX_UPLOADS_OF_CALLER && of_organization < MAX_UPLOADS.saturating_sub(all)
 }
 
-/// Returns whether the file system has space for one more file, if every upload in progress grows
-/// to the size limit.
-fn has_space(space: Space, reserve: Option<u64>, arriving: usize, most: u64) -> bool {
-    let files = u64::try_from(arriving)
+/// Returns whether the file system has space for one more file if every upload in progress grows to
+/// the size limit.
+fn has_space(space: Space, reserve: Option<u64>, in_progress: usize, most: u64) -> bool {
+    let files = u64::try_from(in_progress)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     space.free.saturating_sub(reserved(reserve, space.total)) >= files.saturating_mul(most)
 }
 
 #[derive(Default)]
-struct UploadRoom(Mutex<UploadReceipts>);
+struct UploadCounter(Mutex<UploadCounts>);
 
 #[derive(Default)]
-struct UploadReceipts {
+struct UploadCounts {
     all: usize,
-    of: Counts<Owner>,
-    within: Counts<Uuid>,
+    by_caller: Counts<Owner>,
+    by_organization: Counts<Uuid>,
 }
 
-impl UploadRoom {
-    fn arriving(&self) -> MutexGuard<'_, UploadReceipts> {
+impl UploadCounter {
+    fn in_progress(&self) -> MutexGuard<'_, UploadCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The number of uploads in progress of each key.
+/// The number of uploads in progress for each key.
 struct Counts<K>(HashMap<K, usize>);
 
 impl<K> Default for Counts<K> {
@@ -202,20 +202,20 @@ impl<K: Hash + Eq> Counts<K> {
 
 /// A guard for an upload in progress.
 pub(crate) struct UploadGuard {
-    room: Arc<UploadRoom>,
+    counter: Arc<UploadCounter>,
     owner: Owner,
 }
 
 impl Drop for UploadGuard {
     fn drop(&mut self) {
-        let mut arriving = self.room.arriving();
-        arriving.all -= 1;
-        arriving.of.remove(&self.owner);
-        arriving.within.remove(&self.owner.organization);
+        let mut in_progress = self.counter.in_progress();
+        in_progress.all -= 1;
+        in_progress.by_caller.remove(&self.owner);
+        in_progress.by_organization.remove(&self.owner.organization);
     }
 }
 
-/// Returns a fresh key: the organization's folder, and a name that sorts by time and contains a
+/// Returns a new key: the organization's folder, and a name that sorts by time and contains a
 /// random secret.
 pub(crate) fn fresh_key(ids: &Ids, organization: Uuid, now: Timestamp) -> String {
     let secret = Uuid::from_bytes(ids.secret::<SECRET>());
@@ -233,7 +233,7 @@ pub fn folder(organization: Uuid) -> String {
     format!("{organization}/")
 }
 
-/// Returns the time at which a key was made; `None` for a key of another form.
+/// Returns the time at which a key was created, or `None` for a key of another form.
 #[must_use]
 pub fn created_at(key: &str) -> Option<Timestamp> {
     let (folder, name) = key.split_once('/')?;
@@ -255,18 +255,18 @@ pub fn created_at(key: &str) -> Option<Timestamp> {
 /// Returns the name of a file: the last path segment of the client's name, without control and
 /// bidirectional characters, up to [`NAME_LENGTH`].
 pub(crate) fn file_name(sent: Option<&str>) -> String {
-    let turns = |letter: char| matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let is_bidirectional = |c: char| matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     let last = sent
         .unwrap_or_default()
         .rsplit(['/', '\\'])
         .next()
         .unwrap_or_default();
-    let printed: String = last
+    let printable: String = last
         .chars()
-        .filter(|letter| !letter.is_control() && !turns(*letter))
+        .filter(|c| !c.is_control() && !is_bidirectional(*c))
         .collect();
-    let name: String = printed.trim().chars().take(NAME_LENGTH).collect();
-    if name.chars().all(|letter| letter == '.') {
+    let name: String = printable.trim().chars().take(NAME_LENGTH).collect();
+    if name.chars().all(|c| c == '.') {
         NAMELESS.to_owned()
     } else {
         name.trim_end().to_owned()
@@ -324,18 +324,18 @@ mod tests {
             prop_assert_eq!(created_at(&text), None);
         }
 
-        /// However many callers upload, a caller without an upload finds room.
+        /// However many callers upload, a caller without an upload can upload a file.
         #[test]
-        fn uploads_always_leave_a_place_for_another_caller(wanting in prop::collection::vec((0..5_u128, 0..40_u128), 0..400)) {
+        fn uploads_always_leave_a_place_for_another_caller(callers in prop::collection::vec((0..5_u128, 0..40_u128), 0..400)) {
             let directory = tempfile::tempdir().unwrap();
             let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap(), Some(0));
             let owner = |organization, guest| Owner { organization: Uuid::from_u128(organization), credential: Credential::Guest { opens: Uuid::from_u128(guest) } };
-            let entered: Vec<_> = wanting.into_iter().filter_map(|(organization, guest)| uploads.enter(owner(organization, guest), 1).ok()).collect();
-            prop_assert!(entered.len() < AT_ONCE);
+            let guards: Vec<_> = callers.into_iter().filter_map(|(organization, guest)| uploads.enter(owner(organization, guest), 1).ok()).collect();
+            prop_assert!(guards.len() < MAX_UPLOADS);
             prop_assert!(uploads.enter(owner(9, 9), 1).is_ok());
-            drop(entered);
-            let arriving = uploads.room.arriving();
-            prop_assert!(arriving.all == 0 && arriving.of.0.is_empty() && arriving.within.0.is_empty());
+            drop(guards);
+            let in_progress = uploads.counter.in_progress();
+            prop_assert!(in_progress.all == 0 && in_progress.by_caller.0.is_empty() && in_progress.by_organization.0.is_empty());
         }
     }
 
@@ -354,14 +354,18 @@ mod tests {
         assert!(has_space(space(GIB + 20), None, 1, 10));
         assert!(
             !has_space(space(GIB + 20), None, 2, 10),
-            "those that are arriving count as well"
+            "uploads in progress count as well"
         );
         assert!(!has_space(space(GIB - 1), None, 0, 1));
     }
 
     #[test]
     fn uploads_are_limited_per_caller_organization_and_process() {
-        assert!(has_room(1, 1, 1) && !has_room(2, 2, 2));
-        assert!(has_room(0, 15, 15) && !has_room(0, 16, 16) && !has_room(0, 0, AT_ONCE));
+        assert!(has_free_upload(1, 1, 1) && !has_free_upload(2, 2, 2));
+        assert!(
+            has_free_upload(0, 15, 15)
+                && !has_free_upload(0, 16, 16)
+                && !has_free_upload(0, 0, MAX_UPLOADS)
+        );
     }
 }

@@ -24,7 +24,7 @@ store::statements! {
     KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k
         join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.token_hash = ?2 and o.erased_at is null";
     /// Reads an API key and its organization, by the organization and the hash of the token that
-    /// the newest token has replaced. Column 6 is the end of the replaced token's grace time.
+    /// the newest token has replaced. Column 6 is the end of the replaced token's grace period.
     KEY_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_until from api_key k
         join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.replaced_hash = ?2 and o.erased_at is null";
     /// Reads an access token, its member and its organization, by the organization and the hash of
@@ -36,7 +36,7 @@ store::statements! {
     KEYS_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.token_hash from api_key k
         join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.token_hash = any(?2) and o.erased_at is null";
     /// Reads API keys and their organizations, by organizations and hashes of replaced tokens. The
-    /// last column is the end of the replaced token's grace time.
+    /// last column is the end of the replaced token's grace period.
     KEYS_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_hash, k.replaced_until from api_key k
         join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.replaced_hash = any(?2) and o.erased_at is null";
     /// Reads an API key and its organization, by the key's id.
@@ -52,8 +52,7 @@ store::statements! {
         join organization o on o.id = t.organization_id
         where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 and o.erased_at is null order by t.created_at, t.id";
     /// Reads the unexpired grants that a member has given an app, with the member and the
-    /// organization. A grant outlives its access tokens, because the app fetches new ones when it
-    /// needs them.
+    /// organization. A grant outlives its access tokens, because the app can fetch new ones.
     GRANTS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, g.oauth_app_id, g.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         join organization o on o.id = g.organization_id
@@ -74,28 +73,30 @@ store::statements! {
     MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
-/// The identity of a caller. It also owns the caller's subscriptions within an organization.
+/// The identity of a caller. Within an organization it also owns the caller's subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// An API key.
     ApiKey(Uuid),
-    /// An OAuth app together with the member who authorized it, whichever of their tokens is used.
+    /// An OAuth app together with the member who authorized it, whichever of the app's tokens for
+    /// that member is used.
     Connection {
         /// Id of the app.
         app: Uuid,
         /// Id of the member.
         member: Uuid,
     },
-    /// A member who is signed in to a browser, in any of their sessions.
+    /// A member who is signed in to a browser, in any session.
     Member(Uuid),
     /// The platform key.
     Platform,
-    /// A guest, identified by the token of their link.
+    /// A guest, identified by the token of a link.
     Guest {
         /// Id of the object that the link opens.
         opens: Uuid,
     },
-    /// Someone who has the link to a preview. They see the guest's view and can change nothing.
+    /// Somebody who has the link to a preview. This caller sees the guest's view and can change
+    /// nothing.
     Preview {
         /// Id of the object that the link opens.
         opens: Uuid,
@@ -116,7 +117,8 @@ impl Credential {
         }
     }
 
-    /// Parses a text from [`Credential::key`]; `None` for the platform, guests and previews.
+    /// Parses a text from [`Credential::key`]. Returns `None` for the platform, guests and
+    /// previews.
     #[must_use]
     pub fn from_key(key: &str) -> Option<Self> {
         match key.split(':').collect::<Vec<_>>()[..] {
@@ -131,8 +133,8 @@ impl Credential {
     }
 }
 
-/// A credential within one organization: the owner of idempotency keys and rate limits. A member
-/// may use several organizations through one app; each organization counts separately.
+/// A credential within one organization: the owner of idempotency keys and rate limits. If a member
+/// uses several organizations through one app, each organization counts separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Owner {
     pub organization: Uuid,
@@ -159,14 +161,15 @@ impl fmt::Display for Credential {
 pub struct Access {
     /// The identity of the caller.
     pub credential: Credential,
-    /// The display name: the name of the API key or of the member. A member without a name is shown
-    /// by mail address.
+    /// The display name: the name of the API key or of the member. For a member without a name, it
+    /// is the mail address.
     pub name: Option<Arc<str>>,
     /// The permissions of the caller.
     pub permissions: Permissions,
     /// The properties that the caller may access.
     pub property_scope: PropertyScope,
-    /// False when the organization's two-factor rule requires an enrolment that the member lacks.
+    /// False if the organization requires two-factor authentication and the member has not
+    /// enrolled.
     pub satisfies_two_factor: bool,
 }
 
@@ -184,19 +187,19 @@ impl Access {
         }
     }
 
-    /// Returns the access of a guest: only the object that their link opens.
+    /// Returns the access of a guest: only the object that the guest's link opens.
     #[must_use]
     pub fn guest(opens: Uuid) -> Self {
-        Self::linked(Credential::Guest { opens })
+        Self::link_access(Credential::Guest { opens })
     }
 
-    /// Returns the access of someone who opens a preview.
+    /// Returns the access of somebody who opens a preview.
     #[must_use]
     pub fn preview(opens: Uuid) -> Self {
-        Self::linked(Credential::Preview { opens })
+        Self::link_access(Credential::Preview { opens })
     }
 
-    fn linked(credential: Credential) -> Self {
+    fn link_access(credential: Credential) -> Self {
         let property_scope = PropertyScope::Properties([].into());
         Self {
             credential,
@@ -215,9 +218,9 @@ impl Access {
         Err(Error::forbidden(Reason::Permission(permission.into())))
     }
 
-    /// Returns whether the caller may act for the organization: a signed-in member who manages it
-    /// and may access all of its properties. API keys and apps never qualify, whatever their
-    /// permissions.
+    /// Returns whether the caller may act for the organization. Only a signed-in member may who
+    /// manages the organization and may access all of its properties. API keys and apps may not,
+    /// whatever their permissions.
     #[must_use]
     pub fn answers_for_organization(&self) -> bool {
         let is_signed_in = matches!(self.credential, Credential::Member(_));
@@ -247,7 +250,7 @@ impl Access {
     }
 }
 
-/// A caller and their organization.
+/// A caller and the caller's organization.
 #[derive(Debug, Clone)]
 pub struct Identified {
     /// The rights of the caller.
@@ -256,9 +259,9 @@ pub struct Identified {
     pub organization: Organization,
     /// The revisions of the organization when the caller was read.
     pub revisions: Revisions,
-    /// When this identification expires by itself; null means never.
+    /// When this identification expires by itself; `None` means never.
     pub valid_until: Option<Timestamp>,
-    /// The one resource that the token is valid for; null means both resources.
+    /// The one resource that the token is valid for; `None` means both resources.
     pub resource: Option<Resource>,
 }
 
@@ -272,8 +275,8 @@ impl Identified {
         }
     }
 
-    /// Returns a member who acts for themselves, with their current permissions and organization.
-    /// Does not check whether the member may sign in.
+    /// Returns a member who acts without an app, with the member's current permissions and
+    /// organization. Does not check whether the member may sign in.
     #[must_use]
     pub fn member(
         id: Uuid,
@@ -300,7 +303,8 @@ impl Identified {
     /// Returns whether the token is valid for this resource.
     #[must_use]
     pub fn is_good_at(&self, resource: Resource) -> bool {
-        self.resource.is_none_or(|own| own.includes(resource))
+        self.resource
+            .is_none_or(|resource_of_token| resource_of_token.includes(resource))
     }
 
     /// Returns whether the identification has not expired at `now`.
@@ -365,15 +369,15 @@ impl PresentedToken {
     }
 }
 
-/// Returns the caller of a bearer token. `None` if the token is unknown, expired or revoked, or if
-/// its member is inactive.
+/// Returns the caller of a bearer token. Returns `None` if the token is unknown, expired or
+/// revoked, or if its member is inactive.
 pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
-    PresentedToken::of(token).map_or(Ok(None), |shown| find_one(tx, shown, now))
+    PresentedToken::of(token).map_or(Ok(None), |presented| find_one(tx, presented, now))
 }
 
 fn find_one(
     tx: &mut Transaction<'_>,
-    shown: PresentedToken,
+    presented: PresentedToken,
     now: Timestamp,
 ) -> Result<Option<Identified>> {
     let (statement, params) = shown.by_hash();
@@ -387,8 +391,8 @@ fn find_one(
     }
 }
 
-/// Returns when the API key of a token was revoked. `None` if it was not revoked, or if the record
-/// of its revocation has expired.
+/// Returns when the API key of a token was revoked. Returns `None` if the key was not revoked, or
+/// the record of its revocation has expired.
 pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timestamp>> {
     let Some((_, params)) = PresentedToken::of(token).map(PresentedToken::by_hash) else {
         return Ok(None);
@@ -400,17 +404,17 @@ pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timest
 
 /// Returns the callers of many tokens.
 ///
-/// The statements need not read one snapshot. A hash only moves from `token_hash` to
-/// `replaced_hash`, never back. So a hash that the first statement misses is found by the second
-/// one, or does not exist.
+/// The statements may read different snapshots. A hash only moves from `token_hash` to
+/// `replaced_hash`, never back. If the first statement does not find an existing hash, the second
+/// one does.
 pub fn find_all(
     tx: &mut Transaction<'_>,
-    shown: &[PresentedToken],
+    presented: &[PresentedToken],
     now: Timestamp,
 ) -> Result<HashMap<PresentedToken, Identified>> {
-    if let [shown] = *shown {
-        return Ok(find_one(tx, shown, now)?
-            .map(|found| (shown, found))
+    if let [presented] = *presented {
+        return Ok(find_one(tx, presented, now)?
+            .map(|caller| (presented, caller))
             .into_iter()
             .collect());
     }
@@ -422,30 +426,30 @@ pub fn find_all(
     })?;
     let others: Vec<_> = keys
         .into_iter()
-        .filter(|shown| !found.contains_key(&shown.hash))
+        .filter(|presented| !callers.contains_key(&presented.hash))
         .collect();
-    look(
+    read_by_hashes(
         tx,
         (&KEYS_BY_REPLACED_HASH, 6),
         &others,
-        &mut found,
+        &mut callers,
         |row| api_key(row, now, row.get(7)?),
     )?;
-    look(tx, (&TOKENS_BY_HASH, 8), &tokens, &mut found, |row| {
+    read_by_hashes(tx, (&TOKENS_BY_HASH, 8), &tokens, &mut callers, |row| {
         connection(slice::from_ref(row), now)
     })?;
-    Ok(shown
+    Ok(presented
         .iter()
-        .filter_map(|shown| Some((*shown, found.get(&shown.hash)?.clone()?)))
+        .filter_map(|presented| Some((*presented, callers.get(&presented.hash)?.clone()?)))
         .collect())
 }
 
-/// Returns the revisions of organizations. Erased organizations are left out.
+/// Returns the revisions of organizations. The map has no entry for an erased organization.
 pub fn revisions_of(
     tx: &mut Transaction<'_>,
     organizations: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, Revisions>> {
-    // With several database servers, the statement for one organization is routed at planning time.
+    // With several database servers, the statement for one organization is sent to its server only.
     let rows = match organizations[..] {
         [organization] => tx.rows(&REVISIONS_OF_ONE, &[organization.into()])?,
         _ => tx.rows(&REVISIONS, &[organizations.into()])?,
@@ -467,11 +471,11 @@ pub fn revisions_of(
 fn look(
     tx: &mut Transaction<'_>,
     (statement, column): (&'static Statement, usize),
-    shown: &[PresentedToken],
-    found: &mut HashMap<[u8; 32], Option<Identified>>,
+    presented: &[PresentedToken],
+    callers: &mut HashMap<[u8; 32], Option<Identified>>,
     read: impl Fn(&Row) -> Result<Option<Identified>>,
 ) -> Result<()> {
-    if shown.is_empty() {
+    if presented.is_empty() {
         return Ok(());
     }
     let organizations: BTreeSet<Uuid> = shown.iter().map(|shown| shown.organization).collect();
@@ -487,7 +491,7 @@ fn look(
         let hash = hash
             .try_into()
             .map_err(|_| Error::internal("a stored hash has the wrong length"))?;
-        found.insert(hash, read(&row)?);
+        callers.insert(hash, read(&row)?);
     }
     Ok(())
 }
@@ -521,27 +525,28 @@ pub fn load(
     }
 }
 
-/// Returns an API key of an organization, as it is stored.
+/// Returns an API key of an organization, as stored.
 pub fn key(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<ApiKey>> {
     stored(tx, &KEY, organization, id)
 }
 
-/// Returns a member of an organization, as they are stored.
+/// Returns a member of an organization, as stored.
 pub fn member(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<Member>> {
     stored(tx, &MEMBER, organization, id)
 }
 
 fn stored<T: DeserializeOwned>(
     tx: &mut Transaction<'_>,
-    one: &'static Statement,
+    statement: &'static Statement,
     organization: Uuid,
     id: Uuid,
 ) -> Result<Option<T>> {
-    let row = tx.row(one, &[organization.into(), id.into()])?;
+    let row = tx.row(statement, &[organization.into(), id.into()])?;
     Ok(row.map(|row| row.get(0)).transpose()?.map(|Json(doc)| doc))
 }
 
-/// Reads an API key. `until` is the end of the grace time of a replaced token; null means none.
+/// Reads an API key. `until` is the end of the grace period of a replaced token, or `None` for the
+/// newest token.
 fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option<Identified>> {
     let Json(key): Json<ApiKey> = row.get(1)?;
     let expiry = key.expires_at.map(|expiry| expiry.0);
@@ -565,7 +570,7 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
     }))
 }
 
-/// Reads a member; `None` if they are not active.
+/// Reads a member. Returns `None` if the member is not active.
 fn active_member(row: &Row) -> Result<Option<Identified>> {
     let Json(member): Json<Member> = row.get(1)?;
     if !member.is_active {
@@ -589,14 +594,14 @@ fn scope_of(member: &Member) -> PropertyScope {
         })
 }
 
-/// Returns whether a member meets the two-factor rule of their organization.
+/// Returns whether a member meets the two-factor rule of the organization.
 fn satisfies_two_factor(member: &Member, organization: &Organization) -> bool {
     member.is_two_factor_enrolled || !organization.settings.is_two_factor_required
 }
 
-/// Combines the tokens and grants of a connection. It has every permission that an unexpired token
-/// or grant gives and that the member still holds. It is limited to a resource only if all of them
-/// name that resource.
+/// Combines the tokens and grants of a connection. The connection has every permission that an
+/// unexpired token or grant gives and that the member still has. It is limited to a resource only
+/// if all tokens and grants name that resource.
 fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let mut granted: Option<Vec<Permission>> = None;
     let mut valid_until: Option<Timestamp> = None;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use store::Value;
 use uuid::Uuid;
 
-/// The properties that a caller may access. Every list and look-up for a caller applies it.
+/// The properties that a caller may access. It applies to every list and look-up for a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PropertyScope {
     /// Every property of the organization.
     Everything,
-    /// Only these properties: a limited caller.
+    /// Only these properties. The caller is limited.
     Properties(BTreeSet<Uuid>),
 }
 
@@ -30,8 +30,8 @@ impl PropertyScope {
         }
     }
 
-    /// Returns whether the caller may access a record of this property. `None` is a record without
-    /// a property.
+    /// Returns whether the caller may access a record of this property. `None` stands for a record
+    /// without a property.
     #[must_use]
     pub fn covers_record(&self, property: Option<Uuid>) -> bool {
         property.is_none_or(|id| self.covers(id))

@@ -1,4 +1,4 @@
-//! The resources that an access token may be good at.
+//! The resources that an access token may be valid for.
 
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};
@@ -15,12 +15,12 @@ pub enum Resource {
     Api,
     /// The tool interface, with every address below it.
     Mcp,
-    /// The tools that read, at an address of their own.
+    /// The reading tools alone, at an address of their own.
     McpReadOnly,
 }
 
 impl Resource {
-    /// Returns its path, below the public address.
+    /// Returns the path of the resource, below the public address.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -30,8 +30,8 @@ impl Resource {
         }
     }
 
-    /// Whether a token for this resource is valid for another resource: the same one, or one below
-    /// it.
+    /// Returns whether a token for this resource is valid for another resource: for the same one,
+    /// or for one below it.
     #[must_use]
     pub const fn includes(self, other: Self) -> bool {
         match self {
@@ -41,14 +41,14 @@ impl Resource {
         }
     }
 
-    /// Returns its public URL.
+    /// Returns the public URL of the resource.
     #[must_use]
     pub fn url(self, public_url: &str) -> String {
         format!("{public_url}{}", self.path())
     }
 
-    /// Returns the URL of its metadata, which name the authorization server (RFC 9728, section 3.1:
-    /// the well-known part stands before the path).
+    /// Returns the URL of the resource's metadata, which name the authorization server. The
+    /// well-known part is before the path (RFC 9728, section 3.1).
     #[must_use]
     pub fn metadata_url(self, public_url: &str) -> String {
         format!("{public_url}{}{}", Self::METADATA, self.path())
@@ -57,8 +57,8 @@ impl Resource {
     /// The path prefix of the metadata of resources.
     pub const METADATA: &'static str = "/.well-known/oauth-protected-resource";
 
-    /// Returns the `WWW-Authenticate` value, which says where to get a token (RFC 9728, section
-    /// 5.1).
+    /// Returns the `WWW-Authenticate` value, which tells a client where to get a token (RFC 9728,
+    /// section 5.1).
     #[must_use]
     pub fn challenge(self, public_url: &str) -> String {
         format!(

@@ -1,6 +1,6 @@
 //! Credentials and their organization, as they are stored.
 //!
-//! A field that a document of another version lacks reads as its default. For credentials the
+//! If a document of another version lacks a field, the field has its default. For credentials the
 //! default gives the fewest rights.
 
 use schemars::JsonSchema;
@@ -13,10 +13,10 @@ use crate::field::Country;
 use crate::format::ENGLISH;
 use crate::moment::Moment;
 
-/// The region of phone numbers if an organization has set none.
+/// The region of phone numbers if an organization has not set one.
 pub const DEFAULT_COUNTRY: &str = "US";
 
-/// An organization, as every request knows it.
+/// An organization, as it is loaded for every request.
 #[derive(Debug, Clone)]
 pub struct Organization {
     pub id: Uuid,
@@ -46,7 +46,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the currency of amounts that name none: the one that is set, else the country's.
+    /// Returns the currency of amounts without a currency: the one in the settings, or else the
+    /// country's.
     #[must_use]
     pub fn currency(&self) -> &str {
         self.currency
@@ -130,10 +131,10 @@ impl Default for Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessToken {
-    /// The granted permissions. They apply as far as the member has them as well.
+    /// The granted permissions. Only those that the member also has apply.
     pub permissions: Vec<Permission>,
-    /// The one resource that it is valid for; null means both resources.
+    /// The one resource that the token is valid for; `None` means both resources.
     pub resource: Option<Resource>,
-    /// When it expires; null means never.
+    /// When the token expires; `None` means never.
     pub expires_at: Option<Moment>,
 }

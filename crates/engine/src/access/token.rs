@@ -13,9 +13,9 @@ use crate::ids::Ids;
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE: u128 = DIGITS.len() as u128;
 /// The number of digits of an organization's id in a token.
-const NAME: usize = 22;
+const ID_LENGTH: usize = 22;
 /// The number of characters of a token's secret part.
-const SECRET: usize = 43;
+const SECRET_LENGTH: usize = 43;
 
 /// Returns a new token that belongs to no organization: the prefix and 256 random bits.
 #[must_use]
@@ -23,29 +23,36 @@ pub fn token(prefix: &str, ids: &Ids) -> String {
     format!("{prefix}{}", URL_SAFE_NO_PAD.encode(ids.secret::<32>()))
 }
 
-/// Returns a new token that contains its organization's id, so that it is looked up only there.
+/// Returns a new token that contains its organization's id, so that it is looked up only in that
+/// organization.
 #[must_use]
 pub fn token_of(prefix: &str, organization: Uuid, ids: &Ids) -> String {
-    token(&format!("{prefix}{}", written(organization)), ids)
+    token(&format!("{prefix}{}", encode(organization)), ids)
 }
 
-/// A token of an organization with a secret that was made elsewhere: 43 characters that nobody can guess.
+/// Returns a token of an organization with a secret from elsewhere: 43 characters that nobody can
+/// guess.
 #[must_use]
 pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
-    debug_assert_eq!(secret.len(), SECRET, "a token has a secret of one length");
-    format!("{prefix}{}{secret}", written(organization))
+    debug_assert_eq!(
+        secret.len(),
+        SECRET_LENGTH,
+        "a token has a secret of one length"
+    );
+    format!("{prefix}{}{secret}", encode(organization))
 }
 
-/// Returns the organization in a token with this prefix. `None` for tokens made by [`token`].
+/// Returns the organization in a token with this prefix. Returns `None` for a token made by
+/// [`token`].
 #[must_use]
 pub fn named(prefix: &str, token: &str) -> Option<Uuid> {
     let rest = token.strip_prefix(prefix)?;
-    if rest.len() != NAME + SECRET {
+    if rest.len() != ID_LENGTH + SECRET_LENGTH {
         return None;
     }
-    rest.get(..NAME)?
+    rest.get(..ID_LENGTH)?
         .bytes()
-        .try_fold(0_u128, digit_more)
+        .try_fold(0_u128, append_digit)
         .map(Uuid::from_u128)
 }
 
@@ -63,18 +70,18 @@ pub fn owner(
 }
 
 /// Returns an organization's id in base 62, always with the same number of digits.
-fn written(organization: Uuid) -> String {
-    let (mut left, mut name) = (organization.as_u128(), [b'0'; NAME]);
-    for digit in name.iter_mut().rev() {
-        *digit = DIGITS[usize::try_from(left % BASE).unwrap_or_default()];
-        left /= BASE;
+fn encode(organization: Uuid) -> String {
+    let (mut rest, mut digits) = (organization.as_u128(), [b'0'; ID_LENGTH]);
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[usize::try_from(rest % BASE).unwrap_or_default()];
+        rest /= BASE;
     }
-    name.iter().map(|digit| char::from(*digit)).collect()
+    digits.iter().map(|digit| char::from(*digit)).collect()
 }
 
-/// Appends a digit to a number; `None` if the digit is unknown or the number is too large.
-fn digit_more(number: u128, digit: u8) -> Option<u128> {
-    let value = DIGITS.iter().position(|known| *known == digit)?;
+/// Appends a digit to a number. Returns `None` if the digit is unknown or the number is too large.
+fn append_digit(number: u128, digit: u8) -> Option<u128> {
+    let value = DIGITS.iter().position(|other| *other == digit)?;
     number.checked_mul(BASE)?.checked_add(value as u128)
 }
 
@@ -96,14 +103,14 @@ mod tests {
             let organization = Uuid::from_u128(organization);
             let token = token_of("sk_", organization, &Ids::default());
             prop_assert_eq!(named("sk_", &token), Some(organization));
-            prop_assert_eq!(token.len(), 3 + NAME + SECRET);
+            prop_assert_eq!(token.len(), 3 + ID_LENGTH + SECRET_LENGTH);
             prop_assert_eq!(named("at_", &token), None);
         }
 
         #[test]
         fn only_a_well_formed_token_names_an_organization(token in ".{0,80}") {
             if let Some(organization) = named("", &token) {
-                prop_assert_eq!(written(organization), token.get(..NAME).unwrap());
+                prop_assert_eq!(encode(organization), token.get(..ID_LENGTH).unwrap());
             }
         }
     }
@@ -112,10 +119,10 @@ mod tests {
     fn tokens_without_an_organization_name_none() {
         assert_eq!(named("sk_", &token("sk_", &Ids::default())), None);
         assert_eq!(
-            named("", &"z".repeat(NAME + SECRET)),
+            named("", &"z".repeat(ID_LENGTH + SECRET_LENGTH)),
             None,
-            "there is no such id"
+            "no id has this form"
         );
-        assert_eq!(named("", &"é".repeat(NAME + SECRET)), None);
+        assert_eq!(named("", &"é".repeat(ID_LENGTH + SECRET_LENGTH)), None);
     }
 }

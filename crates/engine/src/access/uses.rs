@@ -1,5 +1,5 @@
 //! The last use of each API key. Uses are collected in memory and stored periodically, so that a
-//! read request writes nothing.
+//! read request does not write to the database.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,14 +13,16 @@ use super::{Credential, Owner};
 use crate::error::Result;
 use crate::values;
 
-/// The most keys that are remembered. Uses of further keys are not recorded until the next store.
-const MOST: usize = 65_536;
-/// The most keys that are stored in one transaction, so that other writes do not wait for long.
+/// The maximum number of keys whose uses are collected. Uses of further keys are not recorded until
+/// the collected ones are stored.
+const MAX_KEYS: usize = 65_536;
+/// The maximum number of keys that are stored in one transaction, so that other writes do not wait
+/// long.
 const BATCH: usize = 200;
 
 store::statements! {
-    /// Stores the last use of a key. A row that another transaction has locked is skipped.
-    NOTE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
+    /// Stores the last use of a key. Skips a row that another transaction has locked.
+    STORE_USE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
         (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null or last_used_at < ?3) for update skip locked)";
 }
 
@@ -38,17 +40,17 @@ impl Uses {
             return;
         };
         let (key, at) = ((owner.organization, id), now.as_millisecond());
-        if let Some(known) = self
+        if let Some(last_use) = self
             .0
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&key)
         {
-            known.fetch_max(at, Ordering::Relaxed);
+            last_use.fetch_max(at, Ordering::Relaxed);
             return;
         }
         let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if uses.len() < MOST || uses.contains_key(&key) {
+        if uses.len() < MAX_KEYS || uses.contains_key(&key) {
             uses.entry(key)
                 .or_default()
                 .fetch_max(at, Ordering::Relaxed);
@@ -63,7 +65,8 @@ impl Uses {
         Timestamp::from_millisecond(at).ok()
     }
 
-    /// Stores all uses. A use that cannot be stored is dropped; the next use replaces it.
+    /// Stores all uses. A use that cannot be stored is dropped; the next use of its key replaces
+    /// it.
     pub async fn settle(&self, store: &Store) -> Result<()> {
         let mut uses: Vec<(ApiKeyId, i64)> = {
             let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +89,7 @@ fn write(tx: &mut Transaction<'_>, uses: &[(ApiKeyId, i64)]) -> Result<()> {
         let Ok(at) = Timestamp::from_millisecond(*at) else {
             continue;
         };
-        tx.execute(&NOTE, &values![*organization, *id, at])?;
+        tx.execute(&STORE_USE, &values![*organization, *id, at])?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Computes the changes that an audit row records: pure functions with bounded output.
+//! Computes the changes that an audit row records. The functions are pure, and their output is
+//! bounded.
 
 use std::collections::HashSet;
 
@@ -8,21 +9,22 @@ use serde_json::Value;
 
 use super::{AuditFields, Thing};
 
-/// The most bytes of a value, as JSON.
-const LONGEST_VALUE: usize = 2_000;
-/// Characters that are kept of a text that is too long.
-const LEFT_OF_TEXT: usize = 400;
-/// The most bytes of all changes of a row together, without the entry that counts the rest.
-const LONGEST: usize = 16_000;
-/// The most changes of a row, without the entry that counts the rest.
-const MOST: usize = 100;
+/// The maximum number of bytes of a value, as JSON.
+const MAX_VALUE_BYTES: usize = 2_000;
+/// The number of characters that are kept of a text that is too long.
+const KEPT_CHARACTERS: usize = 400;
+/// The maximum number of bytes of all changes of a row together, without the entry that counts the
+/// rest.
+const MAX_BYTES: usize = 16_000;
+/// The maximum number of changes of a row, without the entry that counts the rest.
+const MAX_CHANGES: usize = 100;
 /// The field name of the entry that counts the changes that were left out.
-const MORE: &str = "…";
+const REST: &str = "…";
 
 /// Fields that are not recorded as changes, because the entry itself has the id and the time.
 const BOOKKEEPING: [&str; 3] = ["id", "createdAt", "updatedAt"];
-/// The field that changes with every write.
-const MOVES: &str = "updatedAt";
+/// The field that every write changes.
+const UPDATED_AT: &str = "updatedAt";
 
 /// A changed field.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +51,7 @@ impl Change {
         }
     }
 
-    /// Creates a change that names the field but not its value.
+    /// Creates a change that records the name of the field but not its value.
     #[must_use]
     pub fn withheld(field: &str) -> Self {
         Self::to(field, Value::Null)
@@ -61,7 +63,8 @@ impl Change {
 }
 
 /// Returns the changes of a create: the sent fields, with their values in the answer. Fields in
-/// `tells` that the answer lacks have the value that was sent. Any other field is only named.
+/// `tells` that the answer lacks have the value that was sent. Of any other field, only the name is
+/// recorded.
 #[must_use]
 pub fn created<'s>(
     sent: impl Iterator<Item = (&'s String, &'s Value)>,
@@ -69,11 +72,11 @@ pub fn created<'s>(
     tells: &[&str],
 ) -> Vec<Change> {
     let change = |(name, value): (&String, &Value)| {
-        let shown = answer.get(name).filter(|shown| !is_empty(shown));
-        let shown = shown.or_else(|| tells.contains(&name.as_str()).then_some(value));
-        shown.map_or_else(
+        let answered = answer.get(name).filter(|answered| !is_empty(answered));
+        let answered = answered.or_else(|| tells.contains(&name.as_str()).then_some(value));
+        answered.map_or_else(
             || Change::withheld(name),
-            |shown| Change::to(name, shown.clone()),
+            |answered| Change::to(name, answered.clone()),
         )
     };
     sent.filter(|(_, value)| !is_empty(value))
@@ -81,8 +84,9 @@ pub fn created<'s>(
         .collect()
 }
 
-/// Returns the fields that differ, by name. `None` as an argument is an object that does not exist.
-/// The result is `None` if nothing differs, and empty if only the time of the last update differs.
+/// Returns the fields that differ, by name. The argument `None` stands for an object that does not
+/// exist. The result is `None` if nothing differs, and empty if only the time of the last update
+/// differs.
 #[must_use]
 pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<Change>> {
     let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &AuditFields| {
@@ -98,9 +102,9 @@ pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<C
     });
     let withheld = pairs(|thing| &thing.withheld).map(|(field, ..)| Change::withheld(&field));
     let sets = pairs(|thing| &thing.sets).map(|(field, before, after)| {
-        let (went, came) = (without(before.clone(), &after), without(after, &before));
+        let (removed, added) = (without(before.clone(), &after), without(after, &before));
         let [before, after] =
-            [went, came].map(|items| if is_empty(&items) { Value::Null } else { items });
+            [removed, added].map(|items| if is_empty(&items) { Value::Null } else { items });
         Change {
             field,
             before,
@@ -109,13 +113,14 @@ pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<C
     });
     let mut changes: Vec<Change> = shown.chain(withheld).chain(sets).collect();
     changes.sort_by(|one, other| one.field.cmp(&other.field));
-    let has_moved = before.and_then(|thing| thing.shown.get(MOVES))
-        != after.and_then(|thing| thing.shown.get(MOVES));
-    let has_come_or_gone = before.is_some() != after.is_some();
-    (!changes.is_empty() || has_moved || has_come_or_gone).then_some(changes)
+    let was_updated = before.and_then(|thing| thing.shown.get(UPDATED_AT))
+        != after.and_then(|thing| thing.shown.get(UPDATED_AT));
+    let was_created_or_deleted = before.is_some() != after.is_some();
+    (!changes.is_empty() || was_updated || was_created_or_deleted).then_some(changes)
 }
 
-/// Returns additional fields that an operation records: the sent value, or else the answered one.
+/// Returns additional fields that an operation records, with the sent value, or else the value in
+/// the answer.
 #[must_use]
 pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {
@@ -130,33 +135,33 @@ pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes within the limits of a row. Long values are cut, and changes beyond the
-/// limits are counted.
+/// Returns the changes within the limits of a row. Cuts long values, and counts the changes beyond
+/// the limits.
 pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     let count = changes.len();
-    let (mut kept, mut taken) = (Vec::with_capacity(count.min(MOST)), 0);
+    let (mut bounded, mut size) = (Vec::with_capacity(count.min(MAX_CHANGES)), 0);
     for Change {
         field,
         before,
         after,
-    } in changes.into_iter().take(MOST)
+    } in changes.into_iter().take(MAX_CHANGES)
     {
         let change = Change {
             field: cut_text(&field),
             before: cut(&before, &after),
             after: cut(&after, &before),
         };
-        taken += change.length();
-        if taken > LONGEST {
+        size += change.length();
+        if size > MAX_BYTES {
             break;
         }
-        kept.push(change);
+        bounded.push(change);
     }
-    let left = count - kept.len();
-    if left > 0 {
-        kept.push(Change::to(MORE, format!("{left} more fields").into()));
+    let rest = count - bounded.len();
+    if rest > 0 {
+        bounded.push(Change::to(REST, format!("{rest} more fields").into()));
     }
-    kept
+    bounded
 }
 
 /// Returns the fields that differ, with both values.
@@ -194,63 +199,70 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns a value within its limit. A list that is too long keeps the items that the other list
-/// lacks, or else its first items, and the number of the rest.
+/// Returns a value within its limit. If a list is too long, keeps the items that the other list
+/// lacks, or else the first items, and adds the number of the rest.
 fn cut(value: &Value, other: &Value) -> Value {
-    if length(value) <= LONGEST_VALUE {
+    if length(value) <= MAX_VALUE_BYTES {
         return value.clone();
     }
     match value {
         Value::String(text) => cut_text(text).into(),
         Value::Array(items) => {
-            let own = without(value.clone(), other);
-            cut_list(items, if is_empty(&own) { value } else { &own })
+            let not_in_other = without(value.clone(), other);
+            cut_list(
+                items,
+                if is_empty(&not_in_other) {
+                    value
+                } else {
+                    &not_in_other
+                },
+            )
         }
         other => cut_text(&other.to_string()).into(),
     }
 }
 
-fn cut_list(all: &[Value], own: &Value) -> Value {
-    let (mut kept, mut taken) = (Vec::new(), 0);
-    for item in own.as_array().into_iter().flatten() {
-        let item = if length(item) > LEFT_OF_TEXT {
+fn cut_list(all: &[Value], preferred: &Value) -> Value {
+    let (mut items_kept, mut size) = (Vec::new(), 0);
+    for item in preferred.as_array().into_iter().flatten() {
+        let item = if length(item) > KEPT_CHARACTERS {
             cut_text(&text_of(item)).into()
         } else {
             item.clone()
         };
-        taken += length(&item) + 1;
-        if taken > LONGEST_VALUE {
+        size += length(&item) + 1;
+        if size > MAX_VALUE_BYTES {
             break;
         }
-        kept.push(item);
+        items_kept.push(item);
     }
-    let left = all.len() - kept.len();
-    if left > 0 {
-        kept.push(format!("… {left} more").into());
+    let rest = all.len() - items_kept.len();
+    if rest > 0 {
+        items_kept.push(format!("… {rest} more").into());
     }
-    Value::Array(kept)
+    Value::Array(items_kept)
 }
 
-/// Returns the items of a list that are not in another.
+/// Returns the items of a list that are not in another list.
 fn without(value: Value, other: &Value) -> Value {
     let (Value::Array(items), Value::Array(others)) = (&value, other) else {
         return value;
     };
-    let known: HashSet<String> = others.iter().map(Value::to_string).collect();
+    let in_other: HashSet<String> = others.iter().map(Value::to_string).collect();
     items
         .iter()
-        .filter(|item| !known.contains(&item.to_string()))
+        .filter(|item| !in_other.contains(&item.to_string()))
         .cloned()
         .collect()
 }
 
 fn cut_text(text: &str) -> String {
     let count = text.chars().count();
-    if count <= LEFT_OF_TEXT {
+    if count <= KEPT_CHARACTERS {
         return text.to_owned();
     }
-    let left: String = text.chars().take(LEFT_OF_TEXT).collect();
-    format!("{left}… ({count} characters)")
+    let beginning: String = text.chars().take(KEPT_CHARACTERS).collect();
+    format!("{beginning}… ({count} characters)")
 }
 
 fn text_of(value: &Value) -> String {
@@ -306,15 +318,15 @@ mod tests {
             change("note", json!(null), json!("x")),
         ];
         assert_eq!(difference(Some(&before), Some(&after)), Some(changes));
-        let gone = vec![
+        let deletion = vec![
             change("isActive", json!(true), json!(null)),
             change("name", json!("Casa"), json!(null)),
         ];
-        assert_eq!(difference(Some(&before), None), Some(gone));
+        assert_eq!(difference(Some(&before), None), Some(deletion));
         assert_eq!(difference(Some(&before), Some(&before)), None);
         assert_eq!(difference(None, None), None);
-        let moved = thing(&json!({ "id": 1, "name": "Casa", "isActive": true, "updatedAt": 2 }));
-        assert_eq!(difference(Some(&before), Some(&moved)), Some(Vec::new()));
+        let updated = thing(&json!({ "id": 1, "name": "Casa", "isActive": true, "updatedAt": 2 }));
+        assert_eq!(difference(Some(&before), Some(&updated)), Some(Vec::new()));
     }
 
     #[test]
@@ -405,15 +417,15 @@ mod tests {
         #[test]
         fn applying_the_changes_gives_the_new_object(before in any_fields(), after in any_fields()) {
             let changes = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
-            let mut made = before;
+            let mut patched = before;
             for Change { field, before, after } in changes {
-                prop_assert_eq!(made.remove(&field).filter(|value| !is_empty(value)).unwrap_or_default(), before);
-                made.insert(field, after);
+                prop_assert_eq!(patched.remove(&field).filter(|value| !is_empty(value)).unwrap_or_default(), before);
+                patched.insert(field, after);
             }
-            made.retain(|_, value| !is_empty(value));
-            let mut wanted = after;
-            wanted.retain(|_, value| !is_empty(value));
-            prop_assert_eq!(made, wanted);
+            patched.retain(|_, value| !is_empty(value));
+            let mut expected = after;
+            expected.retain(|_, value| !is_empty(value));
+            prop_assert_eq!(patched, expected);
         }
 
         #[test]
@@ -421,24 +433,24 @@ mod tests {
             let of = |withheld: &AuditFields| Thing { withheld: withheld.clone(), ..Thing::default() };
             let changes = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
             prop_assert!(changes.iter().all(|change| change.before.is_null() && change.after.is_null()));
-            let is_another = |name: &String| before.get(name).filter(|value| !is_empty(value)) != after.get(name).filter(|value| !is_empty(value));
-            let wanted: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).filter(|name| is_another(name)).collect();
-            prop_assert_eq!(changes.iter().map(|change| &change.field).collect::<Vec<_>>(), wanted.into_iter().collect::<Vec<_>>());
-            let sent = created(before.iter(), &json!({}), &[]);
-            prop_assert!(sent.iter().all(|change| change.after.is_null()));
+            let differs = |name: &String| before.get(name).filter(|value| !is_empty(value)) != after.get(name).filter(|value| !is_empty(value));
+            let expected: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).filter(|name| differs(name)).collect();
+            prop_assert_eq!(changes.iter().map(|change| &change.field).collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
+            let created_changes = created(before.iter(), &json!({}), &[]);
+            prop_assert!(created_changes.iter().all(|change| change.after.is_null()));
         }
 
         #[test]
         fn recorded_changes_are_bounded_in_number_and_size(changes in prop::collection::vec(("[a-z]{1,9}", any_value(), any_value()), 0..130)) {
             let count = changes.len();
             let changes = changes.into_iter().map(|(field, before, after)| Change { field, before, after }).collect::<Vec<_>>();
-            let found = bounded(changes.clone());
-            prop_assert!(found.len() <= MOST + 1 && serde_json::to_string(&found).unwrap().len() < 2 * LONGEST);
-            let is_cut = found.last().is_some_and(|last| last.field == MORE);
-            prop_assert_eq!(found.len() - usize::from(is_cut) == count, !is_cut);
-            for (found, whole) in found.iter().zip(&changes).filter(|(found, _)| found.field != MORE) {
-                if length(&whole.before) <= LONGEST_VALUE {
-                    prop_assert_eq!(&found.before, &whole.before);
+            let result = bounded(changes.clone());
+            prop_assert!(result.len() <= MAX_CHANGES + 1 && serde_json::to_string(&result).unwrap().len() < 2 * MAX_BYTES);
+            let is_cut = result.last().is_some_and(|last| last.field == REST);
+            prop_assert_eq!(result.len() - usize::from(is_cut) == count, !is_cut);
+            for (result, whole) in result.iter().zip(&changes).filter(|(result, _)| result.field != REST) {
+                if length(&whole.before) <= MAX_VALUE_BYTES {
+                    prop_assert_eq!(&result.before, &whole.before);
                 }
             }
         }

@@ -1,12 +1,12 @@
 //! The audit log: one row for each write, with the caller, the object and the changes.
 //!
-//! An operation declares its audit entry ([`Audits`]). The pipeline writes the entry in the
-//! transaction of a successful write, as its last step. Changes outside of operations, such as
-//! signing in, call the same [`write`].
+//! An operation declares its audit entry ([`Audits`]). The pipeline writes the entry as the last
+//! step of a successful write, in its transaction. Changes outside of operations, such as signing
+//! in, call the same [`write`].
 //!
-//! A row contains only fields that are listed for it: the fields that the object's read returns,
-//! and the input fields that the operation names. Any other field is recorded by name, without a
-//! value.
+//! A row contains only values of fields that are listed for it: the fields that the object's read
+//! returns, and the input fields that the operation lists. Of any other field, the row contains
+//! only the name.
 
 mod changes;
 mod row;
@@ -24,10 +24,10 @@ pub use row::{Actor, ActorKind, AuditEntryRow, sweep, write};
 /// Fields by name.
 pub type AuditFields = Map<String, Value>;
 
-/// Reads the object that an input names, if it exists.
+/// A function that reads the object that an input refers to, if it exists.
 pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<Thing>>;
 
-/// Returns the object that an input names, without its fields.
+/// A function that returns the object that an input refers to, without its fields.
 pub type TargetReader = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
 
 /// The audit entry of an operation.
@@ -41,17 +41,18 @@ pub struct Audits {
 /// The kind of an operation's write.
 #[derive(Clone, Copy)]
 pub(crate) enum WriteKind {
-    /// Creates an object of this type. The second value is the field with the object's name.
+    /// Creates an object of this type. The second value is the field that contains the object's
+    /// name.
     Makes(&'static str, &'static str),
-    /// Creates, changes or deletes the object that the input names.
+    /// Creates, changes or deletes the object that the input refers to.
     Changes(ObjectReader),
-    /// Acts on the object that the input names, without changing it.
+    /// Acts on the object that the input refers to, without changing it.
     Does(TargetReader),
 }
 
 impl Audits {
-    /// Declares an operation that creates an object of type `kind`. `name` is the field with its
-    /// name. The entry records the sent fields, with their values in the answer.
+    /// Declares an operation that creates an object of type `kind`. `name` is the field that
+    /// contains its name. The entry records the sent fields, with their values in the answer.
     #[must_use]
     pub const fn makes(kind: &'static str, name: &'static str) -> Self {
         Self {
@@ -61,8 +62,8 @@ impl Audits {
         }
     }
 
-    /// Declares an operation that creates, changes or deletes the object that the input names. The
-    /// entry records the fields that differ. If none differs, there is no entry.
+    /// Declares an operation that creates, changes or deletes the object that the input refers to.
+    /// The entry records the fields that differ. If none differs, no entry is written.
     #[must_use]
     pub const fn changes(reader: ObjectReader) -> Self {
         Self {
@@ -72,17 +73,17 @@ impl Audits {
         }
     }
 
-    /// Declares an operation that acts on the object that the input names, without changing it.
+    /// Declares an operation that acts on the object that the input refers to, without changing it.
     #[must_use]
-    pub const fn does(namer: TargetReader) -> Self {
+    pub const fn does(reader: TargetReader) -> Self {
         Self {
-            what: WriteKind::Does(namer),
+            what: WriteKind::Does(reader),
             tells: &[],
             withholds: &[],
         }
     }
 
-    /// Also records these fields: as they were sent, or else as they are answered.
+    /// Adds fields to record: with the sent value, or else the value in the answer.
     #[must_use]
     pub const fn telling(mut self, fields: &'static [&'static str]) -> Self {
         self.tells = fields;
@@ -106,7 +107,7 @@ impl Audits {
         matches!(self.what, WriteKind::Makes(..)) || !self.tells.is_empty()
     }
 
-    /// Also records the names of these fields of the answer, which are secrets.
+    /// Adds fields of the answer of which only the names are recorded, because they are secrets.
     #[must_use]
     pub const fn withholding(mut self, fields: &'static [&'static str]) -> Self {
         self.withholds = fields;
@@ -121,9 +122,9 @@ pub struct Target {
     /// The type of the object.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The id of the object; null if it has none.
+    /// The id of the object; `None` if it has none.
     pub id: Option<Uuid>,
-    /// The name of the object at that time.
+    /// The name of the object at the time of the write.
     pub name: Option<String>,
 }
 
@@ -144,11 +145,11 @@ impl Target {
 pub struct Thing {
     /// The object.
     pub target: Target,
-    /// Fields whose changes are recorded with values.
+    /// Fields whose changes are recorded with their values.
     pub shown: AuditFields,
-    /// Fields whose changes are recorded by name only.
+    /// Fields of whose changes only the names are recorded.
     pub withheld: AuditFields,
-    /// Unordered lists, perhaps not complete. The entry records the added and removed items.
+    /// Unordered lists, which may be incomplete. The entry records the added and removed items.
     pub sets: AuditFields,
 }
 
@@ -162,13 +163,13 @@ impl Thing {
         }
     }
 
-    /// Adds fields whose changes are recorded with values.
+    /// Adds fields whose changes are recorded with their values.
     pub fn showing(mut self, fields: &impl Serialize) -> Result<Self> {
         self.shown.append(&mut object(fields)?);
         Ok(self)
     }
 
-    /// Adds fields whose changes are recorded by name only.
+    /// Adds fields of whose changes only the names are recorded.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);
         Ok(self)

@@ -1,5 +1,5 @@
-//! Rows of the audit log: they are written in the transaction of the write, and removed after the
-//! retention time.
+//! Rows of the audit log. A row is written in the transaction of the write that it describes, and
+//! removed after the retention time.
 
 use std::time::Duration;
 
@@ -17,21 +17,21 @@ use crate::error::{Error, Result};
 use crate::sweeping;
 use crate::values;
 
-/// The most rows that are removed in one transaction, so that other writes do not wait long.
+/// The maximum number of rows that one transaction removes, so that other writes do not wait long.
 const SWEEP_BATCH: u32 = 500;
-/// The most characters of a target's name.
-const LONGEST_NAME: usize = 200;
+/// The maximum number of characters of a target's name.
+const MAX_NAME_LENGTH: usize = 200;
 
 store::statements! {
     /// Inserts a row.
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Reads the name of the app that acts for a member. A separate statement, because apps belong
-    /// to no organization.
+    /// Reads the name of the app that acts for a member. Apps belong to no organization, so the
+    /// condition on `?1` has no effect.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
     /// Lists the rows before a time.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
-    /// Removes some of these rows of an organization.
+    /// Removes those of these rows of an organization that are old.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 
@@ -60,7 +60,7 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Returns a member who is signed in, or who is signing in.
+    /// Returns the actor for a member who is signed in, or who is signing in.
     #[must_use]
     pub const fn session(member: Uuid) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Actor {
         self.kind
     }
 
-    /// Returns the id of the API key or of the member; `None` for the platform.
+    /// Returns the id of the API key or of the member. Returns `None` for the platform.
     #[must_use]
     pub const fn id(self) -> Option<Uuid> {
         self.id
@@ -113,7 +113,7 @@ impl Actor {
         })
     }
 
-    /// Returns the current display name.
+    /// Returns the current display name of the actor.
     fn name(self, context: &mut Context<'_, '_>) -> Result<Option<String>> {
         let name = if Self::of(context.access.credential).is_ok_and(|caller| caller == self) {
             context.access.name.as_deref().map(str::to_owned)
@@ -143,13 +143,13 @@ pub struct AuditEntryRow {
     pub actor: Actor,
     /// The name of the operation.
     pub operation: &'static str,
-    /// The object that it acted on.
+    /// The object that the operation acted on.
     pub target: Target,
     /// The changed fields.
     pub changes: Vec<Change>,
     /// The id of the request.
     pub request_id: Uuid,
-    /// The time.
+    /// The time of the write.
     pub at: Timestamp,
 }
 
@@ -176,7 +176,7 @@ pub fn write(context: &mut Context<'_, '_>, entry: AuditEntryRow) -> Result<()> 
     } = entry;
     target.name = target
         .name
-        .map(|name| name.chars().take(LONGEST_NAME).collect());
+        .map(|name| name.chars().take(MAX_NAME_LENGTH).collect());
     let doc = Doc {
         actor_kind: actor.kind,
         operation,
