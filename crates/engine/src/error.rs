@@ -11,11 +11,11 @@ mod reason;
 
 pub use reason::Reason;
 
-/// A result whose error is an answer to the caller.
+/// A result whose error can be sent to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The categories of the table of errors, in its order, and `Gone`, which only the platform
-/// interface answers.
+/// The kinds of errors in the order of the rules, and `Gone`, which only the platform interface
+/// returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum ErrorKind {
     /// 400
@@ -130,7 +130,7 @@ impl ErrorKind {
         self.row().0
     }
 
-    /// Returns whether the public interface may answer it (rules: errors#errors).
+    /// Returns whether the public interface may return this error (rules: errors#errors).
     #[must_use]
     pub const fn is_public(self) -> bool {
         !matches!(self, Self::Gone)
@@ -187,10 +187,10 @@ impl Issue {
     }
 }
 
-/// The most issues that an error lists. The rest are only counted.
+/// The maximum number of issues that an error lists. The rest are only counted.
 pub const MOST_ISSUES: usize = 100;
 
-/// An error, as it is answered.
+/// An error, as a response reports it.
 #[derive(Debug, Clone)]
 pub struct Error(Box<ErrorInner>);
 
@@ -202,18 +202,18 @@ struct ErrorInner {
     /// The number of issues that are not listed.
     more: usize,
     key: Option<&'static str>,
-    /// The id of the object that was not found; null if the error names none.
+    /// The id of the object that was not found; `None` if the error has none.
     missing: Option<Uuid>,
     /// Whether another request with the same `Idempotency-Key` is in progress.
     is_in_flight: bool,
     /// Whether a retry is useless until the operator changes a setting.
     is_lasting: bool,
-    /// Only logged, never answered.
+    /// The cause for the log. Responses never contain it.
     cause: Option<String>,
 }
 
 impl Error {
-    /// Creates an error with its own message.
+    /// Creates an error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<Reason>) -> Self {
         Self(Box::new(ErrorInner {
             kind,
@@ -233,13 +233,14 @@ impl Error {
         Self::issues(vec![Issue::new(path, reason)])
     }
 
-    /// Creates a 400 for all failing fields. The first hundred are listed, the rest are counted.
+    /// Creates a 400 for all failing fields. The first hundred issues are listed, the rest are
+    /// counted.
     #[must_use]
     pub fn issues(issues: Vec<Issue>) -> Self {
         Self::issues_and(issues, 0)
     }
 
-    /// Creates a 400 for all failing fields, with `more` further issues that were not kept.
+    /// Creates a 400 for all failing fields, with `more` further issues that were only counted.
     #[must_use]
     pub fn issues_and(mut issues: Vec<Issue>, more: usize) -> Self {
         let mut error = Self::from(ErrorKind::Validation);
@@ -249,13 +250,14 @@ impl Error {
         error
     }
 
-    /// Creates a 404. The message is the same for every reason that the object is not visible.
+    /// Creates a 404. The message does not reveal whether the object does not exist or the caller
+    /// may not see it.
     #[must_use]
     pub fn not_found(what: &str) -> Self {
         Self::new(ErrorKind::NotFound, format!("{what} not found."))
     }
 
-    /// Sets the id of the object that was not found, so that the answer can name the field of the
+    /// Sets the id of the object that was not found, so that the response can name the field of the
     /// body that contains it.
     #[must_use]
     pub fn of(mut self, id: Uuid) -> Self {
@@ -338,7 +340,7 @@ impl Error {
         error
     }
 
-    /// Creates a 503 for a part of the service that is not configured. A retry is useless.
+    /// Creates a 503 for an extension of the service that is not configured. A retry does not help.
     pub fn not_configured(message: impl Into<Reason>) -> Self {
         let mut error = Self::new(ErrorKind::Unavailable, message);
         error.0.is_lasting = true;
@@ -352,7 +354,7 @@ impl Error {
         error
     }
 
-    /// Replaces the message by a text that clients are promised.
+    /// Replaces the message by a text that clients may rely on.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Reason>) -> Self {
         self.0.message = message.into();
@@ -384,7 +386,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the message. [`Reason`] has the English text, and a name if the module gave it one.
+    /// Returns the message: the English text, and the name of a rule if the module gave it one.
     #[must_use]
     pub fn message(&self) -> &Reason {
         &self.0.message
@@ -402,7 +404,7 @@ impl Error {
         self.0.cause.as_deref()
     }
 
-    /// Returns the seconds to wait before a retry; null if the error gives none.
+    /// Returns the seconds to wait before a retry; `None` if the error does not ask for one.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         (self.kind() == ErrorKind::Unavailable && !self.0.is_lasting).then_some(1)
@@ -430,20 +432,20 @@ impl Error {
     }
 }
 
-/// Collects the paths of all values in a body that equal this id. Case is ignored.
+/// Collects the paths of all texts in a body that equal this id. Case is ignored.
 fn paths_of(
     value: &Value,
     id: &str,
     path: &mut Vec<PathSegment>,
-    found: &mut Vec<Vec<PathSegment>>,
+    paths: &mut Vec<Vec<PathSegment>>,
 ) {
     let mut descend = |segment: PathSegment, value: &Value| {
         path.push(segment);
-        paths_of(value, id, path, found);
+        paths_of(value, id, path, paths);
         path.pop();
     };
     match value {
-        Value::String(text) if text.eq_ignore_ascii_case(id) => found.push(path.clone()),
+        Value::String(text) if text.eq_ignore_ascii_case(id) => paths.push(path.clone()),
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 descend(index.into(), item);
@@ -464,8 +466,8 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// The message for a write whose commit was not confirmed. A plain 503 of a write means that it was
-/// not done.
+/// The message for a write whose commit was not confirmed. Without this message, a 503 for a write
+/// means that it was not done.
 const OUTCOME_UNKNOWN: &str = "It is not known whether this was done. Send a POST with its Idempotency-Key again to get its result; otherwise read the data first.";
 
 /// The machine-readable key of an unconfirmed write.
@@ -473,7 +475,7 @@ const UNKNOWN_KEY: &str = "outcome_unknown";
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
-        let mut answer = match error {
+        let mut result = match error {
             store::Error::Unavailable(_) => Self::from(ErrorKind::Unavailable),
             store::Error::Unknown(_) => Self::new(
                 ErrorKind::Unavailable,
@@ -484,8 +486,8 @@ impl From<store::Error> for Error {
                 Self::from(ErrorKind::Internal)
             }
         };
-        answer.0.cause = Some(error.to_string());
-        answer
+        result.0.cause = Some(error.to_string());
+        result
     }
 }
 
@@ -520,20 +522,20 @@ mod tests {
                 .map(|number| Issue::at(vec![number.into()], ""))
                 .collect::<Vec<_>>()
         };
-        for (found, besides, named, more) in [
+        for (count, more_counted, listed, more) in [
             (1, 0, 1, None),
             (100, 0, 100, None),
             (101, 0, 100, Some(1)),
             (100, 7, 100, Some(7)),
             (250, 7, 100, Some(157)),
         ] {
-            let details = Error::issues_and(issues(found), besides).body()["details"].clone();
+            let details = Error::issues_and(issues(count), more_counted).body()["details"].clone();
             assert_eq!(
                 (
                     details["issues"].as_array().map(Vec::len),
                     details["more"].as_u64()
                 ),
-                (Some(named), more)
+                (Some(listed), more)
             );
         }
     }

@@ -1,7 +1,7 @@
 //! Strict JSON parsing.
 //!
-//! `serde_json` keeps the last of duplicate keys and accepts U+0000 in keys. Both are refused here,
-//! because guessing would lose data. U+0000 in a text is an issue of its field
+//! `serde_json` keeps the last of duplicate keys and accepts U+0000 in keys. This parser refuses
+//! both, because any guess would lose data. U+0000 in a text is an issue of its field
 //! ([`null_characters`]). Numbers without a fraction become integers, because clients may write
 //! `1.0` for `1`. If a document is stored as it was sent, a number that would lose digits is an
 //! issue of its field ([`overlong_numbers`]).
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::PathSegment;
 
-/// Parses a whole document. The error is a message for the client.
+/// Parses a complete document. The error is a message for the client.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         return Err("the body begins with a byte order mark".into());
@@ -29,7 +29,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     Ok(value)
 }
 
-/// Applies the same rules to a value that another parser has read.
+/// Applies the same rules to a value from another parser.
 pub fn normal(value: Value) -> Result<Value, String> {
     Strict.deserialize(value).map_err(|error| error.to_string())
 }
@@ -44,7 +44,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-fn clean<E: serde::de::Error>(key: String) -> Result<String, E> {
+fn check_key<E: serde::de::Error>(key: String) -> Result<String, E> {
     if key.contains('\0') {
         Err(E::custom("U+0000 is not allowed in a key"))
     } else {
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
-        // Beyond 2^53 a float no longer names one integer.
+        // Beyond 2^53 a float no longer identifies one integer.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if number.fract() == 0.0 && number.abs() <= EXACT {
             #[expect(
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let key = clean(key)?;
+            let key = check_key(key)?;
             if map.contains_key(&key) {
                 return Err(A::Error::custom(format!(
                     "the key {key:?} occurs twice in one object"
@@ -123,10 +123,10 @@ impl<'de> Visitor<'de> for Strict {
 }
 
 /// Calls `found` with the path of each text that contains U+0000, which databases cannot store.
-pub fn null_characters(value: &Value, found: &mut impl FnMut(Vec<PathSegment>)) {
-    // Nearly every document has none, so paths are built only after a first check.
+pub fn null_characters(value: &Value, on_path: &mut impl FnMut(Vec<PathSegment>)) {
+    // Nearly every document has no such text, so a first check avoids building paths.
     if has_null(value) {
-        tell_nulls(value, &mut Vec::new(), found);
+        collect_null_paths(value, &mut Vec::new(), on_path);
     }
 }
 
@@ -139,42 +139,42 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
-fn tell_nulls(
+fn collect_null_paths(
     value: &Value,
     path: &mut Vec<PathSegment>,
-    found: &mut impl FnMut(Vec<PathSegment>),
+    on_path: &mut impl FnMut(Vec<PathSegment>),
 ) {
-    let mut below = |step: PathSegment, value: &Value| {
+    let mut descend = |step: PathSegment, value: &Value| {
         path.push(step);
-        tell_nulls(value, path, found);
+        collect_null_paths(value, path, on_path);
         path.pop();
     };
     match value {
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .for_each(|(index, item)| below(index.into(), item)),
+            .for_each(|(index, item)| descend(index.into(), item)),
         Value::Object(fields) => fields
             .iter()
-            .for_each(|(name, field)| below(name.as_str().into(), field)),
-        Value::String(text) if text.contains('\0') => found(path.clone()),
+            .for_each(|(name, field)| descend(name.as_str().into(), field)),
+        Value::String(text) if text.contains('\0') => on_path(path.clone()),
         _ => {}
     }
 }
 
-/// The most significant digits that a printed double needs.
-const MOST_DIGITS: usize = 17;
+/// The maximum number of significant digits that a printed double has.
+const MAX_DIGITS: usize = 17;
 
-/// Returns the paths of the numbers that neither a 64-bit integer nor a double holds exactly. The
-/// document must be valid JSON.
+/// Returns the paths of the numbers that neither a 64-bit integer nor a double represents exactly.
+/// The document must be valid JSON.
 pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     // The last key of each open object, and the current index of each open list.
     let mut path: Vec<OpenContainer<'_>> = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = document.get(at) {
-        let begin = at;
-        at += 1;
+    let mut position = 0;
+    while let Some(byte) = document.get(position) {
+        let start = position;
+        position += 1;
         match byte {
             b'{' => path.push(OpenContainer::Object(b"")),
             b'[' => path.push(OpenContainer::List(0)),
@@ -185,35 +185,35 @@ pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
                 }
             }
             b'"' => {
-                while document.get(at).is_some_and(|byte| *byte != b'"') {
-                    at += if document[at] == b'\\' { 2 } else { 1 };
+                while document.get(position).is_some_and(|byte| *byte != b'"') {
+                    position += if document[position] == b'\\' { 2 } else { 1 };
                 }
-                at += 1;
-                let rest = document.get(at..).unwrap_or_default();
+                position += 1;
+                let rest = document.get(position..).unwrap_or_default();
                 let is_key = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
                 if is_key && let Some(OpenContainer::Object(key)) = path.last_mut() {
-                    *key = document.get(begin..at).unwrap_or_default();
+                    *key = document.get(start..position).unwrap_or_default();
                 }
             }
             b'-' | b'0'..=b'9' => {
-                while document.get(at).is_some_and(|byte| {
+                while document.get(position).is_some_and(|byte| {
                     matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')
                 }) {
-                    at += 1;
+                    position += 1;
                 }
-                if std::str::from_utf8(&document[begin..at]).is_ok_and(is_overlong) {
-                    found.push(path.iter().map(OpenContainer::step).collect());
+                if std::str::from_utf8(&document[start..position]).is_ok_and(is_overlong) {
+                    paths.push(path.iter().map(OpenContainer::step).collect());
                 }
             }
             _ => {}
         }
     }
-    found
+    paths
 }
 
 /// A list or an object that is open at the current position.
 enum OpenContainer<'d> {
-    /// An object, with its last key as it is written.
+    /// An object, with the text of its last key.
     Object(&'d [u8]),
     /// A list, with the current index.
     List(usize),
@@ -228,49 +228,49 @@ impl OpenContainer<'_> {
     }
 }
 
-/// Returns whether a number loses digits as a 64-bit integer or a double. A fraction of up to 17
-/// digits is how programs print a double, so the nearest double is accepted. A whole number must be
-/// equal.
+/// Returns whether a number would lose digits as a 64-bit integer or a double. Programs print a
+/// double as a fraction of up to 17 digits, so a number with a fraction may differ from the nearest
+/// double. A whole number must be equal.
 fn is_overlong(number: &str) -> bool {
     if number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
         return false;
     }
     let (digits, _) = number.split_once(['e', 'E']).unwrap_or((number, ""));
-    let count = significant(digits).len();
+    let count = significant_digits(digits).len();
     let has_fraction = digits
         .split_once('.')
         .is_some_and(|(_, fraction)| fraction.contains(|digit| digit != '0'));
     let is_equal = || {
         let double = number.parse().ok().and_then(Number::from_f64);
         double.is_some_and(|double| {
-            let written = double.to_string();
-            let (written, _) = written.split_once('e').unwrap_or((&written, ""));
-            significant(written) == significant(digits)
+            let printed = double.to_string();
+            let (printed, _) = printed.split_once('e').unwrap_or((&printed, ""));
+            significant_digits(printed) == significant_digits(digits)
         })
     };
-    count > MOST_DIGITS || (!has_fraction && !is_equal())
+    count > MAX_DIGITS || (!has_fraction && !is_equal())
 }
 
 /// Returns the digits of a number without sign, point and leading or trailing zeros.
-fn significant(digits: &str) -> String {
+fn significant_digits(digits: &str) -> String {
     let plain: String = digits.chars().filter(char::is_ascii_digit).collect();
     plain.trim_matches('0').to_owned()
 }
 
-/// Returns a hash of a value that does not depend on spacing or on the order of keys.
+/// Returns a hash of a value. White space and the order of keys do not affect it.
 #[must_use]
 pub fn fingerprint(value: &Value) -> [u8; 32] {
     let mut hasher = Sha256::new();
-    feed(value, &mut hasher);
+    hash_value(value, &mut hasher);
     hasher.finalize().into()
 }
 
-fn feed(value: &Value, hasher: &mut Sha256) {
+fn hash_value(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Array(items) => {
             hasher.update(b"[");
             for item in items {
-                feed(item, hasher);
+                hash_value(item, hasher);
                 hasher.update(b",");
             }
             hasher.update(b"]");
@@ -282,7 +282,7 @@ fn feed(value: &Value, hasher: &mut Sha256) {
             for (key, item) in entries {
                 hasher.update(Value::from(key.as_str()).to_string());
                 hasher.update(b":");
-                feed(item, hasher);
+                hash_value(item, hasher);
                 hasher.update(b",");
             }
             hasher.update(b"}");
@@ -321,19 +321,19 @@ mod tests {
 
     #[test]
     fn null_characters_are_reported_by_path() {
-        let reported = |text: &str| {
+        let paths_of = |text: &str| {
             let mut paths = Vec::new();
             null_characters(&parse(text.as_bytes()).unwrap(), &mut |path| {
                 paths.push(json!(path));
             });
             json!(paths)
         };
-        assert_eq!(reported(r#"{"a":"x","b":[1,null,"y"]}"#), json!([]));
+        assert_eq!(paths_of(r#"{"a":"x","b":[1,null,"y"]}"#), json!([]));
         assert_eq!(
-            reported(r#"{"a":"\u0000","b":["y",{"c":"x\u0000y"},"\u0000"],"d":1}"#),
+            paths_of(r#"{"a":"\u0000","b":["y",{"c":"x\u0000y"},"\u0000"],"d":1}"#),
             json!([["a"], ["b", 1, "c"], ["b", 2]])
         );
-        assert_eq!(reported(r#""\u0000""#), json!([[]]));
+        assert_eq!(paths_of(r#""\u0000""#), json!([[]]));
     }
 
     #[test]

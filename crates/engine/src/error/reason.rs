@@ -1,13 +1,13 @@
-//! Reasons for errors in a field or a whole request. Each has a variant, so that it can be
-//! translated, and a text for the interface.
+//! Reasons for errors in a field or a whole request. A reason is a variant, so that it can be
+//! translated, and has a text for the interface.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The reason for an error in a field or in a whole request. `Display` gives the text that the
-/// interface answers.
+/// The reason for an error in a field or in a whole request. `Display` gives the text of the
+/// interface.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The field is missing.
@@ -16,7 +16,7 @@ pub enum Reason {
     ReadOnly,
     /// The field is unknown.
     Unknown,
-    /// The field is unknown. This known name is the nearest.
+    /// The field is unknown. This name is the nearest known one.
     Misspelt(String),
     /// The field belongs inside `data`.
     InsideData,
@@ -46,7 +46,7 @@ pub enum Reason {
     Minimum(String),
     /// The number is greater than this.
     Maximum(String),
-    /// The value is none of these.
+    /// The value is not one of these.
     OneOf(String),
     /// The value differs from this one.
     Exactly(String),
@@ -83,8 +83,8 @@ impl Reason {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+fn with_unit(count: u64, unit: &str) -> String {
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Reason {
@@ -93,21 +93,21 @@ impl fmt::Display for Reason {
             Self::Required => f.write_str("is required"),
             Self::ReadOnly => f.write_str("read-only field"),
             Self::Unknown => f.write_str("unrecognized field"),
-            Self::Misspelt(known) => write!(f, "unrecognized field; did you mean \"{known}\"?"),
+            Self::Misspelt(nearest) => write!(f, "unrecognized field; did you mean \"{nearest}\"?"),
             Self::InsideData => f.write_str("must be inside data"),
-            Self::Type(wanted) => write!(f, "must be of type {wanted}"),
+            Self::Type(name) => write!(f, "must be of type {name}"),
             Self::WrongType => f.write_str("has the wrong type"),
             Self::Empty => f.write_str("must not be empty"),
             Self::Blank => f.write_str("must not be blank"),
             Self::MinLength(limit) => {
-                write!(f, "must have at least {}", counted(*limit, "character"))
+                write!(f, "must have at least {}", with_unit(*limit, "character"))
             }
             Self::MaxLength(limit) => {
-                write!(f, "must have at most {}", counted(*limit, "character"))
+                write!(f, "must have at most {}", with_unit(*limit, "character"))
             }
-            Self::MinItems(limit) => write!(f, "must have at least {}", counted(*limit, "item")),
-            Self::MaxItems(limit) => write!(f, "must have at most {}", counted(*limit, "item")),
-            Self::MaxFields(limit) => write!(f, "must have at most {}", counted(*limit, "field")),
+            Self::MinItems(limit) => write!(f, "must have at least {}", with_unit(*limit, "item")),
+            Self::MaxItems(limit) => write!(f, "must have at most {}", with_unit(*limit, "item")),
+            Self::MaxFields(limit) => write!(f, "must have at most {}", with_unit(*limit, "field")),
             Self::FieldName(reason) => write!(f, "has a field whose name {reason}"),
             Self::Twice => f.write_str("must not contain anything twice"),
             Self::Minimum(limit) => write!(f, "must be at least {limit}"),
@@ -115,7 +115,7 @@ impl fmt::Display for Reason {
             Self::OneOf(options) => write!(f, "must be one of {options}"),
             Self::Exactly(value) => write!(f, "must be {value}"),
             Self::Pattern(pattern) => write!(f, "must match {pattern}"),
-            Self::Format(_, wanted) => write!(f, "must be {wanted}"),
+            Self::Format(_, description) => write!(f, "must be {description}"),
             Self::NullCharacter => f.write_str("must not contain U+0000"),
             Self::Phone => f.write_str("is not a valid phone number"),
             Self::Passed => f.write_str("has passed"),

@@ -13,7 +13,7 @@ pub enum Arguments {
         /// Parameters of the query, in order.
         query: Vec<(String, String)>,
         body: Value,
-        /// Issues that were found while the body was read.
+        /// Issues that were found while the body was parsed.
         found: Vec<Issue>,
     },
     /// The arguments of a tool call.
@@ -29,7 +29,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the issues that were found while the body was read.
+    /// Returns the issues that were found while the body was parsed.
     pub(crate) fn found(&self) -> &[Issue] {
         match self {
             Self::Http { found, .. } => found,

@@ -1,4 +1,4 @@
-//! The declaration of an operation: its properties, and finally its function.
+//! The declaration of an operation: first its properties, and finally its function.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::uploads::TakesFile;
 
-/// A declared operation that lacks its function.
+/// An operation whose declaration lacks its function.
 pub struct Declaration(pub(super) Operation);
 
 impl Declaration {
@@ -30,8 +30,8 @@ impl Declaration {
     }
 
     /// Sets the toolset, the title and the description of the tool. The description must be
-    /// complete for a language model that does not know the product; the OpenAPI document has it as
-    /// well. The title becomes the summary if there is none.
+    /// complete for a language model that does not know the product. The OpenAPI document has it as
+    /// well. If there is no summary, the title becomes the summary.
     #[must_use]
     pub fn tool(mut self, toolset: &'static str, title: &'static str, about: &'static str) -> Self {
         (self.0.toolset, self.0.title, self.0.about) = (toolset, title, about);
@@ -41,15 +41,15 @@ impl Declaration {
         self
     }
 
-    /// Sets hints for fields that the operation does not accept but that clients send. Each field
-    /// is given by the end of its path, such as `items.text`, without list indices.
+    /// Sets messages for fields that clients send although the operation does not accept them. Each
+    /// field is given by the end of its path, such as `items.text`, without list indices.
     #[must_use]
     pub fn misnomers(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
         self.0.misnomers = fields;
         self
     }
 
-    /// Makes a success answer 201.
+    /// Sets the status of a success to 201.
     #[must_use]
     pub fn creates(mut self) -> Self {
         self.0.status = 201;
@@ -77,15 +77,15 @@ impl Declaration {
         self
     }
 
-    /// Declares that a POST with the same input changes nothing the second time.
+    /// Declares that a second POST with the same input changes nothing more.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.0.is_idempotent = true;
         self
     }
 
-    /// Allows caching of its answers. They may depend only on the data that `basis` names. An
-    /// answer that depends on the time limits its validity
+    /// Allows caching of the operation's answers. They may depend only on the data that `basis`
+    /// names. An answer that depends on the time must limit its validity
     /// ([`crate::context::Context::holds_until`]).
     #[must_use]
     pub fn cached(mut self, basis: CacheBasis) -> Self {
@@ -101,30 +101,30 @@ impl Declaration {
         self
     }
 
-    /// Declares that a POST only reads. It is a POST because its input is long.
+    /// Declares that the operation only reads. It is a POST because its input is long.
     #[must_use]
     pub fn reads(mut self) -> Self {
         self.0.effect = Effect::Read;
         self
     }
 
-    /// Declares that it does not change the configuration.
+    /// Declares that the operation does not change the configuration.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
         self.0.touches = RaisedRevision::Stream;
         self
     }
 
-    /// Sets its audit entry.
+    /// Sets the audit entry of the operation.
     #[must_use]
     pub fn audited(mut self, audits: Audits) -> Self {
         self.0.audits = Some(audits);
         self
     }
 
-    /// Declares a secret in a field of its answer that is shown once. The answer that is recorded
-    /// under an `Idempotency-Key` lacks the secret. A replay applies `check` again, as the function
-    /// does.
+    /// Declares a field of the answer that holds a secret and is shown once. The response that is
+    /// recorded under an `Idempotency-Key` lacks the secret. A replay applies `check` again, as the
+    /// function does.
     #[must_use]
     pub fn shows_once(
         mut self,
@@ -135,7 +135,7 @@ impl Declaration {
         self
     }
 
-    /// Sets the greatest body in bytes and the time limit of the work.
+    /// Sets the maximum size of the body in bytes, and the time limit of the work.
     #[must_use]
     pub fn bulk(mut self, body_limit: usize, timeout: Duration) -> Self {
         self.0.body_limit = body_limit;
@@ -143,9 +143,9 @@ impl Declaration {
         self
     }
 
-    /// Accepts a file in a `multipart/form-data` body; the other fields are text parts. The file is
-    /// stored before the function runs, which receives it as [`crate::uploads::Received`]. If the
-    /// function refuses the request, the file is deleted.
+    /// Accepts a file in a `multipart/form-data` body, whose other fields are text parts. The file
+    /// is stored before the function runs, and the function receives it as
+    /// [`crate::uploads::Received`]. If the function refuses the request, the file is deleted.
     #[must_use]
     pub fn takes_file(mut self, file: TakesFile) -> Self {
         self.0.file = Some(file);
@@ -153,23 +153,23 @@ impl Declaration {
         self
     }
 
-    /// Hides the tool if the service lacks a part that the operation needs.
+    /// Hides the tool if the service lacks an extension that the operation needs.
     #[must_use]
     pub fn offered_where(mut self, is_offered: fn(&AppState) -> bool) -> Self {
         self.0.is_offered = Some(is_offered);
         self
     }
 
-    /// Declares that the input is stored as sent. A number that neither a 64-bit integer nor a
-    /// double can represent is then refused as an issue of its field.
+    /// Declares that the input is stored as it was sent. A number that neither a 64-bit integer nor
+    /// a double can represent is then refused as an issue of its field.
     #[must_use]
     pub fn keeps_numbers(mut self) -> Self {
         self.0.keeps_numbers = true;
         self
     }
 
-    /// Leaves invalid items of a list out of the input, if the caller sends `value` in `field`. The
-    /// function finds them under [`FilteredList::LEFT_OUT`].
+    /// Leaves invalid items of a list out of the input if the caller sends `value` in `field`. The
+    /// function finds these items under [`FilteredList::LEFT_OUT`].
     #[must_use]
     pub fn sifts(mut self, list: &'static str, field: &'static str, value: &'static str) -> Self {
         self.0.sifts = Some(FilteredList { list, field, value });
@@ -178,16 +178,16 @@ impl Declaration {
 
     /// Adds rules that JSON Schema cannot express, on one field or on several fields together. The
     /// rules are pure functions. They run even if the schema finds issues, so that the client
-    /// receives all issues at once. They receive the input without the failing fields, and the
-    /// names of those fields, which they must not judge.
+    /// receives all issues at once. Their arguments are the input without the failing fields, and
+    /// the names of those fields, about which the rules must not report anything.
     #[must_use]
     pub fn rules<I: DeserializeOwned>(
         mut self,
         rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static,
     ) -> Self {
-        self.0.rules = Some(Box::new(move |input, wrong| {
+        self.0.rules = Some(Box::new(move |input, failing| {
             I::deserialize(input)
-                .map(|input| rules(input, wrong))
+                .map(|input| rules(input, failing))
                 .unwrap_or_default()
         }));
         self
@@ -232,7 +232,8 @@ impl Declaration {
     }
 
     /// Sets a function that runs within the caller's organization and returns JSON text of the type
-    /// `O`. It serves lists whose rows were serialized on write and are joined by the database.
+    /// `O`. It is for lists whose rows were serialized when they were written and are joined by the
+    /// database.
     pub fn run_text<I, O>(
         mut self,
         work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static,
@@ -324,8 +325,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets a function that calls another service. It runs outside of any transaction, may read
-    /// settings, and writes nothing.
+    /// Sets a function that calls another service. The function runs outside of any transaction. It
+    /// may read settings and writes nothing.
     pub fn asks<I, O, F>(
         mut self,
         work: impl Fn(Arc<AppState>, I) -> F + Send + Sync + 'static,
@@ -345,9 +346,10 @@ impl Declaration {
         self.0
     }
 
-    /// Has another service do something. `prepare` reads in a transaction and refuses what this
-    /// service refuses by itself. `ask` sends the request once that transaction is committed; its
-    /// 502 is recorded under the `Idempotency-Key`, no other error is.
+    /// Sets functions that make another service carry out a command. `prepare` reads in a
+    /// transaction and refuses invalid commands. After that transaction is committed, `ask` sends
+    /// the request. If it returns 502, that error is recorded under the `Idempotency-Key`; other
+    /// errors are not recorded.
     pub fn commands<I, P, O, F>(
         mut self,
         prepare: impl Fn(&mut Context<'_, '_>, I) -> Result<P> + Send + Sync + 'static,

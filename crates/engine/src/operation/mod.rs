@@ -1,4 +1,5 @@
-//! Operations: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
+//! Operations. Each is declared once and used three times: for REST routes, MCP tools and the
+//! OpenAPI document.
 
 mod answer;
 mod arguments;
@@ -35,7 +36,7 @@ use schema::json_object;
 pub use schema::tidy;
 pub use shape::Shape;
 
-/// The interface that an operation belongs to. Each has its own credential.
+/// The interface that an operation belongs to. Each interface has its own credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Surface {
@@ -62,13 +63,13 @@ impl Surface {
 /// The permissions that an operation requires.
 #[derive(Clone, Copy)]
 pub enum Needs {
-    /// No permission, only a valid credential.
+    /// No permission is needed, only a valid credential.
     Credential,
     Permission(Permission),
     /// All of these permissions.
     Permissions(&'static [Permission]),
-    /// Permissions that depend on the body. A body without a known field passes; validation refuses
-    /// it.
+    /// Permissions that depend on the body. The function accepts a body without a known field,
+    /// because validation refuses such a body.
     ByBody(fn(&Value, &Access) -> Result<()>),
 }
 
@@ -84,8 +85,8 @@ impl Needs {
         }
     }
 
-    /// Returns 403 if the caller lacks a permission that every body requires. Tells in advance
-    /// which callers can never succeed.
+    /// Returns 403 if the caller lacks a permission that every body requires. Use it to find out in
+    /// advance which callers can never succeed.
     pub fn check_early(self, access: &Access) -> Result<()> {
         match self {
             Self::ByBody(check) => check(&Value::Null, access),
@@ -103,7 +104,8 @@ pub enum Effect {
     Write,
 }
 
-/// The data that cached answers depend on. A cached answer is valid while that data is unchanged.
+/// The data that cached answers depend on. A cached answer is valid as long as this data is
+/// unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheBasis {
     /// The organization's configuration and the records that it refers to. Excludes the records
@@ -125,9 +127,9 @@ impl CacheBasis {
 /// The page limits of a paginated list (rules: limits#pages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// The limit of a request that gives none.
+    /// The page size of a request that sends none.
     pub default: u32,
-    /// The greatest limit that a request may give.
+    /// The greatest page size that a request may send.
     pub max: u32,
 }
 
@@ -146,24 +148,24 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
 /// A list whose invalid items are left out of the input instead of refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {
-    /// The field with the list.
+    /// The field that contains the list.
     pub list: &'static str,
-    /// The field by which a caller asks for it.
+    /// The field by which a caller asks for that.
     pub field: &'static str,
     /// The value of that field.
     pub value: &'static str,
 }
 
 impl FilteredList {
-    /// The field of the input with the left-out items: `{index, item, issues}` of each, in order.
-    /// Callers cannot send it.
+    /// The field of the input that contains the items left out: `{index, item, issues}` for each,
+    /// in order. Callers cannot send it.
     pub const LEFT_OUT: &str = "leftOut";
 }
 
 /// The page that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// The most items to return.
+    /// The maximum number of items to return.
     pub limit: u32,
     /// The number of items to skip.
     pub offset: i64,
@@ -172,24 +174,24 @@ pub struct Page {
 /// A secret in an answer. It is returned once and never stored in clear text.
 #[derive(Clone, Copy)]
 pub struct ShownOnce {
-    /// The field with the secret. It is null when the answer is replayed.
+    /// The field that contains the secret. It is null in a replayed response.
     pub field: &'static str,
-    /// Refuses a caller who may no longer have the answer, for reasons other than permissions.
+    /// Refuses a caller who may no longer see the answer, for reasons other than permissions.
     pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
-/// The transaction part of an operation, with the parsed input inside.
+/// The part of an operation that runs in the transaction. It contains the parsed input.
 pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
-/// Rules on an input beyond its schema. The second argument names the fields that are already
-/// invalid.
+/// Rules for an input beyond its schema. The second argument has the names of the fields that are
+/// already invalid.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
-/// Prepares a command in an open transaction. Returns the request that is sent once the transaction
-/// is committed.
+/// Prepares a command in an open transaction. Returns the request, which is sent after the
+/// transaction is committed.
 pub type CommandJob = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<CommandRequest> + Send>;
-/// The request of a command to another service.
+/// The request that a command sends to another service.
 pub type CommandRequest =
     Box<dyn FnOnce(CommandContext) -> BoxFuture<'static, Result<Answer>> + Send>;
 type CommandWork = dyn Fn(Value) -> Result<CommandJob> + Send + Sync;
@@ -199,41 +201,42 @@ type ProviderWork =
 /// The issues that rules find in an input.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Issues that do not depend on stored data. The request is refused before any look-up.
+    /// Issues that do not depend on stored data. The request is refused before anything is looked
+    /// up.
     pub sent: Vec<Issue>,
-    /// Issues of the sent fields that stored fields could resolve. They are reported only if the
-    /// request is refused anyway. Otherwise the operation applies the same rules to the merged
-    /// state, after its earlier checks.
+    /// Issues of sent fields that stored fields could resolve. They are reported only if the
+    /// request is refused for other reasons. Otherwise the operation applies the same rules to the
+    /// merged state, after its earlier checks.
     pub merged: Vec<Issue>,
 }
 
 /// The data for the request of a command. No transaction is open.
 pub struct CommandContext {
-    /// The state that the modules registered.
+    /// The application state.
     pub app_state: Arc<AppState>,
-    /// The time.
+    /// The source of the time.
     pub clock: Clock,
-    /// The same for each request of a credential with the same `Idempotency-Key`; fresh for a
-    /// request without a key.
+    /// A UUID that is the same for each request of a credential with the same `Idempotency-Key`,
+    /// and new for a request without a key.
     pub idempotency_key: Uuid,
 }
 
 /// The function of an operation.
 pub enum Work {
-    /// Runs within one organization. The input is parsed before the transaction.
+    /// Runs within one organization. The input is parsed before the transaction begins.
     Tenant(Box<TenantWork>),
-    /// Runs outside of any organization: platform only.
+    /// Runs outside of any organization. Only platform operations do.
     System(Box<SystemWork>),
     /// Calls another service and changes no data. Runs after the transaction that authenticated the
     /// caller is closed.
     Provider(Box<ProviderWork>),
-    /// Has another service do something. A refusal of that service (502) is recorded under the
-    /// `Idempotency-Key` like an answer.
+    /// Makes another service carry out a command. A refusal of that service (502) is recorded under
+    /// the `Idempotency-Key` like a success.
     Command(Box<CommandWork>),
 }
 
 impl Work {
-    /// Returns whether another service takes part.
+    /// Returns whether the operation calls another service.
     #[must_use]
     pub const fn asks_another(&self) -> bool {
         matches!(self, Self::Provider(_) | Self::Command(_))
@@ -247,11 +250,11 @@ pub struct Operation {
     pub method: Method,
     /// The path below the surface's base, with `{name}` for parameters.
     pub path: &'static str,
-    /// The interface that it belongs to.
+    /// The interface that the operation belongs to.
     pub surface: Surface,
-    /// The permissions that it requires.
+    /// The permissions that the operation requires.
     pub needs: Needs,
-    /// Whether it changes stored data.
+    /// Whether the operation changes stored data.
     pub effect: Effect,
     /// The HTTP status of a success.
     pub status: u16,
@@ -260,7 +263,7 @@ pub struct Operation {
     /// The description for the OpenAPI document and for language models: the effect of the
     /// operation, when to use it instead of another, and its result.
     pub about: &'static str,
-    /// Whether it is also a tool.
+    /// Whether the operation is also a tool.
     pub is_tool: bool,
     /// The toolset of the tool.
     pub toolset: &'static str,
@@ -268,39 +271,40 @@ pub struct Operation {
     pub title: &'static str,
     /// Input fields that tool callers cannot send.
     pub not_for_tools: &'static [&'static str],
-    /// Whether it may destroy data that a caller wanted to keep.
+    /// Whether the operation may destroy data that a caller wanted to keep.
     pub is_destructive: bool,
     /// Whether a second run with the same input changes nothing more.
     pub is_idempotent: bool,
-    /// Hints for fields that it does not accept but that clients send. Each names the end of the
-    /// field's path (list indices left out) and the message.
+    /// Messages for fields that clients send although the operation does not accept them: the end
+    /// of the field's path, without list indices, and the message.
     pub misnomers: &'static [(&'static str, &'static str)],
-    /// The data that its cached answers depend on; null if its answers are not cached.
+    /// The data that the operation's cached answers depend on; `None` if answers are not cached.
     pub cached: Option<CacheBasis>,
-    /// Whether a database replica may answer it.
+    /// Whether a database replica may answer the operation.
     pub may_lag: bool,
-    /// The data that it changes, if it is a write.
+    /// The revision that the operation raises, if it is a write.
     pub touches: RaisedRevision,
-    /// The page limits; null if it is not a paginated list.
+    /// The page limits; `None` if the operation is not a paginated list.
     pub paging: Option<PageLimits>,
-    /// Whether it stores JSON as sent, and therefore refuses numbers that would lose digits.
+    /// Whether the operation stores JSON as it was sent, and therefore refuses numbers that would
+    /// lose digits.
     pub keeps_numbers: bool,
-    /// The list whose invalid items it leaves out where the caller asks for that; null if any
-    /// invalid item refuses the request.
+    /// The list whose invalid items are left out if the caller asks for that; `None` if any invalid
+    /// item refuses the request.
     pub sifts: Option<FilteredList>,
-    /// The file that it accepts, as part of a multipart body; null if it accepts none.
+    /// The file that the operation accepts, as part of a multipart body; `None` if it accepts none.
     pub file: Option<TakesFile>,
-    /// The greatest body, in bytes.
+    /// The maximum size of the body in bytes.
     pub body_limit: usize,
-    /// The time limit of its work.
+    /// The time limit of the operation's work.
     pub timeout: Duration,
-    /// The audit entry of its write; null if there is none.
+    /// The audit entry of the write; `None` if it is not audited.
     pub audits: Option<Audits>,
-    /// The secret in its answer that is shown once; null if there is none.
+    /// The secret in the answer that is shown once; `None` if there is none.
     pub shows_once: Option<ShownOnce>,
-    /// Returns whether a service with these parts offers the tool; null means always.
+    /// Returns whether a service with these extensions offers the tool; `None` means always.
     pub is_offered: Option<fn(&AppState) -> bool>,
-    /// Rules on the input beyond its schema; null if there are none.
+    /// Rules for the input beyond its schema; `None` if there are none.
     pub rules: Option<Box<Rules>>,
     /// Whether its function returns JSON text instead of a value.
     pub answers_text: bool,
@@ -311,7 +315,7 @@ pub struct Operation {
     shape: OnceLock<Shape>,
 }
 
-/// The greatest body of an ordinary request: 1 MiB.
+/// The maximum size of the body of an ordinary request: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
 
 impl Operation {
@@ -420,14 +424,14 @@ impl Operation {
         })
     }
 
-    /// Returns whether fields outside of the path are sent in the body. Otherwise they are in the
-    /// query.
+    /// Returns whether fields outside of the path are sent in the body. Otherwise they are sent in
+    /// the query.
     #[must_use]
     pub fn has_body(&self) -> bool {
         self.method == Method::POST || self.method == Method::PUT || self.method == Method::PATCH
     }
 
-    /// Returns the JSON Schema of the input: path, query and body fields side by side.
+    /// Returns the JSON Schema of the input: fields of path, query and body together.
     #[must_use]
     pub fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let mut schema = (self.input)(generator).to_value();
@@ -452,7 +456,7 @@ impl Operation {
         schema
     }
 
-    /// Publishes a more precise schema of the answer than its Rust type gives.
+    /// Publishes a schema of the answer that is more precise than the one of its Rust type.
     #[must_use]
     pub fn answering(mut self, schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
         self.output = Box::new(move |_| schema());
@@ -467,19 +471,21 @@ impl Operation {
         schema
     }
 
-    /// Returns the input schema that the pipeline validates against. It is compiled on first use.
+    /// Returns the compiled input schema that the pipeline validates against. It is compiled when
+    /// it is first used.
     pub fn shape(&self) -> &Shape {
         self.shape.get_or_init(|| Shape::of(self))
     }
 
-    /// Returns the issues of an input that another operation makes, as far as the schema decides.
+    /// Returns the issues of an input that another operation creates, as far as the schema
+    /// determines them.
     #[must_use]
     pub fn issues_of(&self, input: &Value) -> Vec<Issue> {
         self.shape().issues_of(self, input)
     }
 
-    /// Returns the field names of the answer. Validation uses them to tell a read-only field from
-    /// an unknown one.
+    /// Returns the names of the fields of the answer. Validation uses them to distinguish a
+    /// read-only field from an unknown one.
     #[must_use]
     pub fn answer_fields(&self) -> BTreeSet<String> {
         let schema = self.output_schema(&mut inline_generator());
@@ -508,7 +514,7 @@ impl Findings {
     }
 }
 
-/// No fields at all.
+/// An input without fields.
 #[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}

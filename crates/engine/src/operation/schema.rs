@@ -1,4 +1,4 @@
-//! The generation of published schemas.
+//! Generates the published schemas.
 
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -20,8 +20,8 @@ pub fn inline_generator() -> SchemaGenerator {
         .into_generator()
 }
 
-/// Removes keywords that are useless to clients: null defaults and Rust's number formats. A choice
-/// of constants becomes an `enum`, which every client generator supports.
+/// Removes keywords that have no meaning for clients: null defaults and Rust's number formats.
+/// Turns a choice of constants into an `enum`, which every client generator supports.
 pub fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -38,17 +38,17 @@ pub fn tidy(schema: &mut Value) {
                 map.remove("format");
             }
             if let Some(Value::String(description)) = map.get_mut("description") {
-                // Line breaks only come from the source code.
+                // The line breaks come from the source code.
                 *description = description.replace('\n', " ");
             }
             let fields = map
                 .get_mut("properties")
                 .and_then(Value::as_object_mut)
                 .map(|fields| fields.values_mut());
-            fields.into_iter().flatten().for_each(anything);
-            map.get_mut("items").into_iter().for_each(anything);
+            fields.into_iter().flatten().for_each(replace_true);
+            map.get_mut("items").into_iter().for_each(replace_true);
             map.values_mut().for_each(tidy);
-            enumerate(map);
+            merge_constants(map);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
@@ -56,14 +56,14 @@ pub fn tidy(schema: &mut Value) {
 }
 
 /// Replaces `true` by an empty object schema, which more tools support.
-fn anything(schema: &mut Value) {
+fn replace_true(schema: &mut Value) {
     if *schema == Value::Bool(true) {
         *schema = json!({});
     }
 }
 
-/// Replaces a `oneOf` of constants by one enum. The descriptions of the constants are joined.
-fn enumerate(map: &mut Map<String, Value>) {
+/// Replaces a `oneOf` of constants by one enum, and joins the descriptions of the constants.
+fn merge_constants(map: &mut Map<String, Value>) {
     let Some(shapes) = map.get("oneOf").and_then(Value::as_array) else {
         return;
     };
@@ -72,29 +72,29 @@ fn enumerate(map: &mut Map<String, Value>) {
         (None, Some(Value::Array(values))) => Some(values.clone()),
         _ => None,
     };
-    let Some(all) = shapes.iter().map(values).collect::<Option<Vec<_>>>() else {
+    let Some(constants) = shapes.iter().map(values).collect::<Option<Vec<_>>>() else {
         return;
     };
-    let all: Vec<Value> = all.concat();
-    let text = |shape: &Value| {
+    let constants: Vec<Value> = constants.concat();
+    let describe = |shape: &Value| {
         Some(format!(
             "`{}`: {}",
             shape["const"].as_str()?,
             shape["description"].as_str()?
         ))
     };
-    let words: Vec<String> = map
+    let descriptions: Vec<String> = map
         .get("description")
         .and_then(Value::as_str)
         .map(str::to_owned)
         .into_iter()
-        .chain(shapes.iter().filter_map(text))
+        .chain(shapes.iter().filter_map(describe))
         .collect();
     map.remove("oneOf");
     map.insert("type".into(), json!("string"));
-    map.insert("enum".into(), all.into());
-    if !words.is_empty() {
-        map.insert("description".into(), words.join(" ").into());
+    map.insert("enum".into(), constants.into());
+    if !descriptions.is_empty() {
+        map.insert("description".into(), descriptions.join(" ").into());
     }
 }
 
@@ -111,8 +111,8 @@ mod tests {
         tidy(&mut schema);
         let expected = json!({ "type": "string", "enum": ["a", "b", "c"], "description": "How it went. `c`: Well." });
         assert_eq!(schema["anyOf"][0], expected);
-        let mut shapes = json!({ "oneOf": [{ "const": 1 }, { "type": "object" }] });
-        tidy(&mut shapes);
-        assert_eq!(shapes["oneOf"].as_array().unwrap().len(), 2);
+        let mut schema_of_shapes = json!({ "oneOf": [{ "const": 1 }, { "type": "object" }] });
+        tidy(&mut schema_of_shapes);
+        assert_eq!(schema_of_shapes["oneOf"].as_array().unwrap().len(), 2);
     }
 }

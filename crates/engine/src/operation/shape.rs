@@ -32,77 +32,78 @@ pub struct Shape {
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<PathStep>, usize)>,
     answer_fields: BTreeSet<String>,
-    /// The fields inside `data`, for operations that have such an object.
+    /// The names of the fields inside `data`, for operations that have such an object.
     data_fields: BTreeSet<String>,
     misnomers: &'static [(&'static str, &'static str)],
 }
 
-/// Whether null fits a schema. A schema that says nothing of types takes it.
+/// Returns whether a schema accepts null. A schema without a type does.
 fn takes_null(schema: &Value) -> bool {
     let any = |name: &str| {
         let branches = schema[name].as_array();
         branches.map(|branches| branches.iter().any(takes_null))
     };
     match &schema["type"] {
-        Value::String(own) => own == "null",
-        Value::Array(listed) => listed.iter().any(|own| own == "null"),
+        Value::String(name) => name == "null",
+        Value::Array(names) => names.iter().any(|name| name == "null"),
         _ => {
-            let listed = schema["enum"].as_array();
-            let listed = listed.map(|values| values.iter().any(Value::is_null));
+            let enum_values = schema["enum"].as_array();
+            let enum_values = enum_values.map(|values| values.iter().any(Value::is_null));
             let constant = schema.get("const").map(Value::is_null);
             any("anyOf")
                 .or_else(|| any("oneOf"))
-                .or(listed)
+                .or(enum_values)
                 .or(constant)
                 .unwrap_or(true)
         }
     }
 }
 
-/// Removes the nulls of a tool call that mean that a field is left out, at every depth: the field
-/// need not be sent, and null is no value of it. Some models fill in every argument.
-fn leave_out_nulls(fields: &mut Map<String, Value>, schema: &Value) {
-    let schema = the_branch_with(schema, "properties");
+/// Removes the nulls in a tool call that stand for a field that is left out, at every depth. These
+/// are the nulls of fields that are not required and do not accept null. Some language models fill
+/// in every argument.
+fn remove_unset_nulls(fields: &mut Map<String, Value>, schema: &Value) {
+    let schema = only_branch_with(schema, "properties");
     let Some(properties) = schema["properties"].as_object() else {
         return;
     };
     let is_required = |name: &str| {
         let required = schema["required"].as_array();
-        required.is_some_and(|names| names.iter().any(|own| own == name))
+        required.is_some_and(|names| names.iter().any(|required_name| required_name == name))
     };
     fields.retain(|name, value| {
         !value.is_null() || is_required(name) || properties.get(name).is_none_or(takes_null)
     });
     for (name, value) in fields {
         if let Some(schema) = properties.get(name) {
-            leave_out_nulls_within(value, schema);
+            remove_unset_nulls_within(value, schema);
         }
     }
 }
 
-fn leave_out_nulls_within(value: &mut Value, schema: &Value) {
+fn remove_unset_nulls_within(value: &mut Value, schema: &Value) {
     match value {
-        Value::Object(fields) => leave_out_nulls(fields, schema),
+        Value::Object(fields) => remove_unset_nulls(fields, schema),
         Value::Array(items) => {
-            let schema = &the_branch_with(schema, "items")["items"];
+            let schema = &only_branch_with(schema, "items")["items"];
             for item in items {
-                leave_out_nulls_within(item, schema);
+                remove_unset_nulls_within(item, schema);
             }
         }
         _ => {}
     }
 }
 
-/// Returns the schema itself or the only one of its branches that has a keyword. Returns the schema
-/// if several have it.
-fn the_branch_with<'s>(schema: &'s Value, keyword: &str) -> &'s Value {
+/// Returns the only branch of a schema that has a keyword. Returns the schema itself if it has no
+/// such branch or several of them.
+fn only_branch_with<'s>(schema: &'s Value, keyword: &str) -> &'s Value {
     let branches = ["anyOf", "oneOf"].map(|name| schema[name].as_array());
-    let mut having = branches
+    let mut matching = branches
         .into_iter()
         .flatten()
         .flatten()
         .filter(|branch| branch.get(keyword).is_some());
-    match (having.next(), having.next()) {
+    match (matching.next(), matching.next()) {
         (Some(branch), None) => branch,
         _ => schema,
     }
@@ -117,13 +118,18 @@ pub(crate) struct CheckedInput<'s> {
 }
 
 impl CheckedInput<'_> {
-    /// Returns the valid texts of a format that is judged outside of this crate, with their paths.
+    /// Returns the valid texts of a format that another module checks, with their paths.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
-        let is_wanted =
+        let has_format =
             |kind: &Contextual| matches!(kind, Contextual::Elsewhere(name) if name == format);
-        let fields = self.shape.open_fields(&self.issues, is_wanted).into_iter();
+        let fields = self
+            .shape
+            .fields_without_issue(&self.issues, has_format)
+            .into_iter();
         fields
-            .filter_map(|(path, steps)| Some((steps, at(&self.input, path)?.as_str()?.to_owned())))
+            .filter_map(|(path, segments)| {
+                Some((segments, at(&self.input, path)?.as_str()?.to_owned()))
+            })
             .collect()
     }
 
@@ -132,7 +138,8 @@ impl CheckedInput<'_> {
         self.issues.add(path, reason);
     }
 
-    /// Applies the operation's rules and returns the input. Returns 400 with every issue found.
+    /// Applies the operation's rules and returns the input. Returns 400 with every issue that was
+    /// found.
     pub(crate) fn into_input(self) -> Result<Value> {
         let Self {
             rules,
@@ -152,7 +159,7 @@ impl Shape {
     ///
     /// # Panics
     ///
-    /// If the schema is invalid. The first test to run would find that.
+    /// If the schema is invalid. Any test that uses the operation finds that.
     #[must_use]
     pub fn of(operation: &Operation) -> Self {
         let schema = operation.input_schema(&mut inline_generator());
@@ -178,7 +185,7 @@ impl Shape {
             lists: notes
                 .lists
                 .into_iter()
-                .filter_map(|(path, most)| Some((path, most?)))
+                .filter_map(|(path, max_length)| Some((path, max_length?)))
                 .collect(),
             answer_fields: operation.answer_fields(),
             data_fields: schema["properties"]["data"]["properties"]
@@ -188,7 +195,7 @@ impl Shape {
                 .cloned()
                 .collect(),
             misnomers: operation.misnomers,
-            written: schema,
+            schema_json: schema,
         }
     }
 
@@ -210,7 +217,7 @@ impl Shape {
             .into_input()
     }
 
-    /// Returns the input of an operation and the issues that can be found without a network call.
+    /// Returns the input of an operation, with the issues that can be found without a network call.
     /// Returns 404 for a malformed id in the path.
     pub(crate) fn examine<'s>(
         &'s self,
@@ -229,25 +236,29 @@ impl Shape {
             }
         }
         json::null_characters(&input, &mut |path| issues.add(path, Reason::NullCharacter));
-        for (path, most) in &self.lists {
-            cut(&mut input, path, most + 1);
+        for (path, max_length) in &self.lists {
+            cut(&mut input, path, max_length + 1);
         }
         for failure in self.schema.failures(&input) {
             self.report(&failure, &mut issues);
         }
-        for (path, steps) in self.open_fields(&issues, |kind| *kind == Contextual::Phone) {
+        for (path, segments) in
+            self.fields_without_issue(&issues, |kind| *kind == Contextual::Phone)
+        {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
                 match format::phone(text, country) {
                     Some(number) => *text = number,
-                    None => issues.add(steps, Reason::Phone),
+                    None => issues.add(segments, Reason::Phone),
                 }
             }
         }
-        for (path, steps) in self.open_fields(&issues, |kind| *kind == Contextual::Future) {
+        for (path, segments) in
+            self.fields_without_issue(&issues, |kind| *kind == Contextual::Future)
+        {
             if let Some(Value::String(text)) = at(&input, path)
-                && let Err(reason) = judge_future(text, now)
+                && let Err(reason) = check_future(text, now)
             {
-                issues.add(steps, reason);
+                issues.add(segments, reason);
             }
         }
         Ok(CheckedInput {
@@ -258,7 +269,7 @@ impl Shape {
         })
     }
 
-    /// Returns the issues of an input that another operation makes.
+    /// Returns the issues of an input that another operation creates.
     pub(crate) fn issues_of(&self, operation: &Operation, input: &Value) -> Vec<Issue> {
         let mut issues = Issues::of(operation);
         for failure in self.schema.failures(input) {
@@ -267,28 +278,29 @@ impl Shape {
         issues.into_issues()
     }
 
-    /// Returns the contextual fields of some kind that have no issue yet.
-    fn open_fields(
+    /// Returns the fields with a contextual format of some kind, without those that already have an
+    /// issue.
+    fn fields_without_issue(
         &self,
         issues: &Issues,
-        wanted: impl Fn(&Contextual) -> bool,
+        is_of_kind: impl Fn(&Contextual) -> bool,
     ) -> Vec<(&[String], Vec<PathSegment>)> {
         let fields = self
             .contextual
             .iter()
-            .filter(|(_, kind)| wanted(kind) && !issues.is_over());
-        let steps = |path: &[String]| {
+            .filter(|(_, kind)| is_of_kind(kind) && !issues.is_over());
+        let segments = |path: &[String]| {
             path.iter()
                 .map(|key| PathSegment::from(key.as_str()))
                 .collect::<Vec<_>>()
         };
         fields
-            .map(|(path, _)| (path.as_slice(), steps(path)))
-            .filter(|(_, steps)| !issues.concerns(steps))
+            .map(|(path, _)| (path.as_slice(), segments(path)))
+            .filter(|(_, segments)| !issues.concerns(segments))
             .collect()
     }
 
-    /// Collects path, query and body fields in one object, each with the type of its schema.
+    /// Collects the fields of path, query and body in one object, each with the type of its schema.
     fn collect_input(
         &self,
         operation: &Operation,
@@ -330,7 +342,7 @@ impl Shape {
             _ => return Err(Error::invalid(&[], "the body must be an object")),
         }
         if matches!(arguments, Arguments::Tool(_)) {
-            leave_out_nulls(&mut input, &self.written);
+            remove_unset_nulls(&mut input, &self.schema_json);
         }
         for (name, schema) in &self.fields {
             if let Some(Value::String(text)) = input.get_mut(name)
@@ -396,53 +408,58 @@ impl Shape {
             .map(String::as_str)
             .filter(|name| !operation.has_body() && !operation.is_path_field(name))
             .collect();
-        let strange: BTreeSet<&str> = query
+        let unknown: BTreeSet<&str> = query
             .iter()
             .map(|(name, _)| name.as_str())
             .filter(|name| !known.contains(name))
             .collect();
         let message = |name: &str| match nearest(name, known.iter().copied()) {
-            Some(meant) => {
-                format!("unknown parameter, which was ignored; did you mean \"{meant}\"?")
+            Some(nearest_name) => {
+                format!("unknown parameter, which was ignored; did you mean \"{nearest_name}\"?")
             }
             None => "unknown parameter, which was ignored".to_owned(),
         };
-        strange
+        unknown
             .into_iter()
-            .take(MOST_STRANGERS)
-            .map(|name| (name.chars().take(LONGEST_STRANGER).collect(), message(name)))
+            .take(MAX_UNKNOWN_PARAMETERS)
+            .map(|name| {
+                (
+                    name.chars().take(MAX_PARAMETER_LENGTH).collect(),
+                    message(name),
+                )
+            })
             .collect()
     }
 }
 
-/// The most unknown parameters that an answer names.
-const MOST_STRANGERS: usize = 10;
-/// The most characters that are shown of an unknown parameter's name.
-const LONGEST_STRANGER: usize = 100;
+/// The maximum number of unknown parameters in the warnings of a response.
+const MAX_UNKNOWN_PARAMETERS: usize = 10;
+/// The maximum number of characters of an unknown parameter's name in a warning.
+const MAX_PARAMETER_LENGTH: usize = 100;
 
-/// Returns the error for an unknown field, with the closest known name as a suggestion.
+/// Returns the reason for an unknown field, with the closest known name as a suggestion.
 fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n String>) -> Reason {
     nearest(name, known.map(String::as_str))
         .map_or(Reason::Unknown, |known| Reason::Misspelt(known.to_owned()))
 }
 
 /// Parses a query parameter as the type of its schema (rules: errors#requests, 5 and 6).
-fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
+fn from_query(values: &[&str], schema: &Value) -> Result<Value, Reason> {
     let is = |kind: &str| match &schema["type"] {
         Value::String(name) => name == kind,
         Value::Array(names) => names.iter().any(|name| name == kind),
         _ => false,
     };
     if is("array") {
-        return Ok(sent.iter().copied().map(Value::from).collect());
+        return Ok(values.iter().copied().map(Value::from).collect());
     }
-    let [text] = sent else {
+    let [text] = values else {
         return Err(Reason::Repeated);
     };
     if typed::is_blank(text) {
         return Err(Reason::Blank);
     }
-    if schema["format"] == "date-time" && has_blank_for_plus(text) {
+    if schema["format"] == "date-time" && has_space_for_plus(text) {
         return Err(Reason::rule(
             "blank_for_plus",
             "has a blank where the offset begins; in a query a + must be written as %2B",
@@ -464,17 +481,17 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
     Ok(Value::from(*text))
 }
 
-/// Returns whether a text would be a timestamp if a blank were a plus sign. A plus sign of a query
-/// arrives as a blank unless it is encoded.
-fn has_blank_for_plus(text: &str) -> bool {
-    text.rsplit_once(' ').is_some_and(|(moment, offset)| {
-        moment.contains(['T', 't']) && format!("{moment}+{offset}").parse::<Moment>().is_ok()
+/// Returns whether a text would be a timestamp if a space were a plus sign. A plus sign in a query
+/// arrives as a space unless it is encoded.
+fn has_space_for_plus(text: &str) -> bool {
+    text.rsplit_once(' ').is_some_and(|(time, offset)| {
+        time.contains(['T', 't']) && format!("{time}+{offset}").parse::<Moment>().is_ok()
     })
 }
 
-fn judge_future(text: &str, now: Timestamp) -> Result<(), Reason> {
+fn check_future(text: &str, now: Timestamp) -> Result<(), Reason> {
     match text.parse::<Moment>() {
-        Ok(Moment(moment)) if moment > now => Ok(()),
+        Ok(Moment(time)) if time > now => Ok(()),
         Ok(_) => Err(Reason::Passed),
         Err(_) => Err(Reason::Format(
             "date-time".into(),

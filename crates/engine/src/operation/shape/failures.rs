@@ -1,4 +1,4 @@
-//! Conversion of the schema validator's failures to issues.
+//! Converts the failures of the schema validator to issues.
 
 use schema::Failure as ValidationError;
 use schema::error::{TypeKind, ValidationErrorKind as Failure};
@@ -10,7 +10,7 @@ use crate::error::{PathSegment, Reason};
 use crate::format;
 
 impl Shape {
-    /// Returns the message for an unaccepted field at a path.
+    /// Returns the reason for a field at a path that the operation does not accept.
     fn stranger_at(&self, path: &[PathSegment], siblings: Option<&Value>) -> Reason {
         let keys = path.iter().filter_map(|step| {
             if let PathSegment::Key(name) = step {
@@ -20,12 +20,12 @@ impl Shape {
             }
         });
         let keys: Vec<&str> = keys.collect();
-        let known = self
+        let hint = self
             .misnomers
             .iter()
             .find(|(end, _)| keys.ends_with(&end.split('.').collect::<Vec<_>>()));
-        match (known, path) {
-            (Some((_, words)), _) => Reason::from(*words),
+        match (hint, path) {
+            (Some((_, message)), _) => Reason::from(*message),
             (None, [PathSegment::Key(name)]) => self.stranger(name),
             (None, [PathSegment::Key(data), PathSegment::Key(name)])
                 if data == "data" && self.answer_fields.contains(name) =>
@@ -33,31 +33,33 @@ impl Shape {
                 Reason::ReadOnly
             }
             (None, _) => {
-                let known = siblings
+                let sibling_names = siblings
                     .and_then(Value::as_object)
                     .into_iter()
                     .flat_map(Map::keys);
-                unknown(keys.last().copied().unwrap_or_default(), known)
+                unknown(keys.last().copied().unwrap_or_default(), sibling_names)
             }
         }
     }
 
     /// Adds the issues of a failure.
     pub(super) fn report(&self, error: &ValidationError<'_>, issues: &mut Issues) {
-        let path = steps(error);
+        let path = segments(error);
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
-                // The schema lists the known names beside the failing keyword.
+                // The schema has the known names beside the failing keyword.
                 let keyword = error.schema_path().as_str();
                 let siblings = keyword
                     .rsplit_once('/')
                     .and_then(|(parent, _)| self.written.pointer(&format!("{parent}/properties")));
                 for name in unexpected {
-                    issues.add_with(below(&path, name), |path| self.stranger_at(path, siblings));
+                    issues.add_with(child_path(&path, name), |path| {
+                        self.stranger_at(path, siblings)
+                    });
                 }
             }
             Failure::Required { property } => issues.add(
-                below(&path, property.as_str().unwrap_or_default()),
+                child_path(&path, property.as_str().unwrap_or_default()),
                 Reason::Required,
             ),
             Failure::AnyOf { context } | Failure::OneOfNotValid { context } => {
@@ -68,7 +70,8 @@ impl Shape {
     }
 
     /// Adds the issues of a value that matches none of several schemas. The intended schema is the
-    /// one with the value's tag, or else with the value's type; only its failures are reported.
+    /// one with the value's tag, or else with the value's type. Only the failures of that schema
+    /// are reported.
     fn report_shapes(
         &self,
         path: Vec<PathSegment>,
@@ -85,61 +88,67 @@ impl Shape {
             let known: Value = all.into_iter().map(|(_, value)| value).collect();
             return issues.add(tag, Reason::OneOf(known.to_string()));
         }
-        let lacks = |name: &str| {
-            let is_it = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
-            shapes.iter().all(|errors| errors.iter().any(is_it))
+        let is_always_missing = |name: &str| {
+            let is_missing = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
+            shapes.iter().all(|errors| errors.iter().any(is_missing))
         };
         let missing = shapes
             .iter()
             .flatten()
             .find_map(|error| match error.kind() {
-                Failure::Required { property } => property.as_str().filter(|name| lacks(name)),
+                Failure::Required { property } => {
+                    property.as_str().filter(|name| is_always_missing(name))
+                }
                 _ => None,
             });
         if let Some(name) = missing {
-            return issues.add(below(&path, name), Reason::Required);
+            return issues.add(child_path(&path, name), Reason::Required);
         }
         let is_tagged = tags.iter().any(Option::is_some);
-        let of_its_type = |errors: &[ValidationError<'_>]| {
-            !errors
-                .iter()
-                .any(|inner| steps(inner) == path && matches!(inner.kind(), Failure::Type { .. }))
+        let has_right_type = |errors: &[ValidationError<'_>]| {
+            !errors.iter().any(|inner| {
+                segments(inner) == path && matches!(inner.kind(), Failure::Type { .. })
+            })
         };
-        let meant = shapes.iter().zip(&tags).find(|(errors, tag)| {
+        let intended = shapes.iter().zip(&tags).find(|(errors, tag)| {
             if is_tagged {
                 tag.is_none()
             } else {
-                !errors.is_empty() && of_its_type(errors)
+                !errors.is_empty() && has_right_type(errors)
             }
         });
-        match meant {
+        match intended {
             Some((errors, _)) => errors.iter().for_each(|inner| self.report(inner, issues)),
             None => issues.add(path, Reason::WrongType),
         }
     }
 }
 
-/// Returns the path of a wrong tag field, and the value that this schema requires.
+/// Returns the path of a wrong tag field, and the value that the schema requires there.
 fn wrong_tag(
     error: &ValidationError<'_>,
     path: &[PathSegment],
 ) -> Option<(Vec<PathSegment>, Value)> {
-    let at = steps(error);
-    let is_field = at.split_last().is_some_and(|(_, above)| above == path);
+    let tag_path = segments(error);
+    let is_field = tag_path
+        .split_last()
+        .is_some_and(|(_, above)| above == path);
     match error.kind() {
-        Failure::Constant { expected_value } if is_field => Some((at, (**expected_value).clone())),
+        Failure::Constant { expected_value } if is_field => {
+            Some((tag_path, (**expected_value).clone()))
+        }
         _ => None,
     }
 }
 
-fn below(path: &[PathSegment], name: &str) -> Vec<PathSegment> {
+fn child_path(path: &[PathSegment], name: &str) -> Vec<PathSegment> {
     path.iter()
         .cloned()
         .chain([PathSegment::from(name)])
         .collect()
 }
 
-fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
+fn segments(error: &ValidationError<'_>) -> Vec<PathSegment> {
     use schema::paths::LocationSegment as Segment;
     let step = |segment: Segment<'_>| match segment {
         Segment::Property(name) => PathSegment::Key(name.into_owned()),
@@ -151,12 +160,12 @@ fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
 fn describe(kind: &Failure) -> Reason {
     match kind {
         Failure::Type {
-            kind: TypeKind::Single(wanted),
-        } => Reason::Type(wanted.to_string()),
+            kind: TypeKind::Single(description),
+        } => Reason::Type(description.to_string()),
         Failure::Type {
-            kind: TypeKind::Multiple(wanted),
+            kind: TypeKind::Multiple(description),
         } => Reason::Type(
-            wanted
+            description
                 .iter()
                 .map(|kind| kind.to_string())
                 .collect::<Vec<_>>()
@@ -178,11 +187,11 @@ fn describe(kind: &Failure) -> Reason {
         Failure::Pattern { pattern } => Reason::Pattern(pattern.clone()),
         Failure::Format { format } if format == "not-blank" => Reason::Blank,
         Failure::Format { format } => {
-            let wanted = format::STATIC
+            let description = format::STATIC
                 .iter()
-                .find(|known| known.name == format)
-                .map_or("valid", |known| known.wanted);
-            Reason::Format(format.clone(), wanted)
+                .find(|entry| entry.name == format)
+                .map_or("valid", |entry| entry.wanted);
+            Reason::Format(format.clone(), description)
         }
         _ => Reason::Invalid,
     }

@@ -1,4 +1,4 @@
-//! A collection of issues.
+//! The issues of a request.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -11,25 +11,25 @@ use serde_json::{Value, json};
 use super::super::{FilteredList, Findings, Operation, Rules};
 use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Reason, Result};
 
-/// The issues of a request: the first one of each field. Up to [`MOST_ISSUES`] are kept, the rest
-/// are counted.
+/// The issues of a request: the first one of each field. Up to [`MOST_ISSUES`] issues are kept, and
+/// the rest are counted.
 pub(super) struct Issues {
-    /// The length that paths are cut to. A query parameter is reported as a whole, whichever of its
-    /// values fails.
+    /// The length that paths are cut to. It is 1 for query parameters, so that a parameter has one
+    /// issue even if several of its values fail.
     depth: usize,
-    named: BTreeMap<Vec<PathSegment>, Reason>,
-    /// Hashes of the paths that are only counted, so that each path counts once.
+    kept: BTreeMap<Vec<PathSegment>, Reason>,
+    /// Hashes of the paths whose issues are only counted, so that each path counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
-    /// The invalid items of a list that are left out instead of refused; `None` where the whole
-    /// request is refused.
-    sifted: Option<InvalidItems>,
+    /// The invalid items of a list that are left out. `None` if any invalid item refuses the
+    /// request.
+    invalid_items: Option<InvalidItems>,
 }
 
-/// The most issues that are kept of a left-out item.
-const MOST_OF_AN_ITEM: usize = 20;
+/// The maximum number of issues that are kept of an item that is left out.
+const MAX_ISSUES_OF_ITEM: usize = 20;
 
-/// The invalid items of a list, by index, with the issues of the first of them.
+/// The invalid items of a list, by index. Only the first items have issues.
 struct InvalidItems {
     list: &'static str,
     items: BTreeMap<usize, BTreeMap<Vec<PathSegment>, Reason>>,
@@ -46,16 +46,16 @@ impl InvalidItems {
         }
     }
 
-    /// Notes an item as invalid, and the issue if there is room for it.
+    /// Marks an item as invalid. Also keeps the issue if there is space for it.
     fn add(
         &mut self,
         index: usize,
         path: Vec<PathSegment>,
         reason: impl FnOnce(&[PathSegment]) -> Reason,
     ) {
-        let has_room = self.items.len() < MOST_ISSUES || self.items.contains_key(&index);
+        let has_space = self.items.len() < MOST_ISSUES || self.items.contains_key(&index);
         let issues = self.items.entry(index).or_default();
-        if has_room && issues.len() < MOST_OF_AN_ITEM && !issues.contains_key(&path) {
+        if has_space && issues.len() < MAX_ISSUES_OF_ITEM && !issues.contains_key(&path) {
             let reason = reason(&path);
             issues.insert(path, reason);
         }
@@ -68,16 +68,16 @@ impl Issues {
         let depth = if operation.has_body() { usize::MAX } else { 1 };
         Self {
             depth,
-            named: BTreeMap::new(),
+            kept: BTreeMap::new(),
             counted: HashSet::new(),
             fingerprints: RandomState::new(),
-            sifted: None,
+            invalid_items: None,
         }
     }
 
     /// Leaves out invalid items of a list, if the body asks for that.
     pub(super) fn sift(&mut self, sifts: Option<&FilteredList>, body: &Value) {
-        self.sifted = sifts
+        self.invalid_items = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)
             .map(|sifts| InvalidItems {
                 list: sifts.list,
@@ -88,7 +88,7 @@ impl Issues {
     /// Removes the invalid items from their list, and adds them to the input as a list under
     /// [`FilteredList::LEFT_OUT`], in order.
     pub(super) fn take_sifted(&mut self, input: &mut Value) {
-        let Some(InvalidItems { list, items }) = self.sifted.take() else {
+        let Some(InvalidItems { list, items }) = self.invalid_items.take() else {
             return;
         };
         let Some(all) = input.get_mut(list).and_then(Value::as_array_mut) else {
@@ -103,64 +103,64 @@ impl Issues {
             let item = all.get_mut(index).map(Value::take);
             left_out.push(json!({ "index": index, "item": item, "issues": issues }));
         }
-        let mut wrong = left_out
+        let mut invalid_indices = left_out
             .iter()
             .filter_map(|item| item["index"].as_u64())
             .peekable();
         let mut index = 0;
         all.retain(|_| {
-            let is_wrong = wrong.next_if_eq(&index).is_some();
+            let is_invalid = invalid_indices.next_if_eq(&index).is_some();
             index += 1;
-            !is_wrong
+            !is_invalid
         });
         if let Some(fields) = input.as_object_mut() {
             fields.insert(FilteredList::LEFT_OUT.into(), left_out.into());
         }
     }
 
-    /// Adds an issue, unless the field has one.
+    /// Adds an issue, unless the field already has one.
     pub(super) fn add(&mut self, path: Vec<PathSegment>, reason: impl Into<Reason>) {
         self.add_with(path, |_| reason.into());
     }
 
-    /// Adds an issue, unless the field has one. `reason` is only called if the issue is kept,
-    /// because it can be slow.
+    /// Adds an issue, unless the field already has one. `reason` is called only if the issue is
+    /// kept, because the function may be slow.
     pub(super) fn add_with(
         &mut self,
         mut path: Vec<PathSegment>,
         reason: impl FnOnce(&[PathSegment]) -> Reason,
     ) {
-        if let Some(sifted) = &mut self.sifted
-            && let Some(index) = sifted.index(&path)
+        if let Some(invalid_items) = &mut self.invalid_items
+            && let Some(index) = invalid_items.index(&path)
         {
-            return sifted.add(index, path, reason);
+            return invalid_items.add(index, path, reason);
         }
         path.truncate(self.depth);
-        if self.named.len() < MOST_ISSUES {
-            if let Entry::Vacant(place) = self.named.entry(path) {
-                let reason = reason(place.key());
-                place.insert(reason);
+        if self.kept.len() < MOST_ISSUES {
+            if let Entry::Vacant(entry) = self.kept.entry(path) {
+                let reason = reason(entry.key());
+                entry.insert(reason);
             }
-        } else if !self.named.contains_key(&path) {
+        } else if !self.kept.contains_key(&path) {
             self.counted.insert(self.fingerprints.hash_one(&path));
         }
     }
 
     /// Returns whether there is no issue.
     pub(super) fn is_empty(&self) -> bool {
-        self.named.is_empty()
+        self.kept.is_empty()
     }
 
-    /// Returns whether more issues were found than are kept. Further checks are skipped then.
+    /// Returns whether there were more issues than are kept. Further checks are then skipped.
     pub(super) fn is_over(&self) -> bool {
         !self.counted.is_empty()
     }
 
-    /// Returns whether an issue concerns a field, a parent of it or a child of it.
+    /// Returns whether there is an issue of a field, of its parent or of its child.
     pub(super) fn concerns(&self, path: &[PathSegment]) -> bool {
-        self.named
+        self.kept
             .keys()
-            .any(|failing| path.starts_with(failing) || failing.starts_with(path))
+            .any(|failing_path| path.starts_with(failing_path) || failing_path.starts_with(path))
     }
 
     /// Returns the names of the top-level fields with an issue.
@@ -169,7 +169,7 @@ impl Issues {
             ["data", name, ..] | [name, ..] => Some(name),
             [] => None,
         };
-        self.named.keys().filter_map(|path| name(path)).collect()
+        self.kept.keys().filter_map(|path| name(path)).collect()
     }
 
     /// Returns the input without the fields that have an issue.
@@ -178,9 +178,9 @@ impl Issues {
             return Cow::Borrowed(input);
         }
         let mut rest = input.clone();
-        for path in self.named.keys() {
-            if let Some((name, above)) = fields(path).split_last()
-                && let Some(object) = above
+        for path in self.kept.keys() {
+            if let Some((name, parents)) = fields(path).split_last()
+                && let Some(object) = parents
                     .iter()
                     .try_fold(&mut rest, |value, key| value.get_mut(key))
             {
@@ -190,8 +190,8 @@ impl Issues {
         Cow::Owned(rest)
     }
 
-    /// Adds the issues that the rules find. Issues of the merged state are only added beside
-    /// others. Alone they are left to the operation, which reports them after its earlier checks.
+    /// Adds the issues that the rules find. Issues of the merged state are added only if there are
+    /// other issues. Otherwise the operation reports them after its earlier checks.
     pub(super) fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
         let Some(rules) = rules.filter(|_| !self.is_over()) else {
             return;
@@ -203,7 +203,7 @@ impl Issues {
         }
     }
 
-    /// Adds the issues of fields that have none yet.
+    /// Adds issues of fields that have no issue yet.
     pub(super) fn add_found(&mut self, found: Vec<Issue>) {
         for Issue { path, reason } in found {
             if !self.concerns(&path) {
@@ -212,9 +212,9 @@ impl Issues {
         }
     }
 
-    /// Returns the issues, without those that are only counted.
+    /// Returns the issues that are kept.
     pub(super) fn into_issues(self) -> Vec<Issue> {
-        let issues = self.named.into_iter();
+        let issues = self.kept.into_iter();
         issues
             .map(|(path, reason)| Issue { path, reason })
             .collect()
@@ -226,7 +226,7 @@ impl Issues {
             return Ok(());
         }
         let issues = self
-            .named
+            .kept
             .into_iter()
             .map(|(path, reason)| Issue { path, reason });
         Err(Error::issues_and(issues.collect(), self.counted.len()))

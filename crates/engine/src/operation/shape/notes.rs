@@ -1,4 +1,4 @@
-//! Facts in a schema that the validator does not use: contextual formats, texts to trim, and
+//! Properties of a schema that the validator does not use: contextual formats, texts to trim, and
 //! lengths of lists.
 
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ pub(super) enum PathStep {
 
 /// Cuts the lists at a path to a length.
 ///
-/// The length is one more than the schema allows. The schema then reports the list as too long, and
-/// does not check an unlimited number of items.
+/// The length is one more than the schema allows. The schema then reports the list as too long,
+/// without checking an unlimited number of items.
 pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     match (path.split_first(), value) {
         (None, Value::Array(items)) => items.truncate(length),
@@ -37,19 +37,19 @@ pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     }
 }
 
-/// The extra facts of a schema, by the path of the field.
+/// Properties of a schema, by the path of the field.
 #[derive(Default)]
 pub(super) struct Notes {
     /// Texts with a contextual format.
     pub(super) contextual: Vec<(Vec<String>, Contextual)>,
     /// Texts that are trimmed before validation.
     pub(super) trimmed: Vec<Vec<String>>,
-    /// The greatest lengths of lists; null if any length is allowed.
+    /// The maximum lengths of lists; `None` if any length is allowed.
     pub(super) lists: BTreeMap<Vec<PathStep>, Option<usize>>,
 }
 
 impl Notes {
-    /// Collects the facts of a schema.
+    /// Collects the properties of a schema.
     pub(super) fn of(schema: &Value) -> Self {
         let mut notes = Self::default();
         notes.collect(schema, &mut Vec::new());
@@ -57,35 +57,37 @@ impl Notes {
         notes
     }
 
-    /// Collects the greatest length of each list, outer lists first.
+    /// Collects the maximum length of each list, outer lists first.
     fn measure(&mut self, schema: &Value, path: &mut Vec<PathStep>) {
-        let names_array = |kind: &Value| {
+        let has_array = |kind: &Value| {
             kind == "array"
                 || kind
                     .as_array()
                     .is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
         };
-        if names_array(&schema["type"]) {
-            let most = schema["maxItems"]
+        if has_array(&schema["type"]) {
+            let max_items = schema["maxItems"]
                 .as_u64()
-                .and_then(|most| usize::try_from(most).ok());
-            let noted = self.lists.entry(path.clone()).or_insert(most);
-            *noted = (*noted).zip(most).map(|(one, other)| one.max(other));
+                .and_then(|max_items| usize::try_from(max_items).ok());
+            let max_length = self.lists.entry(path.clone()).or_insert(max_items);
+            *max_length = (*max_length)
+                .zip(max_items)
+                .map(|(one, other)| one.max(other));
         }
-        let mut below = |turn: PathStep, schema: &Value| {
-            path.push(turn);
+        let mut descend = |step: PathStep, schema: &Value| {
+            path.push(step);
             self.measure(schema, path);
             path.pop();
         };
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            below(PathStep::Key(name.clone()), field);
+            descend(PathStep::Key(name.clone()), field);
         }
         if schema["items"].is_object() {
-            below(PathStep::Each, &schema["items"]);
+            descend(PathStep::Each, &schema["items"]);
         }
         for branch in ["anyOf", "oneOf", "allOf"]
             .into_iter()
-            .filter_map(|part| schema[part].as_array())
+            .filter_map(|keyword| schema[keyword].as_array())
             .flatten()
         {
             self.measure(branch, path);
