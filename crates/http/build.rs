@@ -1,5 +1,5 @@
-//! Compresses the script of the API reference. The program then holds less than a third of its five
-//! megabytes.
+//! Compresses the script of the API reference. Instead of five megabytes, the program then contains
+//! less than a third of that.
 
 use std::error::Error;
 use std::fs::File;

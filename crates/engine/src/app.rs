@@ -1,4 +1,4 @@
-//! A program, as the engine knows it: its operations, and the lists of its modules.
+//! A program from the engine's point of view: its operations, and the lists of its modules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl App {
 pub struct About {
     /// Returns the title and the description of an interface's document.
     pub interface: fn(Surface) -> (&'static str, &'static str),
-    /// Instructions about all tools together, which clients pass to their models.
+    /// Instructions for the use of all tools together, which clients pass to their language models.
     pub instructions: &'static str,
     /// Returns advice for a language model whose tool call failed with this error, if there is any.
     pub advice: fn(&Value) -> Option<String>,
@@ -71,31 +71,31 @@ pub struct Named {
     /// The name of the schema.
     pub name: String,
     pub schema: Value,
-    /// Whether it is published even if no operation refers to it.
+    /// Whether the schema is published even if no operation refers to it.
     pub is_always: bool,
 }
 
-/// Finds the callers of links' tokens, by token.
+/// Finds the callers that the tokens of guests' links identify, by token.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
 /// The look-up of tokens in the paths of guests' requests.
 #[derive(Clone, Copy)]
 pub struct GuestTokenLookup {
-    /// Returns the callers of these tokens. Unknown tokens are left out.
+    /// Returns the callers of these tokens. The map has no entry for an unknown token.
     pub find: FindLinked,
-    /// The kind of object in the 404 for an unknown token.
+    /// The kind of object that the 404 for an unknown token names.
     pub what: &'static str,
 }
 
-/// A text format that needs a network call to validate; modules list them.
+/// A text format that needs a network call to validate. Modules add such formats to their lists.
 pub struct NetworkFormat {
-    /// The name in schemas.
+    /// The name of the format in schemas.
     pub name: &'static str,
     /// Returns an error message if the text does not have the format.
     pub check: fn(Arc<AppState>, String) -> BoxFuture<'static, Result<(), String>>,
 }
 
-/// Gauges of a module, measured on each read of the metrics; modules list them.
+/// Gauges of a module, measured whenever the metrics are read. Modules add them to their lists.
 pub struct Gauges(pub fn(Store, Timestamp) -> BoxFuture<'static, Vec<Gauge>>);
 
 /// A measured value.
@@ -112,11 +112,11 @@ pub struct Gauge {
 pub struct Summary {
     /// The name of the summary.
     pub name: &'static str,
-    /// The version of its form. It is raised whenever the program changes that form.
+    /// The version of the summary's form. It is raised whenever the program changes that form.
     pub version: i64,
-    /// Reads the documents of an organization after an id, up to a number: columns `id, doc`.
+    /// Reads the documents of an organization after an id, up to a limit: columns `id, doc`.
     pub read: &'static Statement,
-    /// Writes the summary beside the document of an id.
+    /// Writes the summary beside the document with an id.
     pub write: &'static Statement,
     /// Creates the summary from the row of a document.
     pub of: fn(&Row) -> Result<String>,

@@ -1,4 +1,4 @@
-//! Supervision of background tasks: a task that ends is restarted, and reported as down until then.
+//! Supervision of background tasks. A task that ends is restarted. Until then it is listed as down.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -10,10 +10,11 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The first pause before a restart. It doubles each time the task ends again soon.
-const RESPITE: Duration = Duration::from_secs(1);
-/// The longest pause. A task that runs for this long starts with the shortest pause again.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The first delay before a restart. It doubles each time the task ends again soon.
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+/// The longest delay. After a task has run for this long, the delay begins with the first one
+/// again.
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The names of the tasks that are down.
 #[derive(Default)]
@@ -27,7 +28,7 @@ impl Background {
     }
 
     /// Runs `work` until `stop` is cancelled and the task has ended. If the task panics or ends by
-    /// itself, it is restarted after a pause. While it is down, `name` is listed.
+    /// itself, restarts it after a delay. Until the restart, [`Background::down`] lists `name`.
     pub async fn keep_up<W: Future<Output = ()>>(
         &self,
         name: &'static str,
@@ -40,30 +41,30 @@ impl Background {
         );
         let restarts = metrics::counter!("vestibule_background_restarts_total", "name" => name);
         restarts.increment(0);
-        let mut pause = RESPITE;
+        let mut delay = INITIAL_BACKOFF;
         loop {
             let start = Instant::now();
-            let ended = AssertUnwindSafe(work()).catch_unwind().await;
+            let result = AssertUnwindSafe(work()).catch_unwind().await;
             if stop.is_cancelled() {
                 return;
             }
-            if start.elapsed() >= LONGEST {
-                pause = RESPITE;
+            if start.elapsed() >= MAX_BACKOFF {
+                delay = INITIAL_BACKOFF;
             }
-            let has_panicked = ended.is_err();
+            let has_panicked = result.is_err();
             tracing::error!(
                 name,
                 has_panicked,
-                seconds = pause.as_secs(),
+                seconds = delay.as_secs(),
                 "background work ended unexpectedly; it restarts after a pause"
             );
             restarts.increment(1);
             self.names().insert(name);
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep(delay) => {}
             }
-            pause = LONGEST.min(2 * pause);
+            delay = MAX_BACKOFF.min(2 * delay);
             self.names().remove(name);
         }
     }
@@ -75,47 +76,47 @@ impl Background {
 
 /// Work that claims due items and processes each one in its own task.
 pub trait ClaimingWork: Sync {
-    /// The log message for an item whose task panicked. Only that item is affected; it is claimed
-    /// again.
+    /// The log message for an item whose task panicked. Only this item is affected, and it is
+    /// claimed again.
     const ABNORMAL: &str;
-    /// Whether a finished item makes space for another, so that items are claimed then.
+    /// Whether the end of an item makes space for another, so that items should be claimed then.
     const CLAIMS_AT_END: bool;
 
-    /// Starts the due items for which there is space. Returns the time until more may be due.
-    fn begin_due(&self, pieces: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
+    /// Starts due items as far as there is space. Returns the time until more items may be due.
+    fn begin_due(&self, tasks: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
 
-    /// Returns when more items may be due.
+    /// Waits until more items may be due.
     fn woken(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Claims items whenever some may be due, until `stop` is cancelled. Then waits for the started
-/// items.
+/// Claims items whenever some may be due, until `stop` is cancelled. Then waits until the started
+/// items have ended.
 pub async fn keep_claiming<C: ClaimingWork>(claiming: &C, stop: &CancellationToken) {
-    let mut pieces = JoinSet::new();
+    let mut tasks = JoinSet::new();
     while !stop.is_cancelled() {
-        let sleep = claiming.begin_due(&mut pieces).await;
+        let sleep = claiming.begin_due(&mut tasks).await;
         tokio::select! {
             () = stop.cancelled() => break,
             () = claiming.woken() => {}
-            Some(ended) = pieces.join_next(), if C::CLAIMS_AT_END => note::<C>(ended),
+            Some(result) = tasks.join_next(), if C::CLAIMS_AT_END => log_panic::<C>(result),
             () = tokio::time::sleep(sleep) => {}
         }
-        while let Some(ended) = pieces.try_join_next() {
-            note::<C>(ended);
+        while let Some(result) = tasks.try_join_next() {
+            log_panic::<C>(result);
         }
     }
-    finish::<C>(pieces).await;
+    finish::<C>(tasks).await;
 }
 
-/// Waits for all started items.
-pub async fn finish<C: ClaimingWork>(mut pieces: JoinSet<()>) {
-    while let Some(ended) = pieces.join_next().await {
-        note::<C>(ended);
+/// Waits until all started items have ended.
+pub async fn finish<C: ClaimingWork>(mut tasks: JoinSet<()>) {
+    while let Some(result) = tasks.join_next().await {
+        log_panic::<C>(result);
     }
 }
 
-fn note<C: ClaimingWork>(ended: Result<(), JoinError>) {
-    if let Err(error) = ended {
+fn log_panic<C: ClaimingWork>(result: Result<(), JoinError>) {
+    if let Err(error) = result {
         tracing::error!(%error, "{}", C::ABNORMAL);
     }
 }
@@ -127,24 +128,24 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn ended_background_tasks_restart_after_growing_pauses() {
+    async fn ended_background_tasks_restart_after_growing_delays() {
         let stop = CancellationToken::new();
-        let (background, begun) = (Background::default(), Cell::new(0));
+        let (background, starts) = (Background::default(), Cell::new(0));
         let start = Instant::now();
         let work = || async {
-            begun.set(begun.get() + 1);
-            match begun.get() {
+            starts.set(starts.get() + 1);
+            match starts.get() {
                 1 => panic!("the first"),
                 2 | 3 => {}
                 _ => stop.cancel(),
             }
         };
-        let look = async {
+        let check_down = async {
             tokio::time::sleep(Duration::from_millis(500)).await;
             assert_eq!(background.down(), ["work"]);
         };
-        tokio::join!(background.keep_up("work", stop.clone(), work), look);
-        assert_eq!((begun.get(), background.down()), (4, Vec::new()));
+        tokio::join!(background.keep_up("work", stop.clone(), work), check_down);
+        assert_eq!((starts.get(), background.down()), (4, Vec::new()));
         assert_eq!(start.elapsed(), Duration::from_secs(1 + 2 + 4));
     }
 }

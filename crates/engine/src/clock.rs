@@ -1,4 +1,4 @@
-//! The time. All other code uses this clock, so that a test can set the time; `clippy.toml` forbids
+//! The time. All other code uses this clock, so that a test can set the time. `clippy.toml` forbids
 //! reading the machine's clock elsewhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Returns the machine's wall clock, in nanoseconds since 1970. Only for traces; no decision may
-/// depend on it.
+/// Returns the time of the machine's wall clock, in nanoseconds since 1970. It is only for traces.
+/// No decision may depend on it.
 #[must_use]
 pub(crate) fn nanoseconds() -> u64 {
     #[expect(
@@ -43,7 +43,8 @@ impl Clock {
         Self(Source::Manual(Arc::new(Mutex::new((now, Duration::ZERO)))))
     }
 
-    /// Returns the time in whole milliseconds, the precision of all timestamps of the interface.
+    /// Returns the time in whole milliseconds, which is the precision of all timestamps of the
+    /// interface.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         #[expect(
@@ -57,7 +58,7 @@ impl Clock {
         Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
     }
 
-    /// Returns the monotonic time since a fixed moment. Changes of the wall clock do not affect it.
+    /// Returns the monotonic time since a fixed point. Changes of the wall clock do not affect it.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         match &self.0 {
@@ -66,14 +67,14 @@ impl Clock {
         }
     }
 
-    /// Returns [`Clock::elapsed`] of a manual clock, to send to other machines instead of using
-    /// their clocks. `None` for the machine's clock.
+    /// Returns [`Clock::elapsed`] of a manual clock. Other machines then use this value instead of
+    /// their own clocks. Returns `None` for the machine's clock.
     #[must_use]
     pub fn staged(&self) -> Option<Duration> {
         matches!(self.0, Source::Manual(_)).then(|| self.elapsed())
     }
 
-    /// Moves a manual clock forward. The machine's clock is not changed.
+    /// Moves a manual clock forward. Does nothing to the machine's clock.
     pub fn advance(&self, by: Duration) {
         if let Source::Manual(time) = &self.0 {
             let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! Currencies of ISO 4217: their codes, their minor units, and the currency of each country.
 
-/// The codes whose minor unit is a hundredth.
-const HUNDREDTHS: &str = "\
+/// The codes of currencies whose minor unit is a hundredth.
+const TWO_DIGITS: &str = "\
     AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN \
     BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP \
     GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP \
@@ -10,8 +10,8 @@ const HUNDREDTHS: &str = "\
     SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR \
     ZMW ZWG";
 
-/// The codes with another minor unit, and its decimal digits.
-const OTHERS: [(&str, &str); 3] = [
+/// The codes with another number of decimal digits, and that number.
+const OTHER_DIGITS: [(&str, &str); 3] = [
     (
         "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
         "0",
@@ -20,8 +20,8 @@ const OTHERS: [(&str, &str); 3] = [
     ("CLF UYW", "4"),
 ];
 
-/// The currency of each country that does not have the US dollar.
-const OF_COUNTRIES: &str = "\
+/// The currency of each country that does not use the US dollar.
+const COUNTRIES: &str = "\
     AED AE|AFN AF|ALL AL|AMD AM|AOA AO|ARS AR|AUD AU CC CX HM KI NF NR TV|AWG AW|AZN AZ|\
     BAM BA|BBD BB|BDT BD|BHD BH|BIF BI|BMD BM|BND BN|BOB BO|BRL BR|BSD BS|BTN BT|BWP BW|\
     BYN BY|BZD BZ|CAD CA|CDF CD|CHF CH LI|CLP CL|CNY CN|COP CO|CRC CR|CUP CU|CVE CV|CZK CZ|\
@@ -40,15 +40,15 @@ const OF_COUNTRIES: &str = "\
     XAF CF CG CM GA GQ TD|XCD AG AI DM GD KN LC MS VC|XCG CW SX|XOF BF BJ CI GW ML NE SN TG|\
     XPF NC PF WF|YER YE|ZAR ZA|ZMW ZM|ZWG ZW";
 
-/// Parses a code in any case. Returns it in capitals, or `None` for a text that is no code.
+/// Parses a code in any case. Returns it in capitals, or `None` for a text that is not a code.
 #[must_use]
 pub fn code(text: &str) -> Option<String> {
     let code = text.to_ascii_uppercase();
     find(&code).map(|_| code)
 }
 
-/// Returns the decimal digits of a currency's minor unit: 2 for `EUR`, 0 for `JPY`. An unknown
-/// code counts as 2.
+/// Returns the number of decimal digits of a currency: 2 for `EUR`, 0 for `JPY`. For an unknown
+/// code, returns 2.
 #[must_use]
 pub fn digits(code: &str) -> u8 {
     find(&code.to_ascii_uppercase()).unwrap_or(2)
@@ -58,20 +58,20 @@ pub fn digits(code: &str) -> u8 {
 /// capitals.
 #[must_use]
 pub fn of_country(country: &str) -> &'static str {
-    OF_COUNTRIES
+    COUNTRIES
         .split('|')
         .filter_map(|line| line.split_once(' '))
-        .find(|(_, countries)| countries.split(' ').any(|known| known == country))
+        .find(|(_, countries)| countries.split(' ').any(|entry| entry == country))
         .map_or("USD", |(code, _)| code)
 }
 
-/// Returns the digits of a known code in capitals.
+/// Returns the number of decimal digits of a code in capitals.
 fn find(code: &str) -> Option<u8> {
-    let is_in = |codes: &str| codes.split_ascii_whitespace().any(|known| known == code);
-    if is_in(HUNDREDTHS) {
+    let is_in = |codes: &str| codes.split_ascii_whitespace().any(|entry| entry == code);
+    if is_in(TWO_DIGITS) {
         return Some(2);
     }
-    let (_, digits) = OTHERS.into_iter().find(|(codes, _)| is_in(codes))?;
+    let (_, digits) = OTHER_DIGITS.into_iter().find(|(codes, _)| is_in(codes))?;
     digits.parse().ok()
 }
 
@@ -117,7 +117,7 @@ mod tests {
             assert_eq!(of_country(country), expected, "{country}");
         }
         let mut countries = Vec::new();
-        for line in OF_COUNTRIES.split('|') {
+        for line in COUNTRIES.split('|') {
             let mut words = line.split(' ');
             let currency = words.next().unwrap();
             assert_eq!(code(currency).as_deref(), Some(currency), "{line}");

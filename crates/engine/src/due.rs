@@ -1,7 +1,7 @@
-//! Background work that becomes due at moments in the database, one organization at a time.
+//! Background work that becomes due at times in the database, one organization at a time.
 //!
 //! Every node runs a [`DueWorker`]. One transaction locks the organization, does its due work and
-//! notes that it is done. So only one node does it, and only once.
+//! records that the work is done. So each piece of work is done by one node and once.
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -19,28 +19,28 @@ use crate::pipeline::Service;
 
 /// A kind of work that becomes due.
 pub trait DueWork: 'static {
-    /// Minimum pause between two searches for due work.
+    /// Minimum delay between two searches for due work.
     const SHORTEST_PAUSE: Duration;
-    /// Pause after a failure.
+    /// Delay after a failure.
     const RETRY_PAUSE: Duration;
     /// The log message for a failure.
     const FAILED: &str;
 
-    /// Returns the maximum pause between two searches. It bounds the delay of work that another
-    /// node has stored in the meantime.
+    /// Returns the maximum delay between two searches. It limits how late a node notices work that
+    /// another node has stored since the last search.
     fn longest_pause(service: &Service) -> Duration;
 
-    /// Returns how long after its stored moment work is due.
+    /// Returns how long after its stored time work becomes due.
     fn delay(_service: &Service) -> Duration {
         Duration::ZERO
     }
 
-    /// Returns an organization with work whose moment is `until` or earlier. Skips those of
-    /// `except`.
+    /// Returns an organization that has work with a stored time of `until` or earlier. Does not
+    /// return an organization in `except`.
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>>;
 
-    /// Does the work of an organization whose moment is `until` or earlier, up to the limit of one
-    /// transaction. Returns the number of pieces, and the wake signals to send.
+    /// Does the work of an organization with a stored time of `until` or earlier, up to the limit
+    /// of one transaction. Returns the number of completed pieces, and the wake signals to send.
     fn perform(
         tx: &mut Transaction<'_>,
         service: &Service,
@@ -49,7 +49,7 @@ pub trait DueWork: 'static {
         now: Timestamp,
     ) -> Result<(usize, BTreeSet<WakeSignal>)>;
 
-    /// Returns the earliest stored moment.
+    /// Returns the earliest stored time.
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
 }
 
@@ -69,7 +69,7 @@ impl<W> Clone for DueWorker<W> {
 }
 
 impl<W: DueWork> DueWorker<W> {
-    /// Makes a worker.
+    /// Creates a worker.
     #[must_use]
     pub fn new(service: Arc<Service>) -> Self {
         Self {
@@ -88,92 +88,92 @@ impl<W: DueWork> DueWorker<W> {
                     return;
                 }
             }
-            let pause = if unavailable.is_empty() {
-                self.pause().await
+            let delay = if unavailable.is_empty() {
+                self.delay().await
             } else {
                 W::RETRY_PAUSE
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep(delay) => {}
             }
         }
     }
 
-    /// Does all work that is due now. Returns the number of pieces.
+    /// Does all work that is due now. Returns the number of completed pieces.
     pub async fn step(&self) -> usize {
         let now = self.service.clock.now();
         let (mut count, mut unavailable) = (0, Vec::new());
-        while let Some(done) = self.perform_some(now, &mut unavailable).await {
-            count += done;
+        while let Some(completed) = self.perform_some(now, &mut unavailable).await {
+            count += completed;
         }
         count
     }
 
     /// Does the work of one organization that was due at `now`, up to the limit of one transaction.
-    /// Returns `None` if none is left. An organization that cannot be locked is noted as
-    /// unavailable and delays no other.
+    /// Returns `None` if no organization has due work. Adds an organization whose work failed to
+    /// `unavailable`, so that the next call goes on with another one.
     async fn perform_some(&self, now: Timestamp, unavailable: &mut Vec<Uuid>) -> Option<usize> {
         let (until, except) = (self.until(now), unavailable.clone());
-        let found = self
+        let result = self
             .service
             .store
             .read(move |tx| W::find(tx, until, except))
             .await;
-        let organization = match found {
-            Ok(found) => found?,
+        let organization = match result {
+            Ok(result) => result?,
             Err(error) => {
-                warn::<W>(&error);
+                log_failure::<W>(&error);
                 return None;
             }
         };
         let (shared, now) = (self.service.clone(), self.service.clock.now());
-        let done = self
+        let result = self
             .service
             .store
             .write(move |tx| W::perform(tx, &shared, organization, until, now))
             .await;
-        match done {
+        match result {
             Ok((count, wake_signals)) => {
                 self.service.app_state.wake(&wake_signals);
-                // A standby may still list work that is done already.
+                // A standby may still list work that is already done.
                 if count == 0 {
                     unavailable.push(organization);
                 }
                 Some(count)
             }
             Err(error) => {
-                warn::<W>(&error);
+                log_failure::<W>(&error);
                 unavailable.push(organization);
                 Some(0)
             }
         }
     }
 
-    /// Returns the time until the next search.
-    async fn pause(&self) -> Duration {
-        let longest = W::longest_pause(&self.service);
-        let pause = match self.service.store.read(W::first).await {
+    /// Returns the delay until the next search.
+    async fn delay(&self) -> Duration {
+        let max_delay = W::longest_pause(&self.service);
+        let delay = match self.service.store.read(W::first).await {
             Ok(Some(first)) => {
                 let due = first
                     .checked_add(W::delay(&self.service))
                     .unwrap_or(Timestamp::MAX);
                 Duration::try_from(self.service.clock.now().duration_until(due))
                     .unwrap_or(Duration::ZERO)
-                    .min(longest)
+                    .min(max_delay)
             }
-            Ok(None) => longest,
+            Ok(None) => max_delay,
             Err(error) => {
-                warn::<W>(&error);
+                log_failure::<W>(&error);
                 W::RETRY_PAUSE
             }
         };
-        pause.max(W::SHORTEST_PAUSE)
+        delay.max(W::SHORTEST_PAUSE)
     }
 
-    /// Returns the latest stored moment of work that is due at `now`.
+    /// Returns the latest stored time of work that is due at `now`.
     fn until(&self, now: Timestamp) -> Timestamp {
-        // No work is older than this. The databases differ in the earliest moment that they can
+        // No work is older than this. The databases differ in the earliest time that they can
         // store.
         now.checked_sub(W::delay(&self.service))
             .unwrap_or(Timestamp::UNIX_EPOCH)
@@ -181,6 +181,6 @@ impl<W: DueWork> DueWorker<W> {
     }
 }
 
-fn warn<W: DueWork>(error: &Error) {
+fn log_failure<W: DueWork>(error: &Error) {
     tracing::warn!(cause = error.cause().unwrap_or_default(), "{}", W::FAILED);
 }

@@ -1,8 +1,9 @@
 //! Removal of the rows of an erased organization, table by table.
 
 /// The SQL that removes some rows of an organization. `$key` lists the columns of an index that
-/// begins with the organization. Rows are removed in that order, so that removed entries are not
-/// scanned again. Rows that another transaction has locked are skipped until the next time.
+/// begins with the organization. Rows are removed in the order of the index, so that the next
+/// statement does not scan the removed entries again. Rows that another transaction has locked are
+/// skipped.
 #[macro_export]
 macro_rules! some_of {
     ($table:literal, $key:literal) => {

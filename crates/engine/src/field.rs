@@ -42,7 +42,7 @@ impl<T> Field<T> {
     }
 }
 
-/// A conversion from the type that is sent to the type that is stored.
+/// A conversion from the type in a request to the stored type.
 pub trait StoredAs<S> {
     /// Returns the value as it is stored.
     fn stored(self) -> S;
@@ -54,7 +54,7 @@ impl<T> StoredAs<T> for T {
     }
 }
 
-/// Declares an enum whose values are stored, sent and answered by their names in snake case.
+/// Declares an enum whose values are stored and sent by their names in snake case.
 #[macro_export]
 macro_rules! stored_enum {
     ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variants:tt)* }) => {
@@ -70,15 +70,15 @@ macro_rules! stored_enum {
 
 /// Declares a resource, each field once.
 ///
-/// `name: type = value` declares the stored and answered field. `value` is its default in a new
-/// resource, and in a resource that was stored by a version without the field. If clients can write
-/// the field, the description for clients and the type that is `sent as` follow. A field marked
-/// `by hand` is not copied by [`StoredAs`]; the operation sets it.
+/// `name: type = value` declares a field that is stored and returned. `value` is its default in a
+/// new resource, and in a resource that was stored by a version without the field. If clients can
+/// write the field, the description for clients and the type of the request field follow, after
+/// `sent as`. A field with `by hand` is not copied by [`StoredAs`]; the operation sets it.
 ///
-/// A resource that is answered as it is stored needs nothing more. If the answer has fewer fields,
-/// a third struct is named, `answered as`. It has the fields that are marked `answered`, in order,
-/// with the attributes beside the mark (a part is flattened). A field can be repeated under a
-/// second name.
+/// A resource that is returned as it is stored needs nothing more. If the response has fewer
+/// fields, `answered as` declares a third struct for it. That struct has the fields with the mark
+/// `answered`, in order, with the attributes after the mark. After `and as`, a field is repeated
+/// under a second name.
 ///
 /// The second struct is the request body, which tells null from left out. Its own fields are those
 /// that are sent and never stored under their name. The other structs are parts of the stored one;
@@ -144,7 +144,7 @@ macro_rules! resource {
         }
 
         impl $fields {
-            /// Overwrites the fields that were sent, except those that are set by hand.
+            /// Overwrites the fields that were sent, except those marked `by hand`.
             pub fn apply(self, target: &mut $stored) {
                 let sent = self;
                 $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
@@ -358,8 +358,8 @@ impl<T: Creatable> JsonSchema for Create<T> {
     }
 }
 
-/// The body of an update: the fields to change under `data`, and the version that they were read
-/// from.
+/// The body of an update: the fields to change under `data`, and the version of the resource that
+/// the change is based on.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Update<T> {
@@ -418,8 +418,8 @@ fn remove_fields(schema: &mut Schema, names: &[&str]) {
     }
 }
 
-/// Declares a text type that a JSON Schema validates before it is constructed. It is stored as it
-/// is, or by a function that may return nothing.
+/// Declares a text type that a JSON Schema validates before it is constructed. The text is stored
+/// unchanged, or converted by a function that may return `None`.
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $schema:tt) => {
         text!($(#[$doc])* $name, $schema, stored by Some);
@@ -502,7 +502,7 @@ text!(
 );
 text!(
     /// A colour: `#` and three or six hexadecimal digits.
-    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" }, stored by expanded
+    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" }, stored by expand_color
 );
 text!(
     /// A name of 1 to 60 characters, not blank.
@@ -526,7 +526,7 @@ text!(
 );
 text!(
     /// A currency as its ISO 4217 code, in any case. It is stored in capitals.
-    Currency, { "type": "string", "format": "currency" }, stored by capital
+    Currency, { "type": "string", "format": "currency" }, stored by to_capitals
 );
 text!(
     /// A short guest-facing text: up to 200 characters after trimming.
@@ -543,7 +543,7 @@ text!(
 pub struct TextsByLanguage(pub BTreeMap<String, String>);
 
 impl TextsByLanguage {
-    /// Returns the first tag whose language an earlier tag names too, such as `en` after `EN`.
+    /// Returns the first tag whose language an earlier tag has too, such as `en` after `EN`.
     #[must_use]
     pub fn repeated(&self) -> Option<&str> {
         let mut languages = BTreeSet::new();
@@ -665,12 +665,12 @@ fn unless_empty(text: String) -> Option<String> {
     clippy::unnecessary_wraps,
     reason = "other texts may be stored as none"
 )]
-fn capital(code: String) -> Option<String> {
+fn to_capitals(code: String) -> Option<String> {
     Some(code.to_ascii_uppercase())
 }
 
 /// Expands a three-digit colour to six digits. The letters keep their case.
-fn expanded(color: String) -> Option<String> {
+fn expand_color(color: String) -> Option<String> {
     let digits = color.strip_prefix('#')?;
     if digits.len() != 3 {
         return Some(color);
@@ -682,14 +682,14 @@ fn expanded(color: String) -> Option<String> {
     )
 }
 
-/// Returns a name in the form that names are compared in: trimmed, NFC, full case folding. Both
+/// Returns a name in the form in which names are compared: trimmed, NFC, full case folding. Both
 /// databases compare this form.
 #[must_use]
 pub fn folded(name: &str) -> String {
     case_folded(crate::typed::trimmed(name))
 }
 
-/// Returns a text in the form that searches use: NFC and case folded, not trimmed.
+/// Returns a text in the form that searches use: NFC and case folded, but not trimmed.
 #[must_use]
 pub fn case_folded(text: &str) -> String {
     use caseless::Caseless as _;

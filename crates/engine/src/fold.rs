@@ -1,4 +1,4 @@
-//! Search text: texts in a form that searches compare, the same on both databases.
+//! The form in which texts are compared by searches. It is the same on both databases.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -6,11 +6,12 @@ use std::iter;
 use caseless::Caseless as _;
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 
-/// Returns a text in the form that searches compare: lower case, without accents, one blank between
-/// words.
+/// Returns a text in the form that searches compare: lower case, without accents, with one space
+/// between words.
 ///
-/// Each letter is decomposed (compatibility), combining marks are removed, and full case folding is
-/// applied. Only marks with a combining class are removed. The vowel signs of Indic scripts have
+/// Each character is decomposed (compatibility), combining marks are removed, and full case folding
+/// is applied. Only marks with a combining class are removed. The vowel signs of Indic scripts have
+/// no combining class, so they stay.
 /// none, so they stay.
 #[must_use]
 pub fn fold(text: &str) -> String {
@@ -19,8 +20,8 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Compares two names as people order them: without case and accents, and numbers by their value.
-/// "Flat 2" is before "Flat 11".
+/// Compares two names in natural order: without case and accents, and numbers by their value. "Flat
+/// 2" is before "Flat 11".
 #[must_use]
 pub fn natural(one: &str, other: &str) -> Ordering {
     let (one, other) = (fold(one), fold(other));
@@ -31,7 +32,7 @@ pub fn natural(one: &str, other: &str) -> Ordering {
             return left.len().cmp(&right.len());
         }
         let order = match (digits(first), digits(second)) {
-            // Without leading zeros, more digits are a greater number.
+            // Without leading zeros, the number with more digits is greater.
             (Some(first), Some(second)) => first
                 .len()
                 .cmp(&second.len())
@@ -45,17 +46,17 @@ pub fn natural(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// Returns the digits, or the text without digits, that a text begins with.
+/// Returns the longest beginning of a text that consists of digits only, or of no digits.
 fn piece(text: &str) -> &str {
-    let is_number = text.starts_with(|letter: char| letter.is_ascii_digit());
-    let end = text.find(|letter: char| letter.is_ascii_digit() != is_number);
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
+    let end = text.find(|c: char| c.is_ascii_digit() != is_number);
     &text[..end.unwrap_or(text.len())]
 }
 
 /// Returns the digits of a number without leading zeros.
 fn digits(piece: &str) -> Option<&str> {
     piece
-        .starts_with(|letter: char| letter.is_ascii_digit())
+        .starts_with(|c: char| c.is_ascii_digit())
         .then(|| piece.trim_start_matches('0'))
 }
 
@@ -65,12 +66,13 @@ pub fn fold_into(text: &str, folded: &mut String) {
     for word in text.split_whitespace() {
         push(' ', folded);
         if word.is_ascii() {
-            // Most words are ASCII, and the Unicode tables do not change those.
+            // Most words are ASCII, and the Unicode tables do not change ASCII characters except by
+            // case.
             folded.push_str(word);
             continue;
         }
-        for letter in word.chars() {
-            decompose_compatible(letter, |part| {
+        for c in word.chars() {
+            decompose_compatible(c, |part| {
                 if canonical_combining_class(part) == 0 {
                     iter::once(part)
                         .default_case_fold()
@@ -85,15 +87,15 @@ pub fn fold_into(text: &str, folded: &mut String) {
     }
 }
 
-fn push(letter: char, folded: &mut String) {
-    match letter {
-        blank if blank.is_whitespace() => {
+fn push(c: char, folded: &mut String) {
+    match c {
+        space if space.is_whitespace() => {
             if !folded.is_empty() && !folded.ends_with(' ') {
                 folded.push(' ');
             }
         }
-        // Letters that people read as accented but Unicode does not decompose, and punctuation that
-        // most keyboards lack.
+        // Characters that people read as accented letters but Unicode does not decompose, and
+        // punctuation that most keyboards lack.
         'ø' => folded.push('o'),
         'ł' => folded.push('l'),
         'đ' => folded.push('d'),
@@ -173,11 +175,11 @@ mod tests {
         }
     }
 
-    /// Folds the whole text at once, literally by the definition.
-    fn literally_folded(text: &str) -> String {
+    /// Folds the whole text at once, step by step as the documentation defines it.
+    fn fold_by_definition(text: &str) -> String {
         let bare: String = text
             .nfkd()
-            .filter(|letter| canonical_combining_class(*letter) == 0)
+            .filter(|c| canonical_combining_class(*c) == 0)
             .default_case_fold()
             .collect();
         let alike = [
@@ -206,8 +208,8 @@ mod tests {
     proptest! {
         #[test]
         fn folding_agrees_with_its_definition(text: String, name in names()) {
-            prop_assert_eq!(fold(&text), literally_folded(&text));
-            prop_assert_eq!(fold(&name), literally_folded(&name));
+            prop_assert_eq!(fold(&text), fold_by_definition(&text));
+            prop_assert_eq!(fold(&name), fold_by_definition(&name));
         }
 
         #[test]

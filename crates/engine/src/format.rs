@@ -1,7 +1,7 @@
 //! Formats of texts, by their names in JSON Schema: `"format": "http-url"`.
 //!
-//! The text alone decides the formats in [`STATIC`]. [`Contextual`] formats depend on the
-//! organization or the network; the pipeline checks them after the schema.
+//! Formats in [`STATIC`] depend only on the text. [`Contextual`] formats depend on the organization
+//! or the network, and the pipeline checks them after the schema.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ pub struct Format {
     pub wanted: &'static str,
 }
 
-/// All formats that the text alone decides.
+/// All formats that depend only on the text.
 pub static STATIC: &[Format] = &[
     Format {
         name: "uuid",
@@ -95,8 +95,8 @@ pub static STATIC: &[Format] = &[
     },
 ];
 
-/// Returns a pattern that every text of one of our formats matches, for documents whose readers do
-/// not know the format.
+/// Returns a pattern that every text of a format matches, for documents whose readers do not know
+/// the format.
 #[must_use]
 pub fn pattern(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -113,14 +113,14 @@ pub fn pattern(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A format that the text alone does not decide.
+/// A format that depends on more than the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contextual {
-    /// A phone number, valid in the numbering plan it belongs to.
+    /// A phone number that is valid in its numbering plan.
     Phone,
-    /// A moment in the future.
+    /// A time in the future.
     Future,
-    /// A format that is checked outside of this crate, by name.
+    /// A format that another module checks, by name.
     Elsewhere(String),
 }
 
@@ -159,17 +159,19 @@ fn is_time(text: &str) -> bool {
     FORM.as_ref().is_some_and(|form| form.is_match(text))
 }
 
-/// Names in time zone databases that are no place of IANA's: the zone of the machine, and copies of
-/// the places in other directories.
-const NO_PLACES: [&str; 3] = ["localtime", "factory", "posixrules"];
-const NO_PLACES_BELOW: [&str; 3] = ["posix/", "right/", "systemv/"];
+/// Names in time zone databases that are not places in IANA's database: the zone of the machine,
+/// and copies of the places in other directories.
+const NOT_PLACES: [&str; 3] = ["localtime", "factory", "posixrules"];
+const NOT_PLACE_PREFIXES: [&str; 3] = ["posix/", "right/", "systemv/"];
 
 /// Returns whether a text is the name of a place in the IANA time zone database.
 fn is_time_zone(text: &str) -> bool {
     let name = text.to_ascii_lowercase();
-    let is_place = !NO_PLACES.contains(&name.as_str())
+    let is_place = !NOT_PLACES.contains(&name.as_str())
         && name != "etc/unknown"
-        && !NO_PLACES_BELOW.iter().any(|below| name.starts_with(below));
+        && !NOT_PLACE_PREFIXES
+            .iter()
+            .any(|below| name.starts_with(below));
     is_place && jiff::tz::TimeZone::get(text).is_ok()
 }
 
@@ -185,44 +187,50 @@ pub fn is_email(text: &str) -> bool {
 }
 
 fn is_http_url(text: &str) -> bool {
-    // `Url` trims blanks and adds missing slashes, but the text is stored as sent. So only a text
-    // that needs no correction is accepted.
+    // `Url` trims white space and adds missing slashes, but the text is stored as sent. Only a text
+    // that needs no such correction is accepted.
     let begins = |prefix: &str| {
         text.get(..prefix.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     (begins("http://") || begins("https://"))
         && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\')
-        && has_written_host(text)
+        && has_host(text)
         && Url::parse(text).is_ok_and(|url| url.host().is_some_and(|host| is_web_host(&host)))
 }
 
-/// Returns whether a host follows the scheme. `Url` reads `https:///a` as `https://a`.
-fn has_written_host(text: &str) -> bool {
-    let behind = text.split_once("://").map_or("", |(_, behind)| behind);
-    let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
+/// Returns whether a text has a host after the scheme. `Url` reads `https:///a` as `https://a`.
+fn has_host(text: &str) -> bool {
+    let after_scheme = text
+        .split_once("://")
+        .map_or("", |(_, after_scheme)| after_scheme);
+    let authority = after_scheme
+        .split(['/', '?', '#'])
+        .next()
+        .unwrap_or_default();
     let host = authority
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host);
     !host.is_empty() && !host.starts_with(':')
 }
 
-/// Returns whether a host can exist: an address, or a name without empty labels and with labels and
-/// a length that names may have. A dot at the end of a name is allowed.
+/// Returns whether a host can exist: an address, or a name whose labels and total length are within
+/// the limits for names. A dot at the end of a name is allowed.
 fn is_web_host(host: &Host<&str>) -> bool {
     let Host::Domain(name) = host else {
         return true;
     };
     let name = name.strip_suffix('.').unwrap_or(name);
-    (1..=MOST_OF_A_NAME).contains(&name.len())
+    (1..=MAX_NAME_LENGTH).contains(&name.len())
         && name
             .split('.')
-            .all(|label| (1..=MOST_OF_A_LABEL).contains(&label.len()))
+            .all(|label| (1..=MAX_LABEL_LENGTH).contains(&label.len()))
 }
 
-/// The most characters of a host name, and of each of its labels (RFC 1035, section 2.3.4).
-const MOST_OF_A_NAME: usize = 253;
-const MOST_OF_A_LABEL: usize = 63;
+/// The maximum number of characters of a host name, and of each of its labels (RFC 1035, section
+/// 2.3.4).
+const MAX_NAME_LENGTH: usize = 253;
+const MAX_LABEL_LENGTH: usize = 63;
 
 /// Returns whether a text is an absolute https URL.
 #[must_use]
@@ -232,11 +240,11 @@ pub fn is_https_url(text: &str) -> bool {
         && is_http_url(text)
 }
 
-/// The most bytes of a redirect URI.
+/// The maximum number of bytes of a redirect URI.
 pub const REDIRECT_URI_LENGTH: usize = 2_000;
 
-/// Schemes that a browser or an operating system opens by itself. None of them belongs to an app.
-const OPENED_BY_OTHERS: [&str; 34] = [
+/// Schemes that a browser or an operating system handles itself. None of them belongs to an app.
+const SYSTEM_SCHEMES: [&str; 34] = [
     "about",
     "android-app",
     "blob",
@@ -273,10 +281,11 @@ const OPENED_BY_OTHERS: [&str; 34] = [
     "wss",
 ];
 
-/// An address that people may be sent back to from an authorization: https, http of the own machine (RFC 8252, section 7.3), or
-/// a private-use scheme. The scheme has a dot, so that it is its owner's (7.1), or a host with a dot and a path follow it. The
-/// address has no fragment (RFC 6749, section 3.1.2), names nobody
-/// in front of its host, and its host is such that it may stand in a header.
+/// Returns whether an authorization may redirect people to an address: an https URL, an http URL of
+/// the local machine (RFC 8252, section 7.3), or a URL with a private-use scheme. A private-use
+/// scheme must contain a dot, which shows its owner (section 7.1), or a host with a dot and a path
+/// must follow it. The address must have no fragment (RFC 6749, section 3.1.2) and no user name,
+/// and its host must be safe in a header.
 #[must_use]
 pub fn is_redirect_uri(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte);
@@ -294,23 +303,25 @@ pub fn is_redirect_uri(text: &str) -> bool {
         host.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
     });
-    let is_nobodys = !text
+    let has_no_user = !text
         .split(['/', '?'])
         .nth(2)
         .unwrap_or_default()
         .contains('@');
     match url.scheme() {
-        "https" => begins("https://") && host_is_plain && is_nobodys,
+        "https" => begins("https://") && host_is_plain && has_no_user,
         "http" => {
-            begins("http://") && is_nobodys && url.host().is_some_and(|host| is_loopback(&host))
+            begins("http://") && has_no_user && url.host().is_some_and(|host| is_loopback(&host))
         }
         scheme => {
-            // A path begins with a slash only behind an authority.
+            // A path begins with a slash only after an authority.
             let has_owner =
                 || host_is_plain && url.host_str().is_some_and(|host| host.contains('.'));
-            let is_owned =
+            let has_own_host =
                 begins(&format!("{scheme}://")) && has_owner() && url.path().starts_with('/');
-            (scheme.contains('.') || is_owned) && is_nobodys && !OPENED_BY_OTHERS.contains(&scheme)
+            (scheme.contains('.') || has_own_host)
+                && has_no_user
+                && !SYSTEM_SCHEMES.contains(&scheme)
         }
     }
 }
@@ -332,10 +343,10 @@ fn is_country(text: &str) -> bool {
 /// The language that every text is available in.
 pub const ENGLISH: &str = "en";
 
-/// The most characters of a language tag. Real languages need fewer.
+/// The maximum number of characters of a language tag. Real languages need fewer.
 pub const LANGUAGE_LENGTH: usize = 100;
 
-/// Returns a BCP 47 tag in canonical case; `None` if it is invalid.
+/// Returns a BCP 47 tag in canonical case, or `None` if it is invalid.
 #[must_use]
 pub fn language(text: &str) -> Option<String> {
     if text.len() > LANGUAGE_LENGTH || text.contains('_') {
@@ -345,23 +356,25 @@ pub fn language(text: &str) -> Option<String> {
     (!tag.id.language.is_unknown()).then(|| tag.to_string())
 }
 
-/// Returns a phone number in international form. `country` applies if the number names no country.
+/// Returns a phone number in international form. `country` applies if the number has no country
+/// prefix.
 #[must_use]
 pub fn phone(text: &str, country: &str) -> Option<String> {
     let text = &typed::tidied(text);
     let text = text.strip_prefix("tel:").unwrap_or(text);
-    let named = ["+", "\u{ff0b}", "00"]
+    let with_plus = ["+", "\u{ff0b}", "00"]
         .iter()
         .find_map(|prefix| text.strip_prefix(prefix))
         .map(|rest| format!("+{rest}"));
-    // A number with a country prefix is checked by that country's plan only. Another plan could
-    // take its first digits for a prefix.
-    let abroad = named.and_then(|named| {
-        // `(0)` is usually dialled only within the country. In countries where it is also dialled
-        // from abroad, it is kept.
-        valid_phone(&named, None).or_else(|| valid_phone(&named.replacen("(0)", "", 1), None))
+    // A number with a country prefix is checked only against that country's plan. Another plan
+    // could treat its first digits as a prefix.
+    let international = with_plus.and_then(|with_plus| {
+        // In most countries `(0)` is dialled only within the country, so it is removed. In the
+        // other countries it is part of the number.
+        valid_phone(&with_plus, None)
+            .or_else(|| valid_phone(&with_plus.replacen("(0)", "", 1), None))
     });
-    abroad.or_else(|| valid_phone(text, country.parse().ok()))
+    international.or_else(|| valid_phone(text, country.parse().ok()))
 }
 
 fn valid_phone(text: &str, country: Option<phonenumber::country::Id>) -> Option<String> {

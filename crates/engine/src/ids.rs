@@ -18,7 +18,7 @@ impl Default for Ids {
 }
 
 impl Ids {
-    /// Returns a version 7 UUID. Ids sort in the order in which they were made.
+    /// Returns a version 7 UUID. Ids sort in the order of their creation.
     #[must_use]
     pub fn uuid(&self, now: Timestamp) -> Uuid {
         let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or(0);
@@ -38,8 +38,8 @@ impl Ids {
         bytes
     }
 
-    /// Returns a step for a revision: at least 1 and at most 2³¹, so that 2³² steps fit in a
-    /// revision.
+    /// Returns the random number that a revision is raised by: at least 1 and at most 2³¹, so that
+    /// a revision can be raised 2³² times.
     #[must_use]
     pub fn step(&self) -> i64 {
         i64::from(random().next_u32() >> 1) + 1

@@ -1,9 +1,9 @@
-//! Matches the language that a reader wants with the languages that exist (rules:
+//! Matches the language that a reader asks for with the languages that exist (rules:
 //! translations#languages), after CLDR.
 //!
 //! Tags are compared in canonical form with their likely script and region, from ICU4X's data. A
-//! version in another script is no match: readers of simplified Chinese do not get traditional
-//! characters, nor readers of Serbian in Cyrillic letters the Latin ones.
+//! version in another script does not match: readers of simplified Chinese do not get traditional
+//! characters, and readers of Serbian in Cyrillic script do not get Latin script.
 
 use icu_locale::fallback::{LocaleFallbackConfig, LocaleFallbacker};
 use icu_locale::subtags::{Language, Region, Script, language};
@@ -17,9 +17,10 @@ use icu_properties::props::BidiClass;
 use crate::format::{self, ENGLISH};
 
 /// Maximum number of tags that are read from an `Accept-Language` header.
-const MOST_TAGS: usize = 16;
-/// Maximum number of parents of a tag: variants, region and script are taken away one by one.
-const MOST_PARENTS: usize = 8;
+const MAX_TAGS: usize = 16;
+/// Maximum number of parents of a tag. Each parent lacks a variant, the region or the script of the
+/// tag before it.
+const MAX_PARENTS: usize = 8;
 
 static CANONICALIZER: LocaleCanonicalizer = LocaleCanonicalizer::new_extended();
 static EXPANDER: LocaleExpander = LocaleExpander::new_extended();
@@ -40,7 +41,7 @@ impl Tag {
         if canonical.language.is_unknown() {
             return None;
         }
-        // CLDR keeps `no` as a language of its own, whose texts are Bokmål.
+        // CLDR keeps `no` as a separate language, whose texts are Bokmål.
         if canonical.language == language!("no") {
             canonical.language = language!("nb");
         }
@@ -58,17 +59,18 @@ impl Tag {
         Self { canonical, likely }
     }
 
-    /// Returns the language and the script, which two versions for one reader have in common.
-    fn written(&self) -> (Language, Option<Script>) {
+    /// Returns language and script. The same readers can read versions with the same language and
+    /// script.
+    fn language_and_script(&self) -> (Language, Option<Script>) {
         (self.likely.language, self.likely.script)
     }
 
     /// Returns the tag and its parents, the nearest first.
-    fn line(&self) -> Vec<LanguageIdentifier> {
+    fn with_parents(&self) -> Vec<LanguageIdentifier> {
         let fallbacker = LocaleFallbacker::new().for_config(LocaleFallbackConfig::default());
         let mut steps = fallbacker.fallback_for((&self.canonical).into());
-        let mut line = vec![self.canonical.clone(), self.likely.clone()];
-        for _ in 0..MOST_PARENTS {
+        let mut with_parents = vec![self.canonical.clone(), self.likely.clone()];
+        for _ in 0..MAX_PARENTS {
             let step = steps.get();
             if step.is_unknown() {
                 break;
@@ -82,71 +84,71 @@ impl Tag {
             if parent.language == language!("no") {
                 parent.language = language!("nb");
             }
-            line.push(parent);
+            with_parents.push(parent);
             steps.step();
         }
-        line
+        with_parents
     }
 }
 
-/// The fit of a version to a reader. The least value fits best.
+/// How well a version fits a reader. The smallest value fits best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// The tag as it was asked for.
+    /// The requested tag itself.
     Exact,
-    /// The same tag in canonical form, or one of its parents; the number of steps.
+    /// The same tag in canonical form, or one of its parents, with the number of steps.
     Parent(usize),
-    /// Another region of the language and the script: the language's default region.
+    /// The language's default region, with the same language and script.
     DefaultRegion,
     /// Another region of the language and the script.
     OtherRegion,
-    /// A language that readers of the wanted one read as well, by the fit to that language.
+    /// Another language that readers of the requested one can read, with the fit to that language.
     Sibling(usize),
-    /// English, by its fit.
+    /// English, with its fit.
     English(usize),
     /// Any other language.
     Other,
 }
 
 impl Fit {
-    /// Returns whether the version is in the language that was asked for.
+    /// Returns whether the version is in the requested language.
     #[must_use]
     pub const fn is_match(self) -> bool {
         !matches!(self, Self::English(_) | Self::Other)
     }
 
-    /// Returns the place of a fit to another language among the fits to that language.
-    const fn place(self) -> usize {
+    /// Returns the rank of a fit among the fits to another language.
+    const fn rank(self) -> usize {
         match self {
             Self::Exact => 0,
             Self::Parent(steps) => 1 + steps,
-            Self::DefaultRegion => 2 * MOST_PARENTS,
-            _ => 2 * MOST_PARENTS + 1,
+            Self::DefaultRegion => 2 * MAX_PARENTS,
+            _ => 2 * MAX_PARENTS + 1,
         }
     }
 }
 
-/// A reader, by the language that they ask for.
+/// A reader, by the requested language.
 #[derive(Debug, Clone)]
 pub struct LanguageReader {
-    /// The tag as it was asked for.
+    /// The tag as it was requested.
     requested: String,
-    /// `None` for a text that is no tag.
-    wanted: Option<WantedLanguage>,
+    /// `None` for a text that is not a tag.
+    language: Option<RequestedLanguage>,
 }
 
-/// A wanted language, with the parts of its tag.
+/// A requested language, with the parts of its tag.
 #[derive(Debug, Clone)]
-struct WantedLanguage {
+struct RequestedLanguage {
     tag: Tag,
-    line: Vec<LanguageIdentifier>,
+    with_parents: Vec<LanguageIdentifier>,
     /// The default region of the language in this script.
     default_region: Option<Region>,
 }
 
-impl WantedLanguage {
+impl RequestedLanguage {
     fn of(tag: Tag) -> Self {
-        let (language, script) = tag.written();
+        let (language, script) = tag.language_and_script();
         let mut default = LanguageIdentifier {
             language,
             script,
@@ -154,27 +156,27 @@ impl WantedLanguage {
         };
         EXPANDER.maximize(&mut default);
         Self {
-            line: tag.line(),
+            with_parents: tag.with_parents(),
             default_region: default.region,
             tag,
         }
     }
 
-    /// Returns how a version fits; `None` for another language or another script.
+    /// Returns how a version fits, or `None` for another language or script.
     fn fit(&self, version: &Tag) -> Option<Fit> {
-        if version.written() != self.tag.written() {
+        if version.language_and_script() != self.tag.language_and_script() {
             return None;
         }
-        let is_version = |wanted: &LanguageIdentifier| *wanted == version.canonical;
-        // A likely region in words is the same tag as without: `zh-TW` is `zh-Hant`.
+        let is_version = |language: &LanguageIdentifier| *language == version.canonical;
+        // A tag with its likely region is the same as without it: `zh-TW` is `zh-Hant`.
         let is_likely =
-            |wanted: &LanguageIdentifier| Tag::of(wanted.clone()).likely == version.likely;
-        let place = self
-            .line
+            |language: &LanguageIdentifier| Tag::of(language.clone()).likely == version.likely;
+        let rank = self
+            .with_parents
             .iter()
             .position(is_version)
-            .or_else(|| self.line.iter().position(is_likely));
-        Some(match place {
+            .or_else(|| self.with_parents.iter().position(is_likely));
+        Some(match rank {
             Some(steps) => Fit::Parent(steps),
             None if version.likely.region == self.default_region => Fit::DefaultRegion,
             None => Fit::OtherRegion,
@@ -183,12 +185,12 @@ impl WantedLanguage {
 }
 
 impl LanguageReader {
-    /// Returns the reader who asks for a language.
+    /// Returns the reader who requests a language.
     #[must_use]
-    pub fn of(asked: &str) -> Self {
+    pub fn of(requested: &str) -> Self {
         Self {
-            requested: asked.to_owned(),
-            wanted: Tag::parse(asked).map(WantedLanguage::of),
+            requested: requested.to_owned(),
+            language: Tag::parse(requested).map(RequestedLanguage::of),
         }
     }
 
@@ -201,30 +203,30 @@ impl LanguageReader {
         let Some(version) = Tag::parse(version) else {
             return Fit::Other;
         };
-        let of = |wanted: &WantedLanguage| wanted.fit(&version);
+        let fit_of = |language: &RequestedLanguage| language.fit(&version);
         let other = |tag: &str| {
             Tag::parse(tag)
-                .map(WantedLanguage::of)
+                .map(RequestedLanguage::fit_of)
                 .as_ref()
-                .and_then(of)
+                .and_then(fit_of)
         };
-        if let Some(fit) = self.wanted.as_ref().and_then(of) {
+        if let Some(fit) = self.language.as_ref().and_then(fit_of) {
             return fit;
         }
         let is_nynorsk = self
-            .wanted
+            .language
             .as_ref()
-            .is_some_and(|wanted| wanted.tag.canonical.language == language!("nn"));
+            .is_some_and(|language| language.tag.canonical.language == language!("nn"));
         if let Some(fit) = is_nynorsk.then(|| other("nb")).flatten() {
-            return Fit::Sibling(fit.place());
+            return Fit::Sibling(fit.rank());
         }
         let is_english = version.canonical.language == language!("en");
         let english = is_english.then(|| other(ENGLISH)).flatten();
-        english.map_or(Fit::Other, |fit| Fit::English(fit.place()))
+        english.map_or(Fit::Other, |fit| Fit::English(fit.rank()))
     }
 
-    /// Returns the version that fits best, and how well it fits. Of versions that fit alike, the
-    /// one with the first tag in order wins.
+    /// Returns the version that fits best, and how well it fits. Of versions that fit equally well,
+    /// returns the one whose tag is first in alphabetical order.
     pub fn best<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<(&'v str, Fit)> {
         versions
             .into_iter()
@@ -232,7 +234,7 @@ impl LanguageReader {
             .min_by(|(one, fit), (other, its)| fit.cmp(its).then_with(|| one.cmp(other)))
     }
 
-    /// Returns the version in the language that was asked for, if there is one.
+    /// Returns the version in the requested language, if there is one.
     pub fn exact<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
         self.best(versions)
             .filter(|(_, fit)| fit.is_match())
@@ -240,21 +242,21 @@ impl LanguageReader {
     }
 }
 
-/// Parses a tag as systems write it: with underscores, and with blanks around it. Returns it in the
-/// case that BCP 47 recommends.
+/// Parses a tag with underscores or surrounding white space, as other systems write it. Returns it
+/// in the case that BCP 47 recommends.
 #[must_use]
 pub fn lenient(text: &str) -> Option<String> {
     format::language(&crate::typed::tidied(text).replace('_', "-"))
 }
 
-/// Returns the region that a tag names.
+/// Returns the region in a tag.
 #[must_use]
 pub fn region(tag: &str) -> Option<String> {
     let region = Tag::parse(tag)?.canonical.region?;
     Some(region.to_string())
 }
 
-/// Returns the tag that CLDR takes the conventions of a tag from, if it has none of its own.
+/// Returns the tag whose conventions CLDR applies to a tag without conventions of its own.
 #[must_use]
 pub fn parent(tag: &str) -> String {
     let Some(tag) = Tag::parse(tag) else {
@@ -266,8 +268,8 @@ pub fn parent(tag: &str) -> String {
     steps.get().to_string()
 }
 
-/// Returns the tag of the language that most people of a region speak; the region must be a code of
-/// ISO 3166-1 or of UN M.49.
+/// Returns the tag of the language that most people of a region speak. The region must be a code of
+/// ISO 3166-1 or UN M.49.
 #[must_use]
 pub fn of_region(region: &str) -> String {
     let likely = Tag::of(LanguageIdentifier {
@@ -277,21 +279,21 @@ pub fn of_region(region: &str) -> String {
     likely.likely.to_string()
 }
 
-/// Returns the language and script that a tag means, such as `zh-Hant` for `zh-TW`; the tag itself
-/// where it is none.
+/// Returns the language and script of a tag, such as `zh-Hant` for `zh-TW`. Returns a text that is
+/// not a tag unchanged.
 #[must_use]
 pub fn written(tag: &str) -> String {
     let Some(tag) = Tag::parse(tag) else {
         return tag.to_owned();
     };
-    let (language, script) = tag.written();
+    let (language, script) = tag.language_and_script();
     script.map_or_else(
         || language.to_string(),
         |script| format!("{language}-{script}"),
     )
 }
 
-/// Returns whether two tags name one language in one script, so that a reader of one reads the
+/// Returns whether two tags have the same language and script, so that a reader of one can read the
 /// other.
 #[must_use]
 pub fn is_same(one: &str, other: &str) -> bool {
@@ -310,19 +312,19 @@ pub fn is_right_to_left(tag: &str) -> bool {
 pub fn has_right_to_left(text: &str) -> bool {
     let classes = CodePointMapData::<BidiClass>::new();
     !text.is_ascii()
-        && text.chars().any(|letter| {
+        && text.chars().any(|c| {
             matches!(
-                classes.get(letter),
+                classes.get(c),
                 BidiClass::RightToLeft | BidiClass::ArabicLetter
             )
         })
 }
 
-/// Returns the languages of an `Accept-Language` header (RFC 9110, 12.5.4), the most wanted first,
-/// as tags that the interface accepts.
+/// Returns the languages of an `Accept-Language` header (RFC 9110, 12.5.4) as tags that the
+/// interface accepts, the most preferred first.
 #[must_use]
 pub fn accepted(header: &str) -> Vec<String> {
-    let wanted = |item: &str| {
+    let parse_item = |item: &str| {
         let mut parts = item.split(';').map(str::trim);
         let tag = format::language(parts.next()?)?;
         let weight = parts
@@ -334,8 +336,8 @@ pub fn accepted(header: &str) -> Vec<String> {
     };
     let mut tags: Vec<(f32, String)> = header
         .split(',')
-        .take(MOST_TAGS)
-        .filter_map(wanted)
+        .take(MAX_TAGS)
+        .filter_map(parse_item)
         .collect();
     tags.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     tags.into_iter().map(|(_, tag)| tag).collect()
@@ -347,15 +349,15 @@ mod tests {
 
     use super::*;
 
-    fn best<'v>(asked: &str, versions: &[&'v str]) -> Option<&'v str> {
-        LanguageReader::of(asked)
+    fn best<'v>(requested: &str, versions: &[&'v str]) -> Option<&'v str> {
+        LanguageReader::of(requested)
             .best(versions.iter().copied())
             .map(|(version, _)| version)
     }
 
     #[test]
     fn a_reader_gets_the_nearest_version() {
-        for (asked, versions, expected) in [
+        for (requested, versions, expected) in [
             ("pt-BR", &["en", "pt", "pt-BR"][..], "pt-BR"),
             ("pt-BR", &["en", "pt", "pt-PT"], "pt"),
             ("pt-BR", &["de", "en", "pt-PT"], "pt-PT"),
@@ -392,16 +394,16 @@ mod tests {
             ("de-u-co-phonebk", &["de", "en"], "de"),
         ] {
             assert_eq!(
-                best(asked, versions),
+                best(requested, versions),
                 Some(expected),
-                "{asked} of {versions:?}"
+                "{requested} of {versions:?}"
             );
         }
     }
 
     #[test]
     fn a_version_in_another_script_is_no_match() {
-        for (asked, versions, expected) in [
+        for (requested, versions, expected) in [
             ("zh-CN", &["en", "zh-Hant"][..], "en"),
             ("zh", &["en", "zh-TW"], "en"),
             ("zh-TW", &["en", "zh"], "en"),
@@ -413,14 +415,14 @@ mod tests {
             ("ar-Latn", &["ar", "en"], "en"),
         ] {
             assert_eq!(
-                best(asked, versions),
+                best(requested, versions),
                 Some(expected),
-                "{asked} of {versions:?}"
+                "{requested} of {versions:?}"
             );
             assert_eq!(
-                LanguageReader::of(asked).exact(versions.iter().copied()),
+                LanguageReader::of(requested).exact(versions.iter().copied()),
                 None,
-                "{asked}"
+                "{requested}"
             );
         }
     }

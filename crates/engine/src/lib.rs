@@ -5,13 +5,13 @@
 //! OpenAPI document from each operation. Each request for an operation goes through the
 //! [`pipeline`], which opens a [`context`] on a transaction of the store and runs the operation.
 //!
-//! The engine knows no module of the program. State that a module needs is stored in the
-//! [`app_state`] and found by its type.
+//! The engine does not depend on any module of the program. Modules register their state in the
+//! [`app_state`], where it is found by its type.
 //!
 //! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
 //! erased, background; traces; format; language; field; access; `app_state`; context; audit;
-//! operation; app; pipeline; summaries; module. A module imports only modules
-//! before it, which `tests/it/house.rs` checks.
+//! operation; app; pipeline; summaries and surface; server; module. A module imports only modules
+//! before it in this list, which `tests/it/house.rs` checks.
 
 pub mod access;
 pub mod app;

@@ -22,12 +22,12 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 /// The environment variable with the log filter.
 const VARIABLE: &str = "VESTIBULE_LOG";
 /// The default filter: this program from `info`, and verbose libraries from `warn`.
-const LOGGED: &str = "info,rmcp=warn,refinery_core=warn,postgres=warn,tokio_postgres=warn";
-/// The most lines in the queue.
-const LINES: usize = 8_192;
-/// The most bytes in the queue.
-const BYTES: usize = 4 << 20;
-/// How long the process waits at its end for the last lines.
+const DEFAULT_FILTER: &str = "info,rmcp=warn,refinery_core=warn,postgres=warn,tokio_postgres=warn";
+/// The maximum number of lines in the queue.
+const MAX_LINES: usize = 8_192;
+/// The maximum number of bytes in the queue.
+const MAX_BYTES: usize = 4 << 20;
+/// How long the process waits for the last lines when it ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Lines that were dropped since the process started.
@@ -39,20 +39,20 @@ pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
-/// The running log. When dropped, it waits a moment for the lines in the queue.
+/// The running log. When dropped, it waits up to [`FLUSH_TIMEOUT`] for the lines in the queue.
 pub struct Log(Queue);
 
 impl Log {
-    /// Starts the log with the filter in `VESTIBULE_LOG`: as text on a terminal, as JSON otherwise.
-    /// It uses standard error, so that standard output is free for results. Panics are logged as
-    /// well. Spans of the target `spans` only go to `span_layer`.
+    /// Starts the log with the filter in `VESTIBULE_LOG`. It writes text on a terminal and JSON
+    /// otherwise. It uses standard error, so that standard output contains only results. Panics are
+    /// logged as well. Spans with the target `spans` go only to `span_layer`.
     pub fn begin(
         spans: &'static str,
         span_layer: Option<impl Layer<Registry> + Send + Sync>,
     ) -> Result<Self, String> {
         let filter = match env::var(VARIABLE) {
             Ok(text) => filter(&text)?,
-            Err(VarError::NotPresent) => EnvFilter::new(LOGGED),
+            Err(VarError::NotPresent) => EnvFilter::new(DEFAULT_FILTER),
             Err(VarError::NotUnicode(_)) => return Err(format!("{VARIABLE} must be UTF-8")),
         };
         let none: Directive = format!("{spans}=off")
@@ -145,27 +145,29 @@ impl Drop for Log {
     }
 }
 
-/// Parses a filter; a blank text gives the default. A single word must be a level. The syntax would
-/// take a misspelt level as a module name, which disables all other modules.
+/// Parses a filter. A blank text gives the default filter. A single word must be a level: the
+/// filter syntax would treat a misspelt level as a module name, and disable all other modules.
 fn filter(text: &str) -> Result<EnvFilter, String> {
-    let wrong = |what: &str| {
-        format!("{VARIABLE} must be a filter such as info or warn,vestibule::surface=info: {what}")
+    let invalid_filter = |reason: &str| {
+        format!(
+            "{VARIABLE} must be a filter such as info or warn,vestibule::surface=info: {reason}"
+        )
     };
     if text.trim().is_empty() {
-        return Ok(EnvFilter::new(LOGGED));
+        return Ok(EnvFilter::new(DEFAULT_FILTER));
     }
-    let is_level = |word: &str| word.is_empty() || word.parse::<LevelFilter>().is_ok();
-    let mut words = text
+    let is_level = |level: &str| level.is_empty() || level.parse::<LevelFilter>().is_ok();
+    let mut levels = text
         .split(',')
         .map(str::trim)
         .filter(|part| !part.contains(['=', '[', '{', ']', '}']));
-    if let Some(word) = words.find(|word| !is_level(word)) {
-        return Err(wrong(&format!("{word:?} is not a level")));
+    if let Some(level) = levels.find(|level| !is_level(level)) {
+        return Err(invalid_filter(&format!("{level:?} is not a level")));
     }
     if text.split(',').any(|part| part.trim_end().ends_with('=')) {
-        return Err(wrong("a level is missing after ="));
+        return Err(invalid_filter("a level is missing after ="));
     }
-    EnvFilter::try_new(text).map_err(|error| wrong(&error.to_string()))
+    EnvFilter::try_new(text).map_err(|error| invalid_filter(&error.to_string()))
 }
 
 /// The queue of lines for the writing thread.
@@ -178,14 +180,14 @@ struct Queue {
 
 enum LogEntry {
     Line(Vec<u8>),
-    /// A request for a notice when everything before it is written.
+    /// A request for a notification when everything before it is written.
     Mark(SyncSender<()>),
 }
 
 impl Queue {
     /// Starts the thread that writes lines to `output`.
     fn begin(output: impl Write + Send + 'static) -> io::Result<Self> {
-        let (sender, entries) = mpsc::sync_channel(LINES);
+        let (sender, entries) = mpsc::sync_channel(MAX_LINES);
         let waiting = Arc::new(AtomicUsize::new(0));
         let shared = waiting.clone();
         thread::Builder::new()
@@ -196,7 +198,7 @@ impl Queue {
 
     /// Adds a line to the queue, or counts it as dropped.
     fn put(&self, line: &[u8]) {
-        let fits = self.waiting.fetch_add(line.len(), Ordering::Relaxed) + line.len() <= BYTES;
+        let fits = self.waiting.fetch_add(line.len(), Ordering::Relaxed) + line.len() <= MAX_BYTES;
         if !fits || self.sender.try_send(LogEntry::Line(line.to_vec())).is_err() {
             self.waiting.fetch_sub(line.len(), Ordering::Relaxed);
             LOST.fetch_add(1, Ordering::Relaxed);
@@ -220,11 +222,11 @@ fn write(entries: &Receiver<LogEntry>, mut output: impl Write, waiting: &AtomicU
     for entry in entries {
         match entry {
             LogEntry::Line(line) => {
-                let written = output.write_all(&line).and_then(|()| output.flush());
-                let left = waiting.fetch_sub(line.len(), Ordering::Relaxed) - line.len();
-                if written.is_err() {
+                let result = output.write_all(&line).and_then(|()| output.flush());
+                let remaining = waiting.fetch_sub(line.len(), Ordering::Relaxed) - line.len();
+                if result.is_err() {
                     LOST.fetch_add(1, Ordering::Relaxed);
-                } else if left == 0 && reported < lost() {
+                } else if remaining == 0 && reported < lost() {
                     reported = lost();
                     tracing::warn!(
                         lines = reported,
@@ -313,16 +315,16 @@ mod tests {
     #[test]
     fn a_blocked_log_drops_lines_without_waiting() {
         let gate = Arc::new(Mutex::new(()));
-        let held = gate.lock();
+        let guard = gate.lock();
         let (queue, before) = (Queue::begin(BlockedWriter(gate.clone())).unwrap(), lost());
-        for _ in 0..2 * LINES {
+        for _ in 0..2 * MAX_LINES {
             queue.put(b"a line");
         }
         // One line is being written, and the queue is full.
-        assert!((lost() - before).abs_diff(LINES as u64) <= 2);
-        queue.put(&vec![0; BYTES]);
+        assert!((lost() - before).abs_diff(MAX_LINES as u64) <= 2);
+        queue.put(&vec![0; MAX_BYTES]);
         queue.flush(Duration::from_millis(1));
-        drop(held);
+        drop(guard);
         queue.flush(Duration::from_secs(10));
     }
 }

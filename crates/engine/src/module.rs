@@ -1,4 +1,4 @@
-//! The registration of a module of the program, in one place.
+//! The registration of a module of the program.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::app_state::Lists;
 use crate::operation::Operation;
 use crate::pipeline::Service;
 
-/// Creates routes from the state that all requests share.
+/// A function that creates routes from the state that all requests share.
 pub type Routes = fn(&Arc<Service>) -> Router;
 
 /// The registration of a module.
@@ -23,14 +23,14 @@ pub struct Module {
     /// ([`crate::some_of!`]). Tables that refer to other tables come first.
     pub erased: &'static [&'static Statement],
     pub summaries: &'static [&'static Summary],
-    /// The subjects of its operations in the document: the first path segment, and a short
-    /// description.
+    /// The subjects of the module's operations in the OpenAPI document: the first path segment, and
+    /// a short description.
     pub subjects: &'static [(&'static str, &'static str)],
-    /// Its routes that are not operations.
+    /// The module's routes that are not operations.
     pub routes: Option<Routes>,
-    /// Its routes for browsers of every origin. They set their own CORS headers.
+    /// The module's routes for browsers of every origin. They set their own CORS headers.
     pub open_routes: Option<Routes>,
-    /// Adds the values that it lists for lower modules and for the engine.
+    /// Adds the module's values to the lists of lower modules and of the engine.
     pub lists: fn(&mut Lists),
 }
 
@@ -52,19 +52,19 @@ impl Module {
     }
 }
 
-/// Puts a program together. The order of the modules decides the order of the document and of the
-/// lists. For an erased organization, the rows of the modules are removed before those of the
-/// engine.
+/// Assembles a program from modules. The order of the modules determines the order of the OpenAPI
+/// document and of the lists. When an organization is erased, the rows of the modules are removed
+/// before those of the engine.
 #[must_use]
 pub fn assemble(modules: &[&Module], about: About) -> App {
     let mut lists = Lists::default();
     for module in modules {
         (module.lists)(&mut lists);
     }
-    let of_all = |of: fn(&Module) -> Vec<&'static Statement>| {
+    let collect = |statements_of: fn(&Module) -> Vec<&'static Statement>| {
         modules
             .iter()
-            .flat_map(|module| of(module))
+            .flat_map(|module| statements_of(module))
             .collect::<Vec<_>>()
     };
     App {
@@ -74,11 +74,11 @@ pub fn assemble(modules: &[&Module], about: About) -> App {
             .collect(),
         statements: [
             crate::statements(),
-            of_all(|module| [(module.statements)(), module.erased.to_vec()].concat()),
+            collect(|module| [(module.statements)(), module.erased.to_vec()].concat()),
         ]
         .concat(),
         erased: [
-            of_all(|module| module.erased.to_vec()),
+            collect(|module| module.erased.to_vec()),
             crate::erased::STATEMENTS.to_vec(),
         ]
         .concat(),

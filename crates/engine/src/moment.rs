@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct Moment(pub Timestamp);
 
 impl Moment {
-    /// Returns the time of a change: `now`, or 1 ms after `self` if the clock has not advanced. So
-    /// a resource's `updatedAt` strictly increases.
+    /// Returns the time of a change: `now`, or 1 ms after `self` if the clock has not advanced. The
+    /// `updatedAt` of a resource therefore always increases.
     #[must_use]
     pub fn advanced_to(self, now: Timestamp) -> Self {
         Self(
@@ -29,7 +29,8 @@ impl FromStr for Moment {
     type Err = jiff::Error;
 
     /// Parses a time. The last 26 hours of the year 9999 are beyond the range of [`Timestamp`], but
-    /// clients often write its end to mean "never". They are read as the greatest timestamp.
+    /// clients often write the end of that year to mean "never". Such a time becomes the greatest
+    /// timestamp.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self).or_else(|error| {
             let year_before = text.strip_prefix("9999").map(|rest| format!("9998{rest}"));
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn moments_at_the_end_of_year_9999_are_clamped() {
-        for (text, read) in [
+        for (text, expected) in [
             ("9999-12-30T21:59:59Z", Some("9999-12-30T21:59:59.000Z")),
             ("9999-12-31T23:59:59.999Z", Some("9999-12-30T22:00:00.999Z")),
             (
@@ -109,7 +110,7 @@ mod tests {
                     .ok()
                     .map(|moment| moment.to_string())
                     .as_deref(),
-                read,
+                expected,
                 "{text}"
             );
         }

@@ -1,31 +1,31 @@
-//! The search for the known name that a misspelt one most likely means.
+//! The search for the existing name that a misspelt name most likely means.
 
 /// Names longer than this are not compared.
-const LONGEST: usize = 100;
+const MAX_LENGTH: usize = 100;
 
-/// Returns the known name that is nearest to `name`. Case, `_`, `-` and a final `[]` are ignored.
-/// One letter in four may be wrong.
+/// Returns the name in `known` that is nearest to `name`. Case, `_`, `-` and a final `[]` are
+/// ignored. One character in four may be wrong.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    if name.len() > LONGEST {
+    if name.len() > MAX_LENGTH {
         return None;
     }
-    let plain = plain(name);
-    let most = (plain.chars().count() / 4).max(1);
+    let normalized = normalize(name);
+    let max_distance = (normalized.chars().count() / 4).max(1);
     known
         .into_iter()
         .map(|known| {
-            let distance = strsim::damerau_levenshtein(&plain, &self::plain(known));
+            let distance = strsim::damerau_levenshtein(&normalized, &normalize(known));
             (distance, known)
         })
-        .filter(|(distance, _)| *distance <= most)
+        .filter(|(distance, _)| *distance <= max_distance)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
 
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.trim_end_matches("[]")
         .chars()
-        .filter(|letter| !matches!(letter, '_' | '-'))
+        .filter(|c| !matches!(c, '_' | '-'))
         .flat_map(char::to_lowercase)
         .collect()
 }
@@ -43,7 +43,7 @@ mod tests {
             "isActive",
             "limit",
         ];
-        for (name, wanted) in [
+        for (name, expected) in [
             ("checkinFrom", Some("checkInFrom")),
             ("check_in_from", Some("checkInFrom")),
             ("propertyIds[]", Some("propertyIds")),
@@ -54,7 +54,7 @@ mod tests {
             ("x", None),
             ("", None),
         ] {
-            assert_eq!(nearest(name, known), wanted, "{name}");
+            assert_eq!(nearest(name, known), expected, "{name}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Summaries: texts for lists, stored beside the documents. A new version of the program that
-//! changes their form rewrites them.
+//! Summaries: texts for lists, stored beside the documents. If a new version of the program changes
+//! the form of a summary, it rewrites the stored texts.
 //!
-//! The database holds the version of each summary. At the start, outdated summaries are rewritten
-//! in batches, each under the lock of its organization, and the new version is stored at the end.
-//! An interrupted rewrite starts again. Several nodes that start together do the same work with the
-//! same result. A version newer than the program's is left as it is.
+//! The database holds the version of each summary. When the program starts, it rewrites outdated
+//! summaries in batches, each under the lock of its organization, and stores the new version at the
+//! end. An interrupted rewrite starts again. Several nodes that start together do the same work
+//! with the same result. A version newer than the program's is not changed.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::operation::RaisedRevision;
 use crate::pipeline::Service;
 use crate::values;
 
-/// The most rows that are rewritten in one transaction.
+/// The maximum number of rows that one transaction rewrites.
 const BATCH: u32 = 200;
 
 store::statements! {
     /// Reads the version of a summary in this database.
     VERSION = "select version from summary_version where name = ?1";
     /// Stores the version of a summary.
-    NOTE_VERSION = "insert into summary_version (name, version) values (?1, ?2)
+    STORE_VERSION = "insert into summary_version (name, version) values (?1, ?2)
         on conflict (name) do update set version = excluded.version where summary_version.version < excluded.version";
     /// Returns the next organization in the order of ids.
     NEXT_ORGANIZATION = "select id from organization where id > ?1 and erased_at is null order by id limit 1";
@@ -34,14 +34,14 @@ store::statements! {
 /// Rewrites every summary of an older version.
 pub async fn rebuild(service: &Arc<Service>) -> Result<()> {
     for &summary in &service.app.summaries {
-        let known = service
+        let stored_version = service
             .store
             .read(move |tx| {
                 tx.row(&VERSION, &values![summary.name])?
                     .map_or(Ok(0), |row| row.get::<i64>(0))
             })
             .await?;
-        if known >= summary.version {
+        if stored_version >= summary.version {
             continue;
         }
         let mut organization = Uuid::nil();
@@ -52,13 +52,13 @@ pub async fn rebuild(service: &Arc<Service>) -> Result<()> {
                 let shared = service.clone();
                 after = service
                     .store
-                    .write(move |tx| some_of(tx, &shared, summary, organization, from))
+                    .write(move |tx| rewrite_batch(tx, &shared, summary, organization, from))
                     .await?;
             }
         }
         service
             .store
-            .write(move |tx| tx.execute(&NOTE_VERSION, &values![summary.name, summary.version]))
+            .write(move |tx| tx.execute(&STORE_VERSION, &values![summary.name, summary.version]))
             .await?;
         if !organization.is_nil() {
             tracing::info!(
@@ -83,8 +83,8 @@ async fn next_organization(service: &Service, after: Uuid) -> Result<Option<Uuid
 }
 
 /// Rewrites the summaries of an organization after an id, up to [`BATCH`]. Returns the last id, or
-/// `None` if there are no more rows.
-fn some_of(
+/// `None` if no rows remain.
+fn rewrite_batch(
     tx: &mut store::Transaction<'_>,
     service: &Service,
     summary: &Summary,
@@ -95,7 +95,7 @@ fn some_of(
     let mut context =
         match Context::for_writing(system, organization, &access, RaisedRevision::Configuration) {
             Ok(context) => context,
-            // The organization was erased in the meantime.
+            // The organization has been erased.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };

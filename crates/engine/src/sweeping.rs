@@ -1,5 +1,5 @@
-//! Removal of old rows, and correction of moments that a clock set while it was ahead. The rows are
-//! listed across all organizations, and changed for one organization at a time.
+//! Removal of old rows, and correction of times that were written while the clock was ahead. The
+//! rows are listed across all organizations, and changed for one organization at a time.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::values;
 
 /// The SQL that removes old rows of an organization. Its parameters are the organization, the keys
-/// of the rows, and the time. Rows that another transaction has locked are skipped until the next
-/// sweep. The last argument names an index, for tables where SQLite would otherwise scan all rows
-/// of the organization.
+/// of the rows, and the latest time of an old row. Skips rows that another transaction has locked;
+/// the next sweep tries them again. The last argument of the macro chooses an index, for tables
+/// where SQLite would otherwise scan all rows of the organization.
 #[macro_export]
 macro_rules! some_old {
     ($table:literal, $key:literal, $moment:literal) => {
@@ -43,12 +43,12 @@ macro_rules! some_old {
     };
 }
 
-/// Removes a batch of rows that are at least as old as `moment`. `found` lists the organization and
-/// the key of each row, given the time and a limit; [`crate::some_old!`] makes `remove`. Returns
-/// the number of removed rows.
+/// Removes a batch of rows whose time is `moment` or earlier. The statement `found` lists the
+/// organization and the key of each row, for a time and a limit. [`crate::some_old!`] makes the
+/// statement `remove`. Returns the number of removed rows.
 pub fn remove<T: FromColumn>(
     tx: &mut Transaction<'_>,
-    found: &'static Statement,
+    list: &'static Statement,
     remove: &'static Statement,
     moment: Timestamp,
     batch: u32,
@@ -56,20 +56,20 @@ pub fn remove<T: FromColumn>(
 where
     Vec<T>: Into<Value>,
 {
-    let rows = tx.rows(found, &values![moment, batch])?;
+    let rows = tx.rows(list, &values![moment, batch])?;
     let mut removed = 0;
-    for (organization, names) in by_organization::<T>(&rows)? {
-        removed += tx.execute(remove, &[organization.into(), names.into(), moment.into()])?;
+    for (organization, keys) in by_organization::<T>(&rows)? {
+        removed += tx.execute(remove, &[organization.into(), keys.into(), moment.into()])?;
     }
     Ok(removed)
 }
 
-/// The most rows that [`bring_forward`] changes in one transaction.
-const BROUGHT: u32 = 100;
+/// The maximum number of rows that [`bring_forward`] changes in one transaction.
+const BRING_FORWARD_LIMIT: u32 = 100;
 
-/// The SQL that sets a moment of some rows of an organization to `?3` if it is later. Its other
-/// parameters are the organization and the keys of the rows. Rows that another transaction has
-/// locked are skipped until the next sweep.
+/// The SQL that sets the time of some rows of an organization to `?3` if it is later. Its other
+/// parameters are the organization and the keys of the rows. Skips rows that another transaction
+/// has locked; the next sweep tries them again.
 #[macro_export]
 macro_rules! some_late {
     ($table:literal, $key:literal, $moment:literal) => {
@@ -100,29 +100,29 @@ macro_rules! some_late {
     };
 }
 
-/// Brings forward a batch of rows that are later than `latest`, because the clock was ahead when
-/// they were written (rules: settings#clock). `found` lists the organization and the key of each
-/// row, given that moment and a limit; [`crate::some_late!`] makes `correct`. Returns whether there
-/// may be more.
+/// Brings forward a batch of rows with a time later than `latest`. Such a time was written while
+/// the clock was ahead (rules: settings#clock). The statement `found` lists the organization and
+/// the key of each row, for a time and a limit. [`crate::some_late!`] makes the statement
+/// `correct`. Returns whether there may be more rows.
 pub fn bring_forward(
     tx: &mut Transaction<'_>,
-    found: &'static Statement,
+    list: &'static Statement,
     correct: &'static Statement,
     latest: Timestamp,
 ) -> Result<bool> {
-    let rows = tx.rows(found, &values![latest, BROUGHT])?;
+    let rows = tx.rows(list, &values![latest, BRING_FORWARD_LIMIT])?;
     let mut moved = 0;
     for (organization, keys) in by_organization::<Uuid>(&rows)? {
         moved += tx.execute(correct, &[organization.into(), keys.into(), latest.into()])?;
     }
-    Ok(moved > 0 && rows.len() >= BROUGHT as usize)
+    Ok(moved > 0 && rows.len() >= BRING_FORWARD_LIMIT as usize)
 }
 
-/// Groups the values in the second column by the organization in the first.
+/// Groups the values in the second column by the organization in the first column.
 pub fn by_organization<T: FromColumn>(rows: &[Row]) -> Result<BTreeMap<Uuid, Vec<T>>> {
-    let mut of = BTreeMap::<Uuid, Vec<T>>::new();
+    let mut values = BTreeMap::<Uuid, Vec<T>>::new();
     for row in rows {
-        of.entry(row.get(0)?).or_default().push(row.get(1)?);
+        values.entry(row.get(0)?).or_default().push(row.get(1)?);
     }
-    Ok(of)
+    Ok(values)
 }

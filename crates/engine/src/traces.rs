@@ -2,7 +2,7 @@
 //! and deliveries.
 //!
 //! Spans are `tracing` spans with the target [`SPANS`], which is used for nothing else. If traces
-//! are disabled, the log's filter disables that target for good, and creating a span costs one
+//! are disabled, the log's filter permanently disables that target, so creating a span costs one
 //! comparison. Otherwise [`Spans`] collects finished spans, and [`keep`] sends them.
 //!
 //! A span holds only ids, operation names, and statements as written in the code. It never holds a
@@ -23,7 +23,7 @@ pub use export::{Endpoint, keep, lost};
 pub use layer::Spans;
 pub use store::SPANS;
 
-/// The header that names the trace of a request (W3C Trace Context).
+/// The header with the trace of a request (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
 
 /// Creates a span for a stage of a request, below the current span.
@@ -44,7 +44,7 @@ pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
         "request",
         trace.kind = "server",
         trace.id = %id.simple(),
-        trace.parent = named(headers),
+        trace.parent = traceparent_of(headers),
         trace.name = tracing::field::Empty,
         trace.failed = tracing::field::Empty,
         vestibule.request.id = %id,
@@ -56,7 +56,7 @@ pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
 }
 
 /// Returns the `traceparent` of a request. A repeated header is ignored.
-fn named(headers: &HeaderMap) -> Option<&str> {
+fn traceparent_of(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(TRACEPARENT).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => value.to_str().ok(),
@@ -84,14 +84,14 @@ pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     )
 }
 
-/// Returns the `traceparent` for work below the current span.
+/// Returns the `traceparent` for work in the current span.
 #[must_use]
 pub fn current() -> Option<String> {
     of(&Span::current())
 }
 
-/// Returns the `traceparent` for work below a span. If the caller's trace is unsampled, this is the
-/// caller's own value, so that later services do not sample it either. `None` if traces are
+/// Returns the `traceparent` for work in a span. If the caller's trace is not sampled, this is the
+/// caller's own value, so that later services do not sample it either. Returns `None` if traces are
 /// disabled.
 #[must_use]
 pub fn of(span: &Span) -> Option<String> {

@@ -1,62 +1,62 @@
-//! Texts as people type and paste them: invisible characters, and digits of any script.
+//! Texts as people type and paste them, with invisible characters and digits of any script.
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// Returns whether a text shows nothing: it is empty, or consists of blanks, control characters and
-/// characters without a shape, such as U+200B and U+3164 (rules: errors#blank-texts).
+/// Returns whether a text has nothing visible: it is empty, or consists of white space, control
+/// characters and characters without a glyph, such as U+200B and U+3164 (rules:
+/// errors#blank-texts).
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
-    text.chars()
-        .all(|letter| letter.is_whitespace() || is_shapeless(letter))
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
 }
 
-/// Returns a text without blanks around it; empty for a text that shows nothing.
+/// Returns a text without white space around it. Returns an empty text if nothing is visible.
 #[must_use]
 pub fn trimmed(text: &str) -> &str {
     if is_blank(text) { "" } else { text.trim() }
 }
 
-/// Returns a number, an address or a code in the form in which it is judged and stored: digits of
-/// any script as ASCII, every blank as a space, and neither shapeless characters nor blanks around
-/// the value (rules: pre-check-in#details-of-guests).
+/// Returns a number, an address or a code in the form in which it is validated and stored. Digits
+/// of any script become ASCII, and every white-space character becomes a space. Invisible
+/// characters and white space around the value are removed (rules: pre-check-in#details-of-guests).
 #[must_use]
 pub fn tidied(text: &str) -> String {
-    let tidied: String = text
+    let normalized: String = text
         .chars()
-        .filter(|letter| letter.is_whitespace() || !is_shapeless(*letter))
-        .map(|letter| match letter {
+        .filter(|c| c.is_whitespace() || !is_invisible(*c))
+        .map(|c| match c {
             blank if blank.is_whitespace() => ' ',
             '\u{ff0b}' => '+',
             other => digit(other).unwrap_or(other),
         })
         .collect();
-    tidied.trim().to_owned()
+    normalized.trim().to_owned()
 }
 
-/// Returns whether a character that is no blank has no shape of its own.
-fn is_shapeless(letter: char) -> bool {
-    // The empty pattern of Braille, the object placeholder and the marks of annotations are no
-    // ignorable characters for Unicode, but nothing is drawn for them.
-    letter.is_control()
-        || matches!(letter, '\u{2800}' | '\u{fff9}'..='\u{fffc}')
-        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(letter)
+/// Returns whether a character other than white space has no glyph.
+fn is_invisible(c: char) -> bool {
+    // Unicode does not list the empty pattern of Braille, the object placeholder and the annotation
+    // marks as ignorable, but nothing is drawn for them.
+    c.is_control()
+        || matches!(c, '\u{2800}' | '\u{fff9}'..='\u{fffc}')
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 /// Returns a decimal digit of any script as an ASCII digit.
-fn digit(letter: char) -> Option<char> {
-    if letter.is_ascii() {
-        return letter.is_ascii_digit().then_some(letter);
+fn digit(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return c.is_ascii_digit().then_some(c);
     }
     let categories = CodePointMapData::<GeneralCategory>::new();
     let is_digit = |point: u32| categories.get32(point) == GeneralCategory::DecimalNumber;
-    let point = u32::from(letter);
+    let point = u32::from(c);
     if !is_digit(point) {
         return None;
     }
-    // Decimal digits are encoded in rows of ten, in order.
+    // Unicode encodes decimal digits in rows of ten, in order.
     let before = (1..50)
-        .take_while(|place| point.checked_sub(*place).is_some_and(is_digit))
+        .take_while(|distance| point.checked_sub(*distance).is_some_and(is_digit))
         .count();
     char::from_digit(u32::try_from(before % 10).ok()?, 10)
 }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn digits_of_any_script_become_ascii() {
-        for (typed, kept) in [
+        for (input, expected) in [
             ("+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}", "+96650"),
             ("+\u{06f9}\u{06f8}", "+98"),
             (
@@ -105,7 +105,7 @@ mod tests {
             ("X\u{ad}1234567\u{feff}L", "X1234567L"),
             ("½ Ⅳ", "½ Ⅳ"),
         ] {
-            assert_eq!(tidied(typed), kept, "{typed:?}");
+            assert_eq!(tidied(input), expected, "{input:?}");
         }
     }
 
@@ -117,8 +117,8 @@ mod tests {
 
         #[test]
         fn the_ten_digits_of_a_script_have_their_values(digit in 0..10_u32, zero in prop::sample::select(vec![0x660_u32, 0x6f0, 0x966, 0xe50, 0xff10, 0x1d7ce, 0x1e950])) {
-            let typed = char::from_u32(zero + digit).unwrap();
-            prop_assert_eq!(super::digit(typed), char::from_digit(digit, 10));
+            let input = char::from_u32(zero + digit).unwrap();
+            prop_assert_eq!(super::digit(input), char::from_digit(digit, 10));
         }
 
         #[test]

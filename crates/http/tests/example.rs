@@ -119,8 +119,8 @@ static NOTES: Module = Module {
     ..Module::new("notes")
 };
 
-#[expect(clippy::unnecessary_wraps, reason = "it is what the engine asks for")]
-fn nobody(_: &mut Transaction<'_>, _: Vec<String>) -> Result<HashMap<String, Identified>> {
+#[expect(clippy::unnecessary_wraps, reason = "the engine requires a result")]
+fn no_guests(_: &mut Transaction<'_>, _: Vec<String>) -> Result<HashMap<String, Identified>> {
     Ok(HashMap::new())
 }
 
@@ -132,7 +132,7 @@ fn app() -> &'static App {
             webhooks: |_| serde_json::Map::new(),
         };
         let link = GuestTokenLookup {
-            find: nobody,
+            find: no_guests,
             what: "Link",
         };
         assemble(
@@ -360,7 +360,7 @@ async fn a_small_program_serves_its_operations_over_http() {
     );
     assert!(
         program.service.memory.tally().hits > 0,
-        "what has not changed is answered from memory"
+        "an unchanged response comes from memory"
     );
     program
         .ask(Method::POST, TOKEN, &[], Some(json!({ "text": "Bread" })))
@@ -429,7 +429,7 @@ fn statements_of_modules_and_the_engine_are_collected() {
         app()
             .statements
             .iter()
-            .any(|known| std::ptr::eq(*known, statement))
+            .any(|other| std::ptr::eq(*other, statement))
     };
     assert!([&INSERT, &LIST, &ERASE].into_iter().all(is_there));
     // The module's rows of an organization are erased before the engine's rows.

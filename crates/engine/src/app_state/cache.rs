@@ -10,17 +10,17 @@ use uuid::Uuid;
 
 use crate::processors;
 
-/// The most bytes in the cache, by the weights of its values.
-const KEPT: u64 = 32 << 20;
+/// The maximum size of the cache in bytes, by the weights of its values.
+const MAX_BYTES: u64 = 32 << 20;
 /// The expected number of entries.
-const ENTRIES: usize = 1_024;
+const EXPECTED_ENTRIES: usize = 1_024;
 /// The approximate size of an entry without its value, in bytes.
-const OVERHEAD: u64 = 1_024;
-/// The least bytes of a shard. The cache is split into shards, so that processors do not wait for
-/// each other. A value of more than 97 % of a shard is not stored.
-const SHARD: u64 = 4 << 20;
-/// Shards per processor, unless [`SHARD`] allows fewer.
-const SHARDS_A_PROCESSOR: usize = 4;
+const ENTRY_OVERHEAD: u64 = 1_024;
+/// The minimum size of a shard in bytes. The cache is split into shards, so that processors do not
+/// wait for each other. A value larger than 97 % of a shard is not stored.
+const MIN_SHARD_BYTES: u64 = 4 << 20;
+/// Shards for each processor, unless [`SHARD`] allows fewer.
+const SHARDS_PER_PROCESSOR: usize = 4;
 
 /// A value that can be cached.
 pub trait Weighed: Any + Send + Sync {
@@ -28,8 +28,8 @@ pub trait Weighed: Any + Send + Sync {
     fn weight(&self) -> u64;
 }
 
-/// The cache, for values of any type. An entry is valid only for the revision that it was read
-/// under.
+/// A cache for values of any type. An entry is valid only for the revision under which its value
+/// was read.
 pub(crate) struct Cache(Shards<CacheKey, CacheEntry, ByWeight>);
 
 /// The organization, the type of the value, and its key.
@@ -46,14 +46,19 @@ struct CacheEntry {
 struct ByWeight;
 
 impl Weighter<CacheKey, CacheEntry> for ByWeight {
-    fn weight(&self, _: &CacheKey, kept: &CacheEntry) -> u64 {
-        OVERHEAD + kept.weight
+    fn weight(&self, _: &CacheKey, entry: &CacheEntry) -> u64 {
+        ENTRY_OVERHEAD + entry.weight
     }
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        Self(sharded(ENTRIES, KEPT, ByWeight, processors::count()))
+        Self(sharded(
+            EXPECTED_ENTRIES,
+            MAX_BYTES,
+            ByWeight,
+            processors::count(),
+        ))
     }
 }
 
@@ -65,15 +70,15 @@ impl Cache {
         key: &str,
         revision: i64,
     ) -> Option<Arc<V>> {
-        let kept = self.0.get(&(organization, TypeId::of::<V>(), key.into()))?;
-        if kept.revision == revision {
-            kept.value.downcast().ok()
+        let entry = self.0.get(&(organization, TypeId::of::<V>(), key.into()))?;
+        if entry.revision == revision {
+            entry.value.downcast().ok()
         } else {
             None
         }
     }
 
-    /// Stores a value under the revision that it was read under. It replaces a value of another
+    /// Stores a value under the revision under which it was read. Replaces a value of another
     /// revision.
     pub(crate) fn keep<V: Weighed>(
         &self,
@@ -82,18 +87,18 @@ impl Cache {
         revision: i64,
         value: &Arc<V>,
     ) {
-        let kept = CacheEntry {
+        let entry = CacheEntry {
             revision,
             weight: value.weight(),
             value: value.clone(),
         };
         self.0
-            .insert((organization, TypeId::of::<V>(), key.into()), kept);
+            .insert((organization, TypeId::of::<V>(), key.into()), entry);
     }
 }
 
-/// Creates a cache of `bytes` bytes. It has enough shards for the processors, but no shard smaller
-/// than [`SHARD`].
+/// Creates a cache of `bytes` bytes. The cache has enough shards for the processors, but no shard
+/// smaller than [`SHARD`].
 #[must_use]
 pub fn sharded<K, V, W>(entries: usize, bytes: u64, weight: W, processors: usize) -> Shards<K, V, W>
 where
@@ -101,9 +106,11 @@ where
     V: Clone,
     W: Weighter<K, V> + Clone,
 {
-    // The cache rounds the number of shards up to a power of two, so the maximum is one already.
-    let most = 1 << (bytes / SHARD).max(1).ilog2();
-    let shards = processors.saturating_mul(SHARDS_A_PROCESSOR).clamp(1, most);
+    // The cache rounds the number of shards up to a power of two, so the maximum is a power of two.
+    let max_shards = 1 << (bytes / MIN_SHARD_BYTES).max(1).ilog2();
+    let shards = processors
+        .saturating_mul(SHARDS_PER_PROCESSOR)
+        .clamp(1, max_shards);
     let options = OptionsBuilder::new()
         .shards(shards)
         .estimated_items_capacity(entries)
@@ -116,7 +123,7 @@ where
             DefaultHashBuilder::default(),
             DefaultLifecycle::default(),
         ),
-        // All options are set, so this does not happen.
+        // The builder fails only if an option is missing, and all are set.
         Err(_) => Shards::with_weighter(entries, bytes, weight),
     }
 }
@@ -141,8 +148,8 @@ mod tests {
         for processors in [1, 2, 3, 8, 32, 128, 1_000] {
             let cache = sharded(4_096, BYTES, ValueAsWeight, processors);
             assert_eq!(cache.capacity(), BYTES, "{processors}");
-            // An answer of 1 MiB with its compressed form has this weight. It must fit in every
-            // shard.
+            // The largest response, of 1 MiB and with its compressed form, has this weight. It must
+            // fit in every shard.
             let weight = (2 << 20) + 512;
             for key in 0..64 {
                 cache.insert(key, weight);

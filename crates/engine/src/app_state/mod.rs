@@ -19,7 +19,7 @@ pub use types::{Extensions, Lists};
 pub use wake::WakeSignal;
 use wake::WakeSignals;
 
-/// The application state for work in a transaction.
+/// The application state that work in a transaction uses.
 pub struct AppState {
     /// The source of fresh ids and secrets.
     pub ids: Ids,
@@ -36,22 +36,22 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// Creates the application state with the parts that modules need.
+    /// Creates the application state with the extensions that modules registered.
     #[must_use]
-    pub fn new(ids: Ids, public_url: &str, lists: &'static Lists, parts: Extensions) -> Self {
+    pub fn new(ids: Ids, public_url: &str, lists: &'static Lists, extensions: Extensions) -> Self {
         let public_url = public_url.trim_end_matches('/').to_owned();
         Self {
             ids,
             public_url,
             uses: Uses::default(),
             lists,
-            extensions: parts,
+            extensions: extensions,
             wake_signals: WakeSignals::default(),
             cache: Cache::default(),
         }
     }
 
-    /// Returns the state of this type that a module registered, if there is any.
+    /// Returns the extension of this type, if a module registered one.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.get()

@@ -3,15 +3,15 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
-/// Values with at most one of each type.
+/// A collection with at most one value of each type.
 #[derive(Default)]
 pub struct Extensions(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Extensions {
-    /// Adds a value. It replaces a value of the same type.
+    /// Adds a value. Replaces a value of the same type.
     #[must_use]
-    pub fn with<T: Any + Send + Sync>(mut self, part: T) -> Self {
-        self.0.insert(TypeId::of::<T>(), Box::new(part));
+    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.0.insert(TypeId::of::<T>(), Box::new(value));
         self
     }
 
@@ -22,7 +22,7 @@ impl Extensions {
     }
 }
 
-/// Values with any number of each type, in the order of insertion.
+/// A collection with any number of values of each type, in the order of insertion.
 #[derive(Default)]
 pub struct Lists(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
@@ -54,9 +54,13 @@ mod tests {
 
     #[test]
     fn values_are_found_by_their_type() {
-        let parts = Extensions::default().with(1_u8).with("text").with(2_u8);
+        let extensions = Extensions::default().with(1_u8).with("text").with(2_u8);
         assert_eq!(
-            (parts.get::<u8>(), parts.get::<&str>(), parts.get::<u16>()),
+            (
+                extensions.get::<u8>(),
+                extensions.get::<&str>(),
+                extensions.get::<u16>()
+            ),
             (Some(&2), Some(&"text"), None)
         );
         let mut lists = Lists::default();

@@ -1,5 +1,5 @@
-//! Wake signals. A transaction notes the signals to send. After its commit, the background
-//! tasks that wait for these signals wake up.
+//! Wake signals. A transaction collects the signals to send. After its commit, the background tasks
+//! that wait for these signals wake up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The trace that a request belongs to, as services exchange it: `traceparent` of W3C Trace
+//! The trace of a request in the form that services exchange: the header `traceparent` of W3C Trace
 //! Context.
 
 use std::fmt;
@@ -14,9 +14,9 @@ pub(super) struct SpanContext {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parent {
     pub(super) context: SpanContext,
-    /// Whether the caller samples the trace. An unsampled trace is neither collected here nor in
-    /// later services.
-    pub(super) is_kept: bool,
+    /// Whether the caller samples the trace. Neither this service nor later ones collect a trace
+    /// that is not sampled.
+    pub(super) is_sampled: bool,
 }
 
 impl Parent {
@@ -25,9 +25,9 @@ impl Parent {
         let mut parts = text.trim().split('-');
         let (version, trace, span, flags) =
             (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let is_known =
+        let has_valid_version =
             version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
-        if !is_known
+        if !has_valid_version
             || hex(version)? > 0xff
             || trace.len() != 32
             || span.len() != 16
@@ -36,10 +36,10 @@ impl Parent {
             return None;
         }
         let (trace, span) = (hex(trace)?, u64::try_from(hex(span)?).ok()?);
-        let is_kept = hex(flags)? & 1 == 1;
+        let is_sampled = hex(flags)? & 1 == 1;
         (trace != 0 && span != 0).then_some(Self {
             context: SpanContext { trace, span },
-            is_kept,
+            is_sampled,
         })
     }
 }
@@ -60,9 +60,13 @@ impl fmt::Display for Parent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             context: SpanContext { trace, span },
-            is_kept,
+            is_sampled,
         } = self;
-        write!(f, "00-{trace:032x}-{span:016x}-{:02x}", u8::from(*is_kept))
+        write!(
+            f,
+            "00-{trace:032x}-{span:016x}-{:02x}",
+            u8::from(*is_sampled)
+        )
     }
 }
 
@@ -77,8 +81,11 @@ mod tests {
             span: 0x00f0_67aa_0ba9_02b7,
         };
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        for (text, is_kept) in [(text.to_owned(), true), (text.replace("-01", "-00"), false)] {
-            let parent = Parent { context, is_kept };
+        for (text, is_sampled) in [(text.to_owned(), true), (text.replace("-01", "-00"), false)] {
+            let parent = Parent {
+                context,
+                is_sampled,
+            };
             assert_eq!(
                 (Parent::read(&text), parent.to_string()),
                 (Some(parent), text)
@@ -88,14 +95,14 @@ mod tests {
             Parent::read(&text.replace("-01", "-03")),
             Some(Parent {
                 context,
-                is_kept: true
+                is_sampled: true
             })
         );
         assert_eq!(
             Parent::read(&text.replacen("00-", "cc-", 1).replace("-01", "-01-more")),
             Some(Parent {
                 context,
-                is_kept: true
+                is_sampled: true
             })
         );
     }

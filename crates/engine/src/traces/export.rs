@@ -19,16 +19,16 @@ use url::Url;
 
 use super::layer::{AttributeValue, SpanData, Spans};
 
-/// The most spans in the queue.
-const WAITING: usize = 8_192;
-/// The most spans of one batch.
+/// The maximum number of spans in the queue.
+const MAX_WAITING: usize = 8_192;
+/// The maximum number of spans of one batch.
 const BATCH_SIZE: usize = 512;
 /// How long an incomplete batch waits for more spans.
-const PAUSE: Duration = Duration::from_secs(1);
+const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// Time limit of a request to the collector.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for sending the rest of the queue at the end of the process.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 /// The path of traces at a collector.
 const PATH: &str = "v1/traces";
 
@@ -52,14 +52,15 @@ impl Endpoint {
     /// Parses the address of a collector, such as `http://collector:4318`. The path of traces is
     /// appended.
     pub fn at(address: &str) -> Result<Self, String> {
-        let wrong = || format!("{address:?} is not an address such as http://127.0.0.1:4318");
-        let mut url = Url::parse(address).map_err(|_| wrong())?;
+        let invalid_address =
+            || format!("{address:?} is not an address such as http://127.0.0.1:4318");
+        let mut url = Url::parse(address).map_err(|_| invalid_address())?;
         if !matches!(url.scheme(), "http" | "https")
             || !url.has_host()
             || url.query().is_some()
             || url.fragment().is_some()
         {
-            return Err(wrong());
+            return Err(invalid_address());
         }
         let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
         url.set_path(&path);
@@ -84,7 +85,7 @@ pub(super) struct SpanBuffer(Arc<ExportInner>);
 struct ExportInner {
     spans: Mutex<Vec<SpanData>>,
     /// Wakes the sender when a batch is complete.
-    enough: Notify,
+    batch_complete: Notify,
 }
 
 impl SpanBuffer {
@@ -94,32 +95,32 @@ impl SpanBuffer {
 
     pub(super) fn put(&self, span_data: SpanData) {
         let mut spans = self.spans();
-        if spans.len() >= WAITING {
+        if spans.len() >= MAX_WAITING {
             LOST.fetch_add(1, Ordering::Relaxed);
             return;
         }
         spans.push(span_data);
-        let is_enough = spans.len() == BATCH_SIZE;
+        let is_complete = spans.len() == BATCH_SIZE;
         drop(spans);
-        if is_enough {
-            self.0.enough.notify_one();
+        if is_complete {
+            self.0.batch_complete.notify_one();
         }
     }
 
     /// Takes the next batch, in the order in which the spans ended.
     fn take(&self) -> Vec<SpanData> {
         let mut spans = self.spans();
-        let left = if spans.len() > BATCH_SIZE {
+        let rest = if spans.len() > BATCH_SIZE {
             spans.split_off(BATCH_SIZE)
         } else {
             Vec::new()
         };
-        mem::replace(&mut *spans, left)
+        mem::replace(&mut *spans, rest)
     }
 }
 
-/// Sends spans until `stop` is cancelled, then the rest of the queue within `FAREWELL`. Does
-/// nothing if traces are not exported.
+/// Sends spans until `stop` is cancelled, then the rest of the queue within `SPAN_FLUSH_TIMEOUT`.
+/// Does nothing if traces are not exported.
 pub async fn keep(stop: CancellationToken) {
     let Some((url, buffer)) = ENDPOINT.get() else {
         return stop.cancelled().await;
@@ -135,13 +136,13 @@ pub async fn keep(stop: CancellationToken) {
             return stop.cancelled().await;
         }
     };
-    let farewell = async {
+    let flush_deadline = async {
         stop.cancelled().await;
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(SPAN_FLUSH_TIMEOUT).await;
     };
     let is_in_time = tokio::select! {
         () = send_all(&client, url, buffer, &stop) => true,
-        () = farewell => false,
+        () = flush_deadline => false,
     };
     if !is_in_time {
         LOST.fetch_add(buffer.spans().len() as u64, Ordering::Relaxed);
@@ -154,11 +155,14 @@ pub async fn keep(stop: CancellationToken) {
 
 /// Sends batches until `stop` is cancelled, then the rest of the queue.
 async fn send_all(client: &Client, url: &Url, buffer: &SpanBuffer, stop: &CancellationToken) {
-    let mut is_taken = true;
-    let mut is_over = false;
-    while !is_over {
-        is_over = stop
-            .run_until_cancelled(tokio::time::timeout(PAUSE, buffer.0.enough.notified()))
+    let mut is_accepting = true;
+    let mut is_stopped = false;
+    while !is_stopped {
+        is_stopped = stop
+            .run_until_cancelled(tokio::time::timeout(
+                BATCH_DELAY,
+                buffer.0.batch_complete.notified(),
+            ))
             .await
             .is_none();
         loop {
@@ -167,8 +171,8 @@ async fn send_all(client: &Client, url: &Url, buffer: &SpanBuffer, stop: &Cancel
                 break;
             }
             let is_full = spans.len() == BATCH_SIZE;
-            send(client, url, spans, &mut is_taken).await;
-            if !is_full && !is_over {
+            send(client, url, spans, &mut is_accepting).await;
+            if !is_full && !is_stopped {
                 break;
             }
         }
@@ -185,22 +189,22 @@ impl Drop for SendingSpans {
 }
 
 /// Sends a batch. The first failure and the first success after failures are logged.
-async fn send(client: &Client, url: &Url, spans: Vec<SpanData>, is_taken: &mut bool) {
-    let mut on_their_way = SendingSpans(spans.len() as u64);
-    let body = written(&spans).to_string();
-    let sent = client
+async fn send(client: &Client, url: &Url, spans: Vec<SpanData>, is_accepting: &mut bool) {
+    let mut sending = SendingSpans(spans.len() as u64);
+    let body = otlp(&spans).to_string();
+    let response = client
         .post(url.clone())
         .header(CONTENT_TYPE, "application/json")
         .body(body)
         .send()
         .await;
-    let outcome = sent
+    let outcome = response
         .and_then(reqwest::Response::error_for_status)
         .map_err(reqwest::Error::without_url);
     if outcome.is_ok() {
-        on_their_way.0 = 0;
+        sending.0 = 0;
     }
-    match (&outcome, *is_taken) {
+    match (&outcome, *is_accepting) {
         (Ok(_), false) => tracing::info!(
             spans_lost = lost(),
             "the trace collector accepts spans again"
@@ -210,11 +214,11 @@ async fn send(client: &Client, url: &Url, spans: Vec<SpanData>, is_taken: &mut b
         }
         _ => {}
     }
-    *is_taken = outcome.is_ok();
+    *is_accepting = outcome.is_ok();
 }
 
 /// Returns spans as OTLP in JSON: ids as hexadecimal digits, 64-bit numbers as text.
-fn written(spans: &[SpanData]) -> Value {
+fn otlp(spans: &[SpanData]) -> Value {
     static RESOURCE: LazyLock<Value> = LazyLock::new(|| {
         let text =
             |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
@@ -252,11 +256,11 @@ fn span(span_data: &SpanData) -> Value {
     })
 }
 
-fn value(answer: &AttributeValue) -> Value {
-    match answer {
+fn value(attribute: &AttributeValue) -> Value {
+    match attribute {
         AttributeValue::Text(text) => json!({ "stringValue": text }),
         AttributeValue::Number(number) => json!({ "intValue": number.to_string() }),
-        AttributeValue::Bool(is_so) => json!({ "boolValue": is_so }),
+        AttributeValue::Bool(flag) => json!({ "boolValue": flag }),
     }
 }
 
@@ -285,11 +289,11 @@ mod tests {
 
     #[test]
     fn stages_of_a_request_are_child_spans_of_the_request() {
-        let mut passed_on = None;
+        let mut propagated = None;
         let span_data = exported_by(|| {
             let request = request(None);
             request.in_scope(|| {
-                crate::stage!("validate").in_scope(|| passed_on = super::super::current());
+                crate::stage!("validate").in_scope(|| propagated = super::super::current());
                 // A span of another target is ignored.
                 tracing::info_span!("something else").in_scope(|| {});
             });
@@ -328,12 +332,12 @@ mod tests {
             ),
             "{attributes:?}"
         );
-        let wanted = format!(
+        let expected = format!(
             "00-{:032x}-{}-01",
             0x77,
             validate["spanId"].as_str().unwrap()
         );
-        assert_eq!(passed_on.as_deref(), Some(wanted.as_str()));
+        assert_eq!(propagated.as_deref(), Some(expected.as_str()));
     }
 
     #[test]
@@ -342,42 +346,43 @@ mod tests {
         let span_data = exported_by(|| {
             request(Some(text)).in_scope(|| crate::stage!("validate").in_scope(|| {}));
         });
-        let named = |span_data: &Value| {
+        let ids = |span_data: &Value| {
             (
                 span_data["traceId"].clone(),
                 span_data["parentSpanId"].clone(),
             )
         };
         assert_eq!(
-            named(&span_data[1]),
+            ids(&span_data[1]),
             (
                 json!("4bf92f3577b34da6a3ce929d0e0e4736"),
                 json!("00f067aa0ba902b7")
             )
         );
-        let not_kept = exported_by(|| {
+        let unsampled_spans = exported_by(|| {
             request(Some(&text.replace("-01", "-00")))
                 .in_scope(|| crate::stage!("validate").in_scope(|| {}));
         });
-        assert_eq!(not_kept, Vec::<Value>::new());
-        let mut passed_on = None;
-        let unkept = text.replace("-01", "-00");
+        assert_eq!(unsampled_spans, Vec::<Value>::new());
+        let mut propagated = None;
+        let unsampled = text.replace("-01", "-00");
         exported_by(|| {
-            request(Some(&unkept))
-                .in_scope(|| crate::stage!("run").in_scope(|| passed_on = super::super::current()));
+            request(Some(&unsampled)).in_scope(|| {
+                crate::stage!("run").in_scope(|| propagated = super::super::current())
+            });
         });
         assert_eq!(
-            passed_on.as_ref(),
-            Some(&unkept),
-            "who is told of it hears that it is not kept"
+            propagated.as_ref(),
+            Some(&unsampled),
+            "later services must not sample the trace either"
         );
         let delivered = exported_by(|| {
             let delivery = super::super::delivery(
                 uuid::Uuid::from_u128(1),
                 uuid::Uuid::from_u128(2),
-                passed_on.as_deref(),
+                propagated.as_deref(),
             );
-            assert_eq!(super::super::of(&delivery), passed_on);
+            assert_eq!(super::super::of(&delivery), propagated);
         });
         assert_eq!(delivered, Vec::<Value>::new());
         let none = exported_by(|| request(Some("of no use")).in_scope(|| {}));
@@ -390,7 +395,11 @@ mod tests {
             exported_by(|| crate::stage!("sweep").in_scope(|| {})),
             Vec::<Value>::new()
         );
-        assert_eq!(super::super::current(), None, "nobody has asked");
+        assert_eq!(
+            super::super::current(),
+            None,
+            "outside of a request there is no trace"
+        );
     }
 
     #[test]
@@ -398,14 +407,14 @@ mod tests {
         let (buffer, before) = (SpanBuffer::default(), lost());
         let layer = Spans::new(buffer.clone());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            for _ in 0..WAITING + 10 {
+            for _ in 0..MAX_WAITING + 10 {
                 drop(request(None));
             }
         });
-        assert_eq!((buffer.spans().len(), lost() - before), (WAITING, 10));
+        assert_eq!((buffer.spans().len(), lost() - before), (MAX_WAITING, 10));
         assert_eq!(
             (buffer.take().len(), buffer.spans().len()),
-            (BATCH_SIZE, WAITING - BATCH_SIZE)
+            (BATCH_SIZE, MAX_WAITING - BATCH_SIZE)
         );
     }
 
@@ -428,7 +437,7 @@ mod tests {
             "grpc://collector:4317",
         ] {
             assert!(
-                at(text).is_err_and(|span_data| span_data.contains("is not an address such as")),
+                at(text).is_err_and(|message| message.contains("is not an address such as")),
                 "{text}"
             );
         }

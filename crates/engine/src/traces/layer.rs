@@ -17,7 +17,7 @@ use crate::clock;
 use crate::ids::Ids;
 
 /// The prefix of fields that describe the span itself. Other fields become attributes.
-const OF_ITSELF: &str = "trace.";
+const SPAN_FIELD_PREFIX: &str = "trace.";
 
 /// A span, in progress or finished.
 #[derive(Debug)]
@@ -53,8 +53,9 @@ pub(super) enum AttributeValue {
 /// Collects finished spans.
 pub struct Spans {
     buffer: SpanBuffer,
-    /// The seed of the sequence of span numbers, and how many were used.
+    /// The seed of the sequence of span numbers.
     seed: u64,
+    /// How many span numbers were used.
     count: AtomicU64,
 }
 
@@ -67,7 +68,7 @@ impl Spans {
         }
     }
 
-    /// Returns a number that no other span of the process has. The sequence visits each 64-bit
+    /// Returns a number that no other span of the process has. The sequence contains each 64-bit
     /// number once.
     fn number(&self) -> u64 {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
@@ -81,12 +82,12 @@ impl Spans {
 }
 
 impl Parent {
-    /// Returns the parent for spans below this span. A span of an unsampled trace stores its own
-    /// parent.
+    /// Returns the parent for spans inside this span. A span of an unsampled trace stores only the
+    /// caller's parent.
     pub(super) fn of(span: &Extensions<'_>) -> Option<Self> {
         let span_data = span.get::<SpanData>().map(|span_data| Self {
             context: span_data.context,
-            is_kept: true,
+            is_sampled: true,
         });
         span_data.or_else(|| span.get().copied())
     }
@@ -97,7 +98,7 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
         let Some(span) = context.span(id) else { return };
         let mut fields = SpanFields::default();
         attributes.record(&mut fields);
-        let above = || {
+        let enclosing_parent = || {
             span.parent()
                 .and_then(|parent| Parent::of(&parent.extensions()))
         };
@@ -106,22 +107,22 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
                 .parent
                 .as_deref()
                 .and_then(Parent::read)
-                .or_else(above),
+                .or_else(enclosing_parent),
             fields.trace,
         ) {
             (
                 Some(Parent {
                     context,
-                    is_kept: true,
+                    is_sampled: true,
                 }),
                 _,
             ) => (context.trace, Some(context.span)),
-            (Some(unkept), _) => {
-                span.extensions_mut().insert(unkept);
+            (Some(unsampled), _) => {
+                span.extensions_mut().insert(unsampled);
                 return;
             }
             (None, Some(trace)) => (trace, None),
-            // A span without a trace, from a background task.
+            // A span of a background task, which belongs to no trace.
             (None, None) => return,
         };
         let span_data = SpanData {
@@ -194,8 +195,8 @@ impl Default for SpanFields {
 }
 
 impl SpanFields {
-    fn take(&mut self, field: &Field, answer: AttributeValue) {
-        match (field.name().strip_prefix(OF_ITSELF), answer) {
+    fn take(&mut self, field: &Field, value: AttributeValue) {
+        match (field.name().strip_prefix(SPAN_FIELD_PREFIX), value) {
             (Some("id"), AttributeValue::Text(text)) => {
                 self.trace = u128::from_str_radix(&text, 16)
                     .ok()
@@ -211,7 +212,7 @@ impl SpanFields {
                 }
             }
             (Some("failed"), AttributeValue::Bool(has_failed)) => self.has_failed = has_failed,
-            (_, answer) => self.attributes.push((field.name(), answer)),
+            (_, value) => self.attributes.push((field.name(), value)),
         }
     }
 }

@@ -1,4 +1,4 @@
--- What the engine itself needs.
+-- Tables of the engine.
 
 create table organization (
     id blob primary key,
@@ -48,7 +48,7 @@ create table idempotency_record (
     primary key (organization_id, credential, key)
 ) strict, without rowid;
 
--- What the example is about.
+-- The table of the example.
 
 create table note (
     organization_id blob not null references organization (id),
