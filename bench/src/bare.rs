@@ -1,4 +1,4 @@
-//! The yardstick for reads: a handler that only sends a recorded answer.
+//! The yardstick for reads: a handler that only sends a recorded response.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,10 +15,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-/// Headers that the HTTP library writes itself.
-const WRITTEN: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING];
+/// Headers that the HTTP library sets itself.
+const LIBRARY_HEADERS: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING];
 
-/// An answer in the form in which it is handed to the process that repeats it.
+/// A response in the form in which the benchmark saves it for the process with the bare handler.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recorded {
     headers: BTreeMap<String, String>,
@@ -26,27 +26,27 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Records an answer.
-    pub fn of(answer: &Response<Bytes>) -> anyhow::Result<Self> {
-        let own = answer
+    /// Records a response.
+    pub fn of(response: &Response<Bytes>) -> anyhow::Result<Self> {
+        let headers = response
             .headers()
             .iter()
-            .filter(|(name, _)| !WRITTEN.contains(name));
+            .filter(|(name, _)| !LIBRARY_HEADERS.contains(name));
         let headers =
-            own.map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
+            headers.map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
         Ok(Self {
             headers: headers.collect::<anyhow::Result<_>>()?,
-            body: answer.body().to_vec(),
+            body: response.body().to_vec(),
         })
     }
 
-    /// Writes the answer to a file.
+    /// Writes the response to a file.
     pub fn save(&self, path: &Path) -> anyhow::Result<()> {
         serde_json::to_writer(File::create(path)?, self).with_context(|| path.display().to_string())
     }
 }
 
-/// Serves the answer recorded in a file, until the process is killed.
+/// Serves the response recorded in a file, until the process is killed.
 pub async fn serve(path: &Path) -> anyhow::Result<()> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let Recorded { headers, body } = serde_json::from_reader(BufReader::new(file))?;
@@ -57,14 +57,14 @@ pub async fn serve(path: &Path) -> anyhow::Result<()> {
         .into_iter()
         .map(header)
         .collect::<anyhow::Result<_>>()?;
-    let answer = (headers, Bytes::from(body));
-    let router = Router::new().fallback(get(async move || answer.clone()));
+    let response = (headers, Bytes::from(body));
+    let router = Router::new().fallback(get(async move || response.clone()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut output = std::io::stdout();
     writeln!(output, "listening on http://{}", listener.local_addr()?)?;
     output.flush()?;
-    // The service disables the delay too. It would make no difference here, because each answer is
-    // one write.
+    // The service disables Nagle's algorithm too. Here it would make no difference, because each
+    // response is one write.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     Ok(axum::serve(listener, router).await?)
 }

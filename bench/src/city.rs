@@ -1,9 +1,8 @@
-//! Sets up an organization of the size of a city: properties, portals, pre-check steps, and the
-//! guest of one flat. Its manuals are in `library.rs`.
+//! Sets up an organization of the size of a city: properties, portals, pre-check-in steps, and the
+//! guest of one property. The manuals are in `library.rs`.
 //!
 //! Random choices are the same in every run. Steps and portals are assigned only to properties that
-//! exist at every size. The flat therefore gets the same steps, however many other properties there
-//! are.
+//! exist at every size, so the guest's property has the same steps in organizations of all sizes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,32 +23,33 @@ use crate::setup::{self, ORGANIZATION};
 pub const LARGE: u64 = 16_055;
 /// Number of properties of the smaller organization, a tenth of a city.
 pub const SMALL: u64 = 1_605;
-/// Number of pre-check steps at every size.
+/// Number of pre-check-in steps at every size.
 pub const STEPS: u64 = 1_000;
 
 /// Number of property groups.
 pub const GROUPS: u64 = 10;
 pub const TAGS: u64 = 70;
-/// Number of portals. The first is the default; the next are assigned to a group each, then to
-/// tags, then to properties.
-const SERVING: u64 = 20;
-/// The least number of steps that the stay must get, so that its view is worth measuring.
-const LEAST_SHOWN: usize = 20;
-/// The largest number of records in one sync.
+/// Number of portals. The first one is the default portal. Of the others, the first are assigned to
+/// property groups, the next to tags, the rest to properties.
+const PORTAL_COUNT: u64 = 20;
+/// The minimum number of steps of the stay. With fewer, its view would not be worth measuring.
+const MIN_STAY_STEPS: usize = 20;
+/// The maximum number of records in one sync.
 const BATCH: usize = 10_000;
-/// Number of objects created at the same time. Writes of one organization are serial, but they
-/// share a commit.
-const AT_ONCE: usize = 16;
+/// Maximum number of objects that are created at the same time. Writes of one organization run one
+/// after another, but in a common commit.
+const MAX_CONCURRENT: usize = 16;
 
 const SCOPES: &str = "/api/v1/entity-scopes";
 const TRANSLATIONS: &str = "/api/v1/translations";
 
-/// A text about as long as the house rules of a flat.
+/// A text as long as the house rules of a typical flat.
 const CONTRACT: &str = "The flat is for the guests named in the booking and for nobody else. There are no parties, there is no smoking, \
     not on the balcony either, and from 22:00 to 8:00 the stairwell and the patio are quiet. Keys that are lost are replaced at the \
     guest's cost. What breaks is reported on the day it breaks. The flat is left by 11:00, with the windows closed, the dishes done and \
     the rubbish taken to the containers on the corner.";
-/// The questions of a step with additional questions: kind of answer, question, options.
+/// The questions of a step with additional questions: the type of the answer, the question, and the
+/// options.
 const QUESTIONS: [(&str, &str, &[&str]); 5] = [
     (
         "single_select",
@@ -74,7 +74,7 @@ const QUESTIONS: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
-/// A kind of record: its name, and a number that makes its ids differ from those of other kinds.
+/// A kind of record: its name, and a number that distinguishes its ids from those of other kinds.
 #[derive(Clone, Copy)]
 pub struct Kind(pub &'static str, pub u64);
 
@@ -89,7 +89,8 @@ const PORTAL: Kind = Kind("portal_settings", 8);
 const STEP: Kind = Kind("precheck_step", 9);
 
 impl Kind {
-    /// Returns the id of this number. The ids are in random order, like those of the platform.
+    /// Returns the id of the object with a number. The ids are in random order, like those of the
+    /// platform.
     pub fn id(self, number: u64) -> Uuid {
         Uuid::from_u64_pair(scattered(number), self.1)
     }
@@ -99,7 +100,7 @@ impl Kind {
     }
 }
 
-/// A deterministic source of random choices for one object.
+/// A deterministic random generator for one object.
 pub struct Chance(u64);
 
 impl Chance {
@@ -113,21 +114,23 @@ impl Chance {
         scattered(self.0) % end
     }
 
-    /// Returns 1 to `most` random ids out of `of`; an id may occur twice.
-    pub fn some(&mut self, most: u64, of: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
-        (0..=self.below(most)).map(|_| id(self.below(of))).collect()
+    /// Returns 1 to `max` random ids of the first `count` objects. An id may occur twice.
+    pub fn some(&mut self, max: u64, count: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
+        (0..=self.below(max))
+            .map(|_| id(self.below(count)))
+            .collect()
     }
 }
 
-/// An organization, and the requests that are measured in it.
+/// An organization, and the requests in it that are measured.
 pub struct City {
-    /// The number of its properties.
+    /// The number of properties.
     pub properties: u64,
     /// The client that makes the requests.
     pub client: Client,
-    /// The guest's view of the flat.
+    /// The guest's view of the stay.
     pub stay: Page,
-    /// The list of steps.
+    /// The list of pre-check-in steps.
     pub list: Page,
 }
 
@@ -137,9 +140,9 @@ pub struct Page {
     path: String,
     /// The portal that is changed before each request.
     changing: Changing,
-    /// The number of items in the answer.
+    /// The number of items in the response.
     pub count: usize,
-    /// The length of the answer in bytes.
+    /// The length of the response in bytes.
     pub bytes: usize,
 }
 
@@ -155,17 +158,23 @@ impl City {
                 .await?;
         }
         let portals = Arc::new(portals(&client).await?);
-        let steps = (0..STEPS).zip(types().into_iter().cycle());
-        all(steps.map(|(number, (step_type, own))| {
-            step(client.clone(), portals.clone(), number, step_type, own)
+        let steps = (0..STEPS).zip(step_types().into_iter().cycle());
+        all(steps.map(|(number, (step_type, type_fields))| {
+            step(
+                client.clone(),
+                portals.clone(),
+                number,
+                step_type,
+                type_fields,
+            )
         }))
         .await?;
 
         let stay = format!("/guest/v1/stays/{}", guest_token(&platform).await?);
         let stay = Page::seen(&client, &stay, |data| length(&data["precheckin"]["steps"])).await?;
         ensure!(
-            stay.count >= LEAST_SHOWN,
-            "the stay gets {} steps, fewer than {LEAST_SHOWN}",
+            stay.count >= MIN_STAY_STEPS,
+            "the stay gets {} steps, fewer than {MIN_STAY_STEPS}",
             stay.count
         );
         let list = Page::seen(&client, PRECHECK_STEPS, length).await?;
@@ -190,18 +199,18 @@ impl Page {
         path: &str,
         count: impl Fn(&Value) -> usize,
     ) -> anyhow::Result<Self> {
-        let answer = client.ask(Method::GET, path, None).await?;
-        let envelope: Value = serde_json::from_slice(answer.body())?;
+        let response = client.ask(Method::GET, path, None).await?;
+        let envelope: Value = serde_json::from_slice(response.body())?;
         let changing = Changing::portal(client).await?;
         Ok(Self {
             path: path.into(),
             changing,
             count: count(&envelope["data"]),
-            bytes: answer.body().len(),
+            bytes: response.body().len(),
         })
     }
 
-    /// Makes the same request again and counts the items of its answer.
+    /// Makes the same request again and counts the items of the response.
     pub async fn again(
         &self,
         client: &Client,
@@ -236,7 +245,7 @@ pub async fn guest_token(platform: &Client) -> anyhow::Result<String> {
     let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
     Ok(link["token"]
         .as_str()
-        .context("a guest link without its token")?
+        .context("a guest link without a token")?
         .to_owned())
 }
 
@@ -245,26 +254,26 @@ pub fn length(list: &Value) -> usize {
     list.as_array().map_or(0, Vec::len)
 }
 
-/// Runs all tasks, at most `AT_ONCE` at a time.
+/// Runs all tasks, at most `MAX_CONCURRENT` at a time.
 pub async fn all(
     tasks: impl Iterator<Item = impl Future<Output = anyhow::Result<()>> + Send + 'static>,
 ) -> anyhow::Result<()> {
     let mut running = JoinSet::new();
     for task in tasks {
-        if running.len() >= AT_ONCE
-            && let Some(done) = running.join_next().await
+        if running.len() >= MAX_CONCURRENT
+            && let Some(result) = running.join_next().await
         {
-            done??;
+            result??;
         }
         running.spawn(task);
     }
-    while let Some(done) = running.join_next().await {
-        done??;
+    while let Some(result) = running.join_next().await {
+        result??;
     }
     Ok(())
 }
 
-/// Returns the records that the platform syncs. A record comes before those that refer to it.
+/// Returns the records that the platform syncs. Each record follows those that it refers to.
 fn records(properties: u64) -> Vec<Value> {
     let groups = (0..GROUPS)
         .map(|number| GROUP.record(number, json!({ "name": format!("District {number}") })));
@@ -278,7 +287,7 @@ fn records(properties: u64) -> Vec<Value> {
         CHECK_ACCOUNT.record(0, json!({ "name": "Background checks" })),
         FEE.record(0, json!({ "name": "Tourist tax" })),
     ];
-    let properties = (0..properties).map(|number| in_city(property(number), number));
+    let properties = (0..properties).map(|number| with_group_and_tags(property(number), number));
     groups
         .chain(tags)
         .chain(accounts)
@@ -287,7 +296,7 @@ fn records(properties: u64) -> Vec<Value> {
         .collect()
 }
 
-/// Returns a stay in the flat.
+/// Returns a stay in the first property.
 pub fn stay() -> Value {
     let data = json!({
         "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
@@ -297,8 +306,8 @@ pub fn stay() -> Value {
     RESERVATION.record(0, data)
 }
 
-/// Adds a group and two tags to a property.
-fn in_city(mut property: Value, number: u64) -> Value {
+/// Adds a property group and two tags to a property.
+fn with_group_and_tags(mut property: Value, number: u64) -> Value {
     let mut chance = Chance::of(PROPERTY, number);
     let (group, tag) = (chance.below(GROUPS), chance.below(TAGS));
     let other = (tag + 1 + chance.below(TAGS - 1)) % TAGS;
@@ -320,7 +329,7 @@ pub fn property(number: u64) -> Value {
 /// Creates the portals. Returns their ids by number.
 async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     let mut portals = BTreeMap::new();
-    for number in 0..SERVING {
+    for number in 0..PORTAL_COUNT {
         let mut portal = setup::portal(&number.to_string());
         portal["isDefault"] = (number == 0).into();
         let id = created(client, PORTALS, &portal).await?;
@@ -340,8 +349,8 @@ async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     Ok(portals)
 }
 
-/// Returns every type of step, with the fields that it needs to be active.
-fn types() -> [(&'static str, Value); 12] {
+/// Returns every type of step, with the fields that a step of this type needs to be active.
+fn step_types() -> [(&'static str, Value); 12] {
     [
         (
             "your_details",
@@ -386,8 +395,8 @@ fn types() -> [(&'static str, Value); 12] {
     ]
 }
 
-/// Returns a rule that decides which reservations get a step. The stay passes the first three and
-/// fails the other two.
+/// Returns a rule that selects the reservations with a step. The stay matches the first three rules
+/// and not the other two.
 fn rules(number: u64) -> Value {
     match number {
         0 => json!({ "minLos": 2, "maxLos": 28 }),
@@ -402,24 +411,24 @@ fn rules(number: u64) -> Value {
     }
 }
 
-/// Creates a step and assigns it. Its content depends only on its number.
+/// Creates a step and assigns it. The content of a step depends only on its number.
 async fn step(
     client: Client,
     portals: Arc<BTreeMap<u64, Uuid>>,
     number: u64,
     step_type: &'static str,
-    own: Value,
+    type_fields: Value,
 ) -> anyhow::Result<()> {
     let mut chance = Chance::of(STEP, number);
     let general = json!({
         "stepType": step_type, "nickname": format!("Step {number}"), "sortOrder": number, "isActive": chance.below(2) == 0,
     });
-    let mut step = together(general, own);
+    let mut step = merge(general, type_fields);
     if chance.below(2) == 0 {
         step["displayTitle"] = format!("What we need from you, part {number}").into();
     }
     if chance.below(3) == 0 {
-        step = together(step, rules(chance.below(5)));
+        step = merge(step, rules(chance.below(5)));
     }
     if step_type == "additional_questions" {
         step["questions"] = questions(&client).await?;
@@ -433,7 +442,7 @@ async fn step(
         ),
         11..=13 => (
             "portalSettingsIds",
-            chance.some(2, SERVING, |portal| portals[&portal]),
+            chance.some(2, PORTAL_COUNT, |portal| portals[&portal]),
         ),
         14..=17 => (
             "propertyIds",
@@ -472,10 +481,10 @@ async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
 
 /// Creates an object. Returns its id.
 pub async fn created(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
-    let created = client.data(Method::POST, path, Some(body)).await?;
-    Ok(created["id"]
+    let response = client.data(Method::POST, path, Some(body)).await?;
+    Ok(response["id"]
         .as_str()
-        .context("something created without an id")?
+        .context("a response without an id")?
         .parse()?)
 }
 
@@ -494,10 +503,10 @@ pub async fn assign(
         .map(drop)
 }
 
-/// Merges the fields of two objects.
-fn together(mut one: Value, other: Value) -> Value {
-    if let (Some(fields), Value::Object(others)) = (one.as_object_mut(), other) {
-        fields.extend(others);
+/// Merges the fields of two JSON objects.
+fn merge(mut object: Value, additional: Value) -> Value {
+    if let (Some(fields), Value::Object(fields_to_add)) = (object.as_object_mut(), additional) {
+        fields.extend(fields_to_add);
     }
-    one
+    object
 }

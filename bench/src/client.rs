@@ -1,4 +1,4 @@
-//! A client of the service: HTTP connections on which one request follows another.
+//! An HTTP client of the service. Each connection sends one request after another.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::keys::Keys;
 use crate::setup;
 
-/// Paths of the measured lists.
+/// Paths of the lists that are measured.
 pub const PORTALS: &str = "/api/v1/portals";
 pub const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
 
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Reads a path and returns the body without decoding it.
+    /// Reads a path and returns the response without decoding its body.
     pub async fn coded(&self, path: &str, coding: Coding) -> anyhow::Result<Response<Bytes>> {
         let request = self.read(path, coding).body(Full::default())?;
         let (head, body) = self.connect().await?.send(request).await?.into_parts();
@@ -84,7 +84,7 @@ impl Client {
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
-    /// Makes one request on a new connection. Any status but a success is an error.
+    /// Makes one request on a new connection. A status other than success is an error.
     pub async fn ask(
         &self,
         method: Method,
@@ -108,7 +108,7 @@ impl Client {
         path: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Response<Bytes>> {
-        let what = format!("{method} {path}");
+        let label = format!("{method} {path}");
         let request = self
             .request(method, path)
             .header(CONTENT_TYPE, "application/json");
@@ -117,7 +117,7 @@ impl Client {
         let body = body.collect().await?.to_bytes();
         ensure!(
             head.status.is_success(),
-            "{what}: {} {}",
+            "{label}: {} {}",
             head.status,
             String::from_utf8_lossy(&body)
         );
@@ -136,23 +136,24 @@ impl Client {
         envelope
             .get_mut("data")
             .map(Value::take)
-            .context("an answer without data")
+            .context("a response without data")
     }
 
-    /// Reads a path repeatedly on one connection, for `length` and at least `least` times. Returns
-    /// how many milliseconds each request took, from sending to the end of the answer. A
-    /// configuration change precedes each request, so that no part of an answer comes from memory.
+    /// Reads a path repeatedly on one connection, for `length` and at least `min_count` times.
+    /// Returns how many milliseconds each request took, from its start to the end of the response.
+    /// Before each request, the configuration changes, so that no part of a response comes from the
+    /// cache.
     pub async fn latencies(
         &self,
         path: &str,
         changing: &Changing,
         length: Duration,
-        least: usize,
+        min_count: usize,
     ) -> anyhow::Result<Vec<f64>> {
         let mut connection = Connection::open(self.address).await?;
         let mut latencies = Vec::new();
-        let begun = Instant::now();
-        while latencies.len() < least || begun.elapsed() < length {
+        let started = Instant::now();
+        while latencies.len() < min_count || started.elapsed() < length {
             self.ask_on(
                 &mut connection,
                 Method::PATCH,
@@ -170,7 +171,7 @@ impl Client {
     }
 }
 
-/// A portal that serves no property and is changed repeatedly.
+/// A portal that is assigned to no property and is changed repeatedly.
 pub struct Changing {
     path: String,
     notes: Keys,
@@ -211,16 +212,16 @@ impl Changing {
     }
 }
 
-/// The coding of an answer.
+/// The content coding of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// Not compressed.
     Identity,
-    /// Compressed by gzip.
+    /// Compressed with gzip.
     Gzip,
 }
 
-/// A kept-alive connection.
+/// A persistent connection.
 pub struct Connection(SendRequest<Full<Bytes>>);
 
 impl Connection {
@@ -228,7 +229,7 @@ impl Connection {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The task ends with its sender, and the sender reports any error.
+        // The task ends when the sender is dropped. Errors are returned by the sender.
         tokio::spawn(async move { drop(connection.await) });
         Ok(Self(sender))
     }
@@ -238,8 +239,8 @@ impl Connection {
         Ok(self.0.send_request(request).await?)
     }
 
-    /// Makes a request and reads its answer to the end. Returns the status and the length of the
-    /// body in bytes.
+    /// Makes a request and reads the whole response. Returns the status and the length of the body
+    /// in bytes.
     async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -255,7 +256,7 @@ impl Connection {
     }
 }
 
-/// A load of the same request, repeated by workers with a connection each.
+/// A load of the same request, which each worker repeats on a connection of its own.
 #[derive(Debug, Clone)]
 pub struct Requests {
     /// The client of the requests.
@@ -264,14 +265,14 @@ pub struct Requests {
     pub ask: Ask,
 }
 
-/// A request that is repeated.
+/// The request that the workers repeat.
 #[derive(Debug, Clone)]
 pub enum Ask {
     /// A read of a path, compressed or not.
     Read(Arc<str>, Coding),
-    /// The creation of a portal, each with its own idempotency key.
+    /// The creation of a portal, each time with a new idempotency key.
     Create(Keys),
-    /// The same, by each of these clients in turn.
+    /// The creation of a portal by each of these clients in turn.
     CreateBy(Keys, Arc<[Client]>),
 }
 
@@ -283,8 +284,9 @@ impl Requests {
             Ask::CreateBy(keys, clients) => {
                 let key = keys.next();
                 // The lowest bits of a key are its number.
-                let turn = usize::try_from(key.as_u64_pair().1).unwrap_or_default() % clients.len();
-                create(&clients[turn], key)
+                let index =
+                    usize::try_from(key.as_u64_pair().1).unwrap_or_default() % clients.len();
+                create(&clients[index], key)
             }
         }
     }
@@ -314,10 +316,10 @@ impl BenchSuite for Requests {
         _iteration: &IterInfo,
     ) -> anyhow::Result<IterReport> {
         let request = self.next()?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let (status, bytes) = connection.exchange(request).await?;
         Ok(IterReport {
-            duration: begun.elapsed(),
+            duration: started.elapsed(),
             status: status.into(),
             bytes,
             items: 1,

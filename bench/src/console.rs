@@ -1,8 +1,8 @@
 //! Measures the console in an organization of the size of a city: the time and size of each page.
 //!
-//! Pages are found as a person finds them, by following links from the first page. Of pages that
-//! differ only in the object they show, two are measured. A configuration change precedes each
-//! request, so that no part of an answer comes from memory.
+//! The pages are found by following links from the first page, as a person does. Of pages that
+//! differ only in the object that they show, two are measured. The configuration changes before
+//! each request, so that no part of a response comes from the cache.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -26,20 +26,21 @@ use crate::report::{figure, median};
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// Number of stays, and the number of days they are spread over, half of them before today.
+/// The number of stays, and the length in days of the period of their arrivals. Today is the middle
+/// of this period.
 const STAYS: u64 = 100_000;
 const DAYS: u64 = 730;
-/// Stays in one sync.
+/// Number of stays in one sync.
 const BATCH: u64 = 10_000;
 const STAY: Kind = Kind("reservation", 11);
-/// Requests for each page, and the number of pages measured of each kind.
-const LOOKS: usize = 15;
-const OF_A_SORT: usize = 2;
+/// Number of requests for each page, and number of pages measured of each kind.
+const REQUESTS_PER_PAGE: usize = 15;
+const PAGES_PER_KIND: usize = 2;
 /// The limit of a page's median time, and of its size.
-const MOST_MILLISECONDS: f64 = 50.0;
-const MOST_BYTES: usize = 100 << 10;
-/// Pages that a person reaches by typing.
-const TYPED: [&str; 6] = [
+const MAX_MILLISECONDS: f64 = 50.0;
+const MAX_BYTES: usize = 100 << 10;
+/// Pages that a person reaches by a form or by typing an address.
+const TYPED_PAGES: [&str; 6] = [
     "/console/search?query=flat",
     "/console/search?query=balcony+77",
     "/console/stays?query=Ada",
@@ -49,7 +50,7 @@ const TYPED: [&str; 6] = [
 ];
 
 /// The measurements of one kind of page.
-struct Look {
+struct PageMeasurement {
     bytes: usize,
     milliseconds: Vec<f64>,
 }
@@ -63,8 +64,8 @@ struct Browser {
 
 impl Browser {
     /// Signs in a new member who has all permissions.
-    async fn signed_in(server: &Server, platform: &Client) -> anyhow::Result<Self> {
-        // Fails if a provider was installed before, which serves the same purpose.
+    async fn sign_in(server: &Server, platform: &Client) -> anyhow::Result<Self> {
+        // Fails if this process already has a default provider, which serves the same purpose.
         drop(ring::default_provider().install_default());
         let http = reqwest::Client::builder()
             .redirect(Policy::none())
@@ -83,11 +84,11 @@ impl Browser {
                 Some(&json!({ "returnTo": "/console" })),
             )
             .await?;
-        let url = link["url"].as_str().context("a link without its address")?;
+        let url = link["url"].as_str().context("a link without an address")?;
         let path = url
             .find("/sign-in")
-            .map(|place| &url[place..])
-            .context("a link that leads elsewhere")?;
+            .map(|start| &url[start..])
+            .context("the link does not lead to the sign-in page")?;
         let mut browser = Self {
             http,
             root,
@@ -113,24 +114,24 @@ impl Browser {
         let request = request
             .header("content-type", "application/x-www-form-urlencoded")
             .body(fields.collect::<Vec<_>>().join("&"));
-        let answer = request.header(COOKIE, &browser.cookie).send().await?;
+        let response = request.header(COOKIE, &browser.cookie).send().await?;
         ensure!(
-            answer.headers().contains_key(LOCATION),
+            response.headers().contains_key(LOCATION),
             "nobody is signed in: {}",
-            answer.status()
+            response.status()
         );
-        browser.keep(&answer);
+        browser.store_cookies(&response);
         Ok(browser)
     }
 
-    fn keep(&mut self, answer: &reqwest::Response) {
-        for line in answer
+    fn store_cookies(&mut self, response: &reqwest::Response) {
+        for cookie in response
             .headers()
             .get_all(SET_COOKIE)
             .iter()
-            .filter_map(|line| line.to_str().ok())
+            .filter_map(|cookie| cookie.to_str().ok())
         {
-            let pair = line.split(';').next().unwrap_or_default();
+            let pair = cookie.split(';').next().unwrap_or_default();
             self.cookie = if self.cookie.is_empty() {
                 pair.to_owned()
             } else {
@@ -139,17 +140,17 @@ impl Browser {
         }
     }
 
-    /// Returns the status of a page, and the page.
+    /// Returns the status and the body of a page.
     async fn get(&mut self, path: &str) -> anyhow::Result<(u16, String)> {
         let request = self
             .http
             .get(format!("{}{path}", self.root))
             .header("accept", "text/html");
-        let answer = request.header(COOKIE, &self.cookie).send().await?;
+        let response = request.header(COOKIE, &self.cookie).send().await?;
         if self.cookie.is_empty() {
-            self.keep(&answer);
+            self.store_cookies(&response);
         }
-        Ok((answer.status().as_u16(), answer.text().await?))
+        Ok((response.status().as_u16(), response.text().await?))
     }
 }
 
@@ -168,7 +169,7 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
             .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
             .await?;
     }
-    let mut browser = Browser::signed_in(&server, &platform).await?;
+    let mut browser = Browser::sign_in(&server, &platform).await?;
     city::created(
         &city.client,
         "/api/v1/portal-brandings",
@@ -176,8 +177,8 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
     )
     .await?;
     let changing = Changing::portal(&city.client).await?;
-    let looks = walk(&mut browser, &city.client, &changing).await?;
-    let (text, is_within) = table(heading, &looks);
+    let measurements = walk(&mut browser, &city.client, &changing).await?;
+    let (text, is_within) = table(heading, &measurements);
     print!("{text}");
     Ok(is_within)
 }
@@ -195,19 +196,18 @@ fn stay(number: u64) -> Value {
             .saturating_add(i64::try_from(days).unwrap_or_default().days())
             .saturating_sub(365.days())
     };
-    let begins = chance.below(DAYS);
+    let arrival_day = chance.below(DAYS);
     let data = json!({
         "propertyId": PROPERTY.id(chance.below(LARGE)), "status": if chance.below(20) == 0 { "cancelled" } else { "confirmed" },
-        "channel": "direct", "bookedAt": "2025-01-02T10:00:00.000Z", "checkIn": day(begins).to_string(),
-        "checkOut": day(begins + 1 + chance.below(14)).to_string(), "adults": 2,
+        "channel": "direct", "bookedAt": "2025-01-02T10:00:00.000Z", "checkIn": day(arrival_day).to_string(),
+        "checkOut": day(arrival_day + 1 + chance.below(14)).to_string(), "adults": 2,
         "guest": { "firstName": "Ada", "lastName": format!("Guest {number}"), "email": "ada@example.com", "phone": null, "language": "en" },
     });
     json!({ "kind": STAY.0, "id": STAY.id(number), "data": data })
 }
 
-/// Returns the kind of page of an address: the address without ids and without the values of its
-/// query.
-fn sort(path: &str) -> String {
+/// Returns the kind of a page: its address without ids and without the values of the query.
+fn page_kind(path: &str) -> String {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let parts = path.split('/').map(|part| {
         if part.parse::<Uuid>().is_ok() {
@@ -229,14 +229,14 @@ fn sort(path: &str) -> String {
     }
 }
 
-/// Returns the links of a page that stay within the console.
+/// Returns the links of a page to other pages of the console.
 fn links(page: &str) -> impl Iterator<Item = String> {
     let hrefs = page
         .split(" href=\"")
         .skip(1)
         .filter_map(|rest| rest.split('"').next());
-    let own = hrefs.filter(|href| href.starts_with("/console"));
-    own.map(|href| {
+    let console_links = hrefs.filter(|href| href.starts_with("/console"));
+    console_links.map(|href| {
         href.replace("&#38;", "&")
             .replace("&amp;", "&")
             .split('#')
@@ -246,68 +246,70 @@ fn links(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// Follows all links from the first page and measures the pages.
 async fn walk(
     browser: &mut Browser,
     client: &Client,
     changing: &Changing,
-) -> anyhow::Result<BTreeMap<String, Look>> {
-    let mut ahead: VecDeque<String> = std::iter::once("/console".to_owned())
-        .chain(TYPED.map(str::to_owned))
+) -> anyhow::Result<BTreeMap<String, PageMeasurement>> {
+    let mut queue: VecDeque<String> = std::iter::once("/console".to_owned())
+        .chain(TYPED_PAGES.map(str::to_owned))
         .collect();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut looks: BTreeMap<String, Look> = BTreeMap::new();
-    while let Some(path) = ahead.pop_front() {
-        let sort = sort(&path);
-        let known = seen.entry(sort.clone()).or_default();
-        if known.len() >= OF_A_SORT || !known.insert(path.clone()) {
+    let mut measurements: BTreeMap<String, PageMeasurement> = BTreeMap::new();
+    while let Some(path) = queue.pop_front() {
+        let page_kind = page_kind(&path);
+        let addresses = seen.entry(page_kind.clone()).or_default();
+        if addresses.len() >= PAGES_PER_KIND || !addresses.insert(path.clone()) {
             continue;
         }
-        let look = looks.entry(sort).or_insert(Look {
+        let measurement = measurements.entry(page_kind).or_insert(PageMeasurement {
             bytes: 0,
             milliseconds: Vec::new(),
         });
-        for number in 0..LOOKS {
+        for number in 0..REQUESTS_PER_PAGE {
             changing.change(client).await?;
-            let requested = Instant::now();
+            let started = Instant::now();
             let (status, page) = browser.get(&path).await?;
-            let took = requested.elapsed().as_secs_f64() * 1_000.0;
+            let elapsed = started.elapsed().as_secs_f64() * 1_000.0;
             ensure!(status == 200, "GET {path}: {status}");
-            look.milliseconds.push(took);
-            look.bytes = look.bytes.max(page.len());
+            measurement.milliseconds.push(elapsed);
+            measurement.bytes = measurement.bytes.max(page.len());
             if number == 0 {
-                ahead.extend(links(&page));
+                queue.extend(links(&page));
             }
         }
         eprintln!(
             "{path}: {} bytes, {} ms",
-            look.bytes,
-            figure(median(&look.milliseconds))
+            measurement.bytes,
+            figure(median(&measurement.milliseconds))
         );
     }
-    Ok(looks)
+    Ok(measurements)
 }
 
-fn table(heading: &str, looks: &BTreeMap<String, Look>) -> (String, bool) {
+/// Returns the table, and whether all pages are within their limits.
+fn table(heading: &str, measurements: &BTreeMap<String, PageMeasurement>) -> (String, bool) {
     let mut text =
         format!("{heading}\n\n| page | KiB | median | p95 | within |\n|---|---:|---:|---:|---|\n");
     let mut is_within = true;
-    for (sort, look) in looks {
-        let mut sorted = look.milliseconds.clone();
+    for (page_kind, measurement) in measurements {
+        let mut sorted = measurement.milliseconds.clone();
         sorted.sort_by(f64::total_cmp);
-        let (middle, slow) = (
+        let (median, p95) = (
             median(&sorted),
             sorted[(sorted.len() * 95).div_ceil(100).saturating_sub(1)],
         );
-        let is_fine = middle <= MOST_MILLISECONDS && look.bytes <= MOST_BYTES;
-        is_within &= is_fine;
-        let size = look.bytes.div_ceil(1 << 10);
+        let is_page_within = median <= MAX_MILLISECONDS && measurement.bytes <= MAX_BYTES;
+        is_within &= is_page_within;
+        let size = measurement.bytes.div_ceil(1 << 10);
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| `{sort}` | {size} | {} ms | {} ms | {} |",
-            figure(middle),
-            figure(slow),
-            if is_fine { "yes" } else { "**no**" }
+            "| `{page_kind}` | {size} | {} ms | {} ms | {} |",
+            figure(median),
+            figure(p95),
+            if is_page_within { "yes" } else { "**no**" }
         );
     }
     (text, is_within)
@@ -321,10 +323,10 @@ mod tests {
     fn page_addresses_are_grouped_without_ids_and_values() {
         let id = Uuid::from_u128(7);
         assert_eq!(
-            sort(&format!("/console/stays/{id}/why?of=steps&from=50")),
+            page_kind(&format!("/console/stays/{id}/why?of=steps&from=50")),
             "/console/stays/{id}/why?from&of"
         );
-        assert_eq!(sort("/console"), "/console");
+        assert_eq!(page_kind("/console"), "/console");
     }
 
     #[test]

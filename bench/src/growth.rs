@@ -1,5 +1,5 @@
-//! Measures the cost of growth: the same requests with 10, 100, 1,000 and 10,000 steps, manuals and
-//! properties.
+//! Measures how the cost of requests grows with the organization: the same requests with 10, 100,
+//! 1,000 and 10,000 steps, manuals and properties.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,17 +13,18 @@ use crate::measure::Bench;
 use crate::report::{Line, figure, median};
 use crate::setup::{self, ORGANIZATION};
 
-/// The sizes measured, one after another: the number of steps, of manuals and of properties.
+/// The sizes that are measured, one after another. Each is the number of steps, of manuals and of
+/// properties.
 pub const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
 /// How long each request is repeated, and how often at least.
-const EACH: (Duration, usize) = (Duration::from_millis(500), 20);
-/// The largest factor of cost for an answer ten times as long: ten, and half as much again because
-/// it may outgrow the processor's caches.
-const LINEAR: f64 = 15.0;
-/// The largest factor of cost for an answer that stays as long.
-const UNMOVED: f64 = 1.5;
-/// Number of creations that are timed, one after another.
-const CREATED: usize = 100;
+const REPETITION: (Duration, usize) = (Duration::from_millis(500), 20);
+/// The limit of the cost ratio for a response that becomes ten times as long: ten, plus half
+/// because the data may no longer fit into the processor's caches.
+const MAX_LINEAR_RATIO: f64 = 15.0;
+/// The limit of the cost ratio for a response of constant length.
+const MAX_CONSTANT_RATIO: f64 = 1.5;
+/// Number of portals whose creation is timed, one after another.
+const CREATIONS: usize = 100;
 
 const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 
@@ -31,7 +32,7 @@ const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 pub struct Curve {
     what: String,
     returned: String,
-    /// Whether the answer grows with the organization.
+    /// Whether the response grows with the organization.
     grows: bool,
     costs: Vec<f64>,
 }
@@ -44,27 +45,27 @@ impl Bench {
             setup::platform(&server)?,
             setup::organization(&server).await?,
         );
-        let flat = PROPERTY.id(0);
-        let mut requested = vec![
+        let first_property = PROPERTY.id(0);
+        let mut curves = vec![
             Curve::of(PRECHECK_STEPS, "all steps", true),
             Curve::of(PORTAL_MANUALS, "all manuals", true),
             Curve::of("/api/v1/properties", "50 properties at the most", false),
             Curve::of(
-                &format!("/api/v1/properties/{flat}/portal-manuals"),
+                &format!("/api/v1/properties/{first_property}/portal-manuals"),
                 "the 5 manuals of a flat",
                 false,
             ),
         ];
-        let (mut stay, mut created) = (
+        let (mut stay_path, mut creation_curve) = (
             None,
             Curve::of(PORTALS, "one portal, created durably", false),
         );
-        let mut there = 0;
+        let mut current_size = 0;
         for size in SIZES {
             eprintln!("an organization of {size}: set-up");
-            grow(&platform, &client, there..size).await?;
-            there = size;
-            if stay.is_none() {
+            add_objects(&platform, &client, current_size..size).await?;
+            current_size = size;
+            if stay_path.is_none() {
                 let link = format!(
                     "{ORGANIZATION}/reservations/{}/guest-link",
                     RESERVATION.id(0)
@@ -74,32 +75,34 @@ impl Bench {
                     "/guest/v1/stays/{}",
                     link["token"].as_str().unwrap_or_default()
                 );
-                stay = Some(path.clone());
-                requested.push(Curve::of(
+                stay_path = Some(path.clone());
+                curves.push(Curve::of(
                     &path,
                     "the view of a stay, 5 steps and 5 manuals",
                     false,
                 ));
             }
-            for curve in &mut requested {
+            for curve in &mut curves {
                 let page = Page::seen(&client, &curve.what, length).await?;
-                let latencies = page.latencies(&client, EACH.0, EACH.1).await?;
-                curve.note(size, median(&latencies));
+                let latencies = page.latencies(&client, REPETITION.0, REPETITION.1).await?;
+                curve.add(size, median(&latencies));
             }
-            created.note(size, creation(&client, size).await?);
+            creation_curve.add(size, creation(&client, size).await?);
         }
-        for curve in &mut requested {
-            if stay.as_ref() == Some(&curve.what) {
+        for curve in &mut curves {
+            if stay_path.as_ref() == Some(&curve.what) {
                 curve.what = "/guest/v1/stays/{token}".into();
             }
             curve.what = format!(
                 "GET {}",
-                curve.what.replace(&flat.to_string(), "{propertyId}")
+                curve
+                    .what
+                    .replace(&first_property.to_string(), "{propertyId}")
             );
         }
-        created.what = format!("POST {}", created.what);
-        requested.push(created);
-        Ok(requested)
+        creation_curve.what = format!("POST {}", creation_curve.what);
+        curves.push(creation_curve);
+        Ok(curves)
     }
 }
 
@@ -113,12 +116,12 @@ impl Curve {
         }
     }
 
-    fn note(&mut self, size: u64, cost: f64) {
+    fn add(&mut self, size: u64, cost: f64) {
         eprintln!("{}, {size}: median {} ms", self.what, figure(cost));
         self.costs.push(cost);
     }
 
-    /// Returns the line of the table: the last size compared with the one before.
+    /// Returns the line of the table, which compares the last size with the one before.
     pub fn line(&self) -> Line {
         let [.., smaller, larger] = self.costs[..] else {
             return Line::limit(self.what.clone(), f64::NAN, "ms", None);
@@ -132,12 +135,16 @@ impl Curve {
             format!("{} ms", figure(larger)),
             format!("{} ms (of {before})", figure(smaller)),
             larger / smaller,
-            if self.grows { LINEAR } else { UNMOVED },
+            if self.grows {
+                MAX_LINEAR_RATIO
+            } else {
+                MAX_CONSTANT_RATIO
+            },
         )
     }
 }
 
-/// Returns a table of all sizes, to read the curves from.
+/// Returns a table of the costs at all sizes.
 pub fn table(curves: &[Curve]) -> String {
     let mut text = String::from(
         "\n| milliseconds, with so many steps, manuals and properties | 10 | 100 | 1,000 | 10,000 |\n|---|---:|---:|---:|---:|\n",
@@ -161,7 +168,7 @@ pub fn plot(curves: &[Curve]) -> String {
     const COLOURS: [&str; 6] = [
         "#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569",
     ];
-    let x = |place: usize| 70 + 150 * place;
+    let x = |index: usize| 70 + 150 * index;
     // From 0.1 ms at the bottom to 1 s at the top.
     let y = |cost: f64| 340.0 - 80.0 * (cost.log10() + 1.0);
     let mut svg = String::from(
@@ -179,11 +186,11 @@ pub fn plot(curves: &[Curve]) -> String {
             height + 4
         );
     }
-    for (place, name) in ["10", "100", "1,000", "10,000"].iter().enumerate() {
+    for (index, name) in ["10", "100", "1,000", "10,000"].iter().enumerate() {
         let _ = writeln!(
             svg,
             "<text x=\"{}\" y=\"360\" text-anchor=\"middle\">{name}</text>",
-            x(place)
+            x(index)
         );
     }
     for (number, (curve, colour)) in curves.iter().zip(COLOURS).enumerate() {
@@ -191,7 +198,7 @@ pub fn plot(curves: &[Curve]) -> String {
             .costs
             .iter()
             .enumerate()
-            .map(|(place, cost)| format!("{},{:.1}", x(place), y(*cost)))
+            .map(|(index, cost)| format!("{},{:.1}", x(index), y(*cost)))
             .collect();
         let _ = writeln!(
             svg,
@@ -211,8 +218,8 @@ pub fn plot(curves: &[Curve]) -> String {
 }
 
 /// Adds properties, steps and manuals with these numbers. The first five steps and manuals belong
-/// to the flat; each other one is assigned to a property of its own.
-async fn grow(
+/// to the first property. Each of the others is assigned to a property of its own.
+async fn add_objects(
     platform: &Client,
     client: &Client,
     numbers: std::ops::Range<u64>,
@@ -225,10 +232,11 @@ async fn grow(
     platform
         .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
         .await?;
-    city::all(numbers.map(|number| furnish(client.clone(), number))).await
+    city::all(numbers.map(|number| add_manual_and_step(client.clone(), number))).await
 }
 
-async fn furnish(client: Client, number: u64) -> anyhow::Result<()> {
+/// Creates a manual and a step, and assigns both to a property.
+async fn add_manual_and_step(client: Client, number: u64) -> anyhow::Result<()> {
     let property = PROPERTY.id(if number < 5 { 0 } else { number });
     let manual = json!({
         "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "propertyId": property, "isActive": true,
@@ -254,13 +262,13 @@ async fn furnish(client: Client, number: u64) -> anyhow::Result<()> {
 async fn creation(client: &Client, size: u64) -> anyhow::Result<f64> {
     let mut connection = client.connect().await?;
     let mut latencies = Vec::new();
-    for number in 0..CREATED {
+    for number in 0..CREATIONS {
         let portal = setup::portal(&format!("{size} {number}"));
-        let requested = std::time::Instant::now();
+        let started = std::time::Instant::now();
         client
             .ask_on(&mut connection, Method::POST, PORTALS, Some(&portal))
             .await?;
-        latencies.push(requested.elapsed().as_secs_f64() * 1_000.0);
+        latencies.push(started.elapsed().as_secs_f64() * 1_000.0);
     }
     Ok(median(&latencies))
 }

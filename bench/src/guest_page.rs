@@ -1,4 +1,4 @@
-//! Measures the guest's page, requested repeatedly, beside a bare handler that sends the same
+//! Measures repeated requests for the guest's page, beside a bare handler that sends the same
 //! bytes.
 
 use http::Method;
@@ -12,13 +12,13 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// The least rate of the page, as a part of the rate of a bare handler.
+/// The minimum rate of the page, as a fraction of the rate of a bare handler.
 const TARGET: f64 = 0.25;
 /// Number of manuals and of steps that the guest gets.
 const MANUALS: u64 = 12;
 const STEPS: usize = 6;
 
-/// The content of the page that [`visited`] sets up.
+/// A description of the guest's page that [`visited`] sets up.
 pub const VISITED: &str = "6 steps and 12 manuals";
 
 impl Bench {
@@ -40,8 +40,8 @@ impl Bench {
     }
 }
 
-/// Creates a guest of the client's organization, whose flat has steps and manuals. Returns the
-/// token of the guest link.
+/// Creates a guest of the client's organization, and steps and manuals for the guest's property.
+/// Returns the token of the guest link.
 pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String> {
     let platform = setup::platform(server)?;
     let records = json!({ "records": [property(0), stay()] });

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Uuid;
 
-/// Keys in random order, like those of many clients. No key is given twice; clones share the
-/// sequence.
+/// Generates keys in random order, like those of many clients. No key is generated twice. Clones
+/// continue the same sequence.
 #[derive(Debug, Clone, Default)]
 pub struct Keys(Arc<AtomicU64>);
 
@@ -19,7 +19,8 @@ impl Keys {
     }
 }
 
-/// Maps each number to another one by `SplitMix64`, spread over the whole range.
+/// Maps each number to a different number by `SplitMix64`. The results are spread over the whole
+/// range.
 #[must_use]
 pub const fn scattered(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -35,9 +36,9 @@ mod tests {
     #[test]
     fn keys_are_distinct_and_unsorted() {
         let keys = Keys::default();
-        let made: Vec<_> = (0..1_000).map(|_| keys.clone().next()).collect();
-        assert!(!made.is_sorted());
-        let distinct: std::collections::HashSet<_> = made.iter().collect();
-        assert_eq!(distinct.len(), made.len());
+        let generated: Vec<_> = (0..1_000).map(|_| keys.clone().next()).collect();
+        assert!(!generated.is_sorted());
+        let distinct: std::collections::HashSet<_> = generated.iter().collect();
+        assert_eq!(distinct.len(), generated.len());
     }
 }

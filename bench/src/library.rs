@@ -1,4 +1,4 @@
-//! The manuals of a city, under headings; a few dozen of them belong to the flat.
+//! The manuals of a city, under headings. A few dozen of them belong to the guest's property.
 
 use std::sync::Arc;
 
@@ -15,26 +15,27 @@ use crate::client::Client;
 pub const MANUALS: u64 = 2_000;
 
 const HEADINGS: u64 = 12;
-/// The least number of manuals for the flat, so that its list is worth measuring.
-const LEAST_READ: usize = 24;
+/// The minimum number of manuals of the guest's property. With fewer, their list would not be worth
+/// measuring.
+const MIN_MANUALS: usize = 24;
 const MANUAL: Kind = Kind("manual", 10);
 
 /// The path of an organization's manuals.
 pub const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 const CATEGORIES: &str = "/api/v1/portal-manual-categories";
-/// A query whose words many property names contain in part, and few in whole.
+/// A query with one word that all property names contain, and one that few of them contain.
 const QUERY: &str = "/api/v1/search?query=balcony%2077";
 
-/// A text about as long as an instruction.
+/// A text as long as a typical manual.
 pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white box* by the door\n- Wait ten seconds\n\
     - Put it back\n\nStill nothing? [Call us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
     hour, with another router if need be.";
 
-/// The requests about manuals that are measured.
+/// The requests for manuals that are measured.
 pub struct Library {
-    /// The manuals of the flat.
+    /// The manuals of the guest's property.
     pub list: Page,
-    /// The guest's view of the flat, with all manuals.
+    /// The guest's view of the stay, with all manuals.
     pub stay: Page,
     /// The results of a search by name.
     pub found: Page,
@@ -68,24 +69,24 @@ impl Library {
         let list = format!("/api/v1/properties/{}/portal-manuals", PROPERTY.id(0));
         let list = Page::seen(client, &list, length).await?;
         ensure!(
-            list.count >= LEAST_READ,
-            "{} manuals reach the flat, fewer than {LEAST_READ}",
+            list.count >= MIN_MANUALS,
+            "the flat has {} manuals, fewer than {MIN_MANUALS}",
             list.count
         );
-        let stay = stay.again(client, read).await?;
+        let stay = stay.again(client, manual_count).await?;
         ensure!(
-            stay.count >= LEAST_READ,
-            "the guest reads {} manuals, fewer than {LEAST_READ}",
+            stay.count >= MIN_MANUALS,
+            "the guest reads {} manuals, fewer than {MIN_MANUALS}",
             stay.count
         );
         let found = Page::seen(client, QUERY, length).await?;
-        ensure!(found.count > 0, "nothing is found");
+        ensure!(found.count > 0, "the search has no results");
         Ok(Self { list, stay, found })
     }
 }
 
 /// Returns the number of manuals in a guest's view.
-fn read(view: &Value) -> usize {
+fn manual_count(view: &Value) -> usize {
     view["manualCategories"]
         .as_array()
         .into_iter()
@@ -94,8 +95,8 @@ fn read(view: &Value) -> usize {
         .sum()
 }
 
-/// Returns a rule that decides when a manual is shown. The stay passes the first three and fails
-/// the other two.
+/// Returns a rule that decides when a manual is visible. The stay matches the first three rules and
+/// not the other two.
 fn rule(number: u64) -> Value {
     match number {
         0 => {
@@ -114,7 +115,7 @@ fn rule(number: u64) -> Value {
     }
 }
 
-/// Creates a manual and assigns it. Its content depends only on its number.
+/// Creates a manual and assigns it. The content of a manual depends only on its number.
 async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::Result<()> {
     let mut chance = Chance::of(MANUAL, number);
     let heading = headings.get(usize::try_from(chance.below(HEADINGS))?);

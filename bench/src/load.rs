@@ -1,5 +1,5 @@
 //! Runs a round of load with `rlt`: a number of workers, each of which repeats an action without a
-//! pause, for a given time.
+//! pause, for a fixed time.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,10 +14,11 @@ use rlt::BenchSuite;
 use rlt::cli::BenchCli;
 use serde::Deserialize;
 
-/// How much longer than planned a round may take before it counts as stuck.
-const GRACE: Duration = Duration::from_secs(30);
-/// The least part of its length that a round must last. A shorter round was interrupted.
-const WHOLE: f64 = 0.95;
+/// The time beyond the planned length after which a round is considered stuck.
+const GRACE_PERIOD: Duration = Duration::from_secs(30);
+/// The minimum fraction of its planned length that a round must last. A shorter round was
+/// interrupted.
+const MIN_FRACTION: f64 = 0.95;
 
 /// The result of a round.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -73,7 +74,7 @@ where
             .into_iter()
             .chain([file.clone().into_os_string()]),
     )?;
-    tokio::time::timeout(length + GRACE, rlt::cli::run(cli, suite))
+    tokio::time::timeout(length + GRACE_PERIOD, rlt::cli::run(cli, suite))
         .await
         .context("a round got stuck")??;
     let Report {
@@ -84,11 +85,11 @@ where
     let is_clean = errors.is_empty() && summary.success_ratio >= 1.0;
     ensure!(
         is_clean,
-        "a round is worth nothing when something fails: {status:?} {errors:?}"
+        "an action of the round failed: {status:?} {errors:?}"
     );
     ensure!(
-        summary.total_time >= WHOLE * length.as_secs_f64(),
-        "interrupted"
+        summary.total_time >= MIN_FRACTION * length.as_secs_f64(),
+        "the round was interrupted"
     );
     Ok(summary.iters)
 }

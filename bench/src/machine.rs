@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
-/// The unit in which the kernel reports processor time to user programs.
+/// The unit of processor time in the files of the kernel.
 const TICK: Duration = Duration::from_millis(10);
 
 fn read(path: &str) -> anyhow::Result<String> {
@@ -18,11 +18,11 @@ fn read(path: &str) -> anyhow::Result<String> {
 fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     lines
-        .find(|(found, _)| found.trim() == name)
+        .find(|(key, _)| key.trim() == name)
         .map(|(_, value)| value.trim())
 }
 
-/// Returns a value given in kB, in MiB.
+/// Returns the value of a line in MiB. The line must have it in kB.
 fn mebibytes(text: &str, name: &str) -> Option<f64> {
     let kibibytes: u32 = value(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(f64::from(kibibytes) / 1_024.0)
@@ -45,8 +45,8 @@ pub fn own_processor_time() -> anyhow::Result<Duration> {
     processor_time(std::process::id())
 }
 
-/// Returns the sum of the 14th and 15th field. The second field, a name in parentheses, may contain
-/// spaces.
+/// Returns the sum of the 14th and the 15th field of `/proc/PID/stat`. The second field, a name in
+/// parentheses, may contain spaces.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
@@ -54,36 +54,36 @@ fn ticks(stat: &str) -> Option<u32> {
     Some(user + system)
 }
 
-/// Returns the number of files that this process and each child may open.
+/// Returns the number of files that this process and each child process may open.
 pub fn open_files() -> anyhow::Result<usize> {
-    most_open(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
+    max_open_files(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
 }
 
-/// Returns the soft limit, which comes first.
-fn most_open(limits: &str) -> Option<usize> {
-    let most = limits
+/// Returns the soft limit of open files. It precedes the hard limit.
+fn max_open_files(limits: &str) -> Option<usize> {
+    let limit = limits
         .lines()
         .find_map(|line| line.strip_prefix("Max open files"))?
         .split_whitespace()
         .next()?;
-    if most == "unlimited" {
+    if limit == "unlimited" {
         Some(usize::MAX)
     } else {
-        most.parse().ok()
+        limit.parse().ok()
     }
 }
 
-/// Returns the type of the file system that holds a path.
+/// Returns the type of the file system of a path.
 fn file_system<'t>(mounts: &'t str, path: &Path) -> Option<&'t str> {
     let mounts = mounts.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
         Some((fields.next()?, fields.next()?))
     });
-    let holding = mounts.filter(|(mounted, _)| path.starts_with(mounted));
-    // Of several file systems mounted at one place, the last one is visible; `max_by_key` returns
-    // it.
-    holding
-        .max_by_key(|(mounted, _)| mounted.len())
+    let mounts_of_path = mounts.filter(|(mount_point, _)| path.starts_with(mount_point));
+    // If several file systems are mounted at the same path, only the last one is visible, and
+    // `max_by_key` returns the last one.
+    mounts_of_path
+        .max_by_key(|(mount_point, _)| mount_point.len())
         .map(|(_, kind)| kind)
 }
 
@@ -91,7 +91,7 @@ fn file_system<'t>(mounts: &'t str, path: &Path) -> Option<&'t str> {
 pub fn heading(scratch: &Path, plan: &str) -> anyhow::Result<String> {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the day of the measurement is the wall clock's"
+        reason = "the heading shows the date of the measurement"
     )]
     let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
     let cpuinfo = read("/proc/cpuinfo")?;
@@ -126,7 +126,7 @@ mod tests {
             Some(17)
         );
         let limits = "Limit             Soft Limit  Hard Limit  Units\nMax open files    1024        4096        files\n";
-        assert_eq!(most_open(limits), Some(1_024));
+        assert_eq!(max_open_files(limits), Some(1_024));
         let mounts = "/dev/vda / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n";
         assert_eq!(file_system(mounts, Path::new("/tmp/x")), Some("tmpfs"));
         assert_eq!(file_system(mounts, Path::new("/tmpx")), Some("ext4"));

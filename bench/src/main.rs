@@ -1,12 +1,13 @@
-//! Measures the cost of Vestibule in one run on one machine, as ratios wherever there is a
+//! Measures the cost of Vestibule in one run on one machine, wherever possible as a ratio to a
 //! yardstick.
 //!
-//! The release binary is driven over loopback beside two yardsticks: a bare handler that sends the
-//! same bytes, and the store's own loop that writes the same rows. Both sides of a ratio take
-//! turns, so that other load on the machine affects both. Waiting times of guests are measured in
-//! an organization of the size of a city, by themselves and beside a smaller one. Webhooks go to
-//! receivers in this process, which also receive the posts of a bare loop of the same HTTP client
-//! in another process. The table goes to standard output, progress to standard error.
+//! The release binary is measured over loopback beside two yardsticks: a bare handler that sends
+//! the same bytes, and the store's own loop that writes the same rows. Both sides of a ratio are
+//! measured in turns, so that other load on the machine affects both. The response times of guests'
+//! requests are measured in an organization of the size of a city, as absolute values and beside a
+//! smaller organization. Webhooks are sent to receivers in this process. The yardstick for webhooks
+//! is a bare loop of the same HTTP client, in another process, that posts to the same receivers.
+//! The table is written to standard output, the progress to standard error.
 
 mod bare;
 mod city;
@@ -107,7 +108,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         Some(Command::BarePost { job }) => runtime.block_on(post::serve(job))?,
         Some(Command::ConsoleSizes) => {
             let is_within = runtime.block_on(async {
-                let (_, binary, scratch) = stage(&cli)?;
+                let (_, binary, scratch) = prepare(&cli)?;
                 let heading = machine::heading(scratch.path(), "every page of the console")?;
                 console::sizes(&binary, scratch.path(), &heading).await
             })?;
@@ -123,35 +124,33 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// Returns the path of this program, the binary to measure, and a directory for its data.
-fn stage(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
+fn prepare(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
     let program = std::env::current_exe()?;
-    let beside = program
-        .parent()
-        .context("this program is in no directory")?;
+    let directory = program.parent().context("this program has no directory")?;
     let binary = cli
         .binary
         .clone()
-        .map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
+        .map_or_else(|| Ok(directory.join("vestibule")), std::path::absolute)?;
     ensure!(
         binary.is_file(),
-        "{} is not there; run `cargo build --release` first",
+        "{} does not exist; run `cargo build --release` first",
         binary.display()
     );
-    // Not the system's directory for temporary files, which may be in memory, where a commit costs
-    // nothing.
+    // The system's directory for temporary files is not suitable: if it is in memory, a commit
+    // costs nothing.
     let scratch = tempfile::Builder::new()
         .prefix("vestibule-bench-")
-        .tempdir_in(beside)?;
+        .tempdir_in(directory)?;
     Ok((program, binary, scratch))
 }
 
-/// Takes the wanted measurements. Returns the table.
+/// Takes the selected measurements. Returns the table.
 async fn measure(cli: &Cli) -> anyhow::Result<String> {
     ensure!(
         !cfg!(debug_assertions),
-        "build it with --release: a debug build measures nothing"
+        "build with --release: the times of a debug build mean nothing"
     );
-    let (program, binary, scratch) = stage(cli)?;
+    let (program, binary, scratch) = prepare(cli)?;
     let plan = if cli.quick { Plan::QUICK } else { Plan::FULL };
     let heading = machine::heading(scratch.path(), &plan.to_string())?;
     let bench = Bench {
@@ -160,29 +159,29 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
         scratch: scratch.path().to_owned(),
         plan,
     };
-    let is_wanted = |group| cli.only.is_none_or(|only| only == group);
+    let is_selected = |group| cli.only.is_none_or(|only| only == group);
     let mut lines: Vec<Line> = Vec::new();
-    if is_wanted(Group::StartUp) {
+    if is_selected(Group::StartUp) {
         lines.extend(bench.start_up()?);
     }
-    if is_wanted(Group::List) {
+    if is_selected(Group::List) {
         lines.extend(bench.lists().await?);
     }
-    if is_wanted(Group::GuestPage) {
+    if is_selected(Group::GuestPage) {
         lines.extend(bench.guest_page().await?);
     }
-    if is_wanted(Group::Writes) {
+    if is_selected(Group::Writes) {
         lines.extend(bench.writes().await?);
     }
-    if is_wanted(Group::City) {
+    if is_selected(Group::City) {
         lines.extend(bench.city().await?);
     }
     let mut curves = Vec::new();
-    if is_wanted(Group::Growth) {
+    if is_selected(Group::Growth) {
         curves = bench.growth().await?;
         lines.extend(curves.iter().map(Curve::line));
     }
-    // A million stays take longer than all other measurements, so a full run leaves them out.
+    // A million stays take longer than all other measurements, so a full run does not measure them.
     if cli.only == Some(Group::Stays) || cli.quick && cli.only.is_none() {
         lines.extend(bench.stays(None).await?);
         if let Some(url) = &cli.postgres {
@@ -192,12 +191,12 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
     if let Some(file) = &cli.plot {
         std::fs::write(file, growth::plot(&curves)).with_context(|| file.display().to_string())?;
     }
-    if is_wanted(Group::Postgres)
+    if is_selected(Group::Postgres)
         && let Some(url) = &cli.postgres
     {
         lines.extend(bench.postgres(url).await?);
     }
-    if is_wanted(Group::Webhooks) {
+    if is_selected(Group::Webhooks) {
         lines.extend(bench.webhooks().await?);
     }
     let curves = if curves.is_empty() {

@@ -1,4 +1,4 @@
-//! The measurements, and how a measurement is compared with a yardstick.
+//! The measurements, and the comparison of a measurement with a yardstick.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -18,13 +18,13 @@ use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Number of connections that create, and the least ratio for each.
-const CREATING: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
-/// The least rate of the view of a stay, as a part of the rate of a bare handler.
+/// Numbers of connections that create objects, and the minimum ratio for each.
+const CREATE_CONNECTIONS: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
+/// The minimum rate of the view of a stay, as a fraction of the rate of a bare handler.
 const STAY_RATE_TARGET: f64 = 0.15;
-/// In MiB.
+/// The limit of resident memory of an idle service, in MiB.
 const IDLE_TARGET: f64 = 25.0;
-/// In milliseconds.
+/// The time limit of the start, in milliseconds.
 const START_UP_TARGET: f64 = 60.0;
 /// The time limit of a guest's view of a stay, in milliseconds.
 const STAY_TARGET: f64 = 5.0;
@@ -34,15 +34,15 @@ const STEPS_TARGET: f64 = 25.0;
 const MANUALS_TARGET: f64 = 5.0;
 /// The time limit of a search, in milliseconds.
 const SEARCH_TARGET: f64 = 20.0;
-/// The largest factor by which an answer about one property, or about none, may become slower with
-/// ten times the properties.
+/// The limit of the factor by which ten times as many properties slow down a response that they do
+/// not affect.
 const GROWTH_TARGET: f64 = 1.5;
-/// The least number of requests in a round that measures latency.
-const LEAST_REQUESTS: usize = 200;
+/// The minimum number of requests in a round that measures latency.
+const MIN_REQUESTS: usize = 200;
 /// How long a service must be without work to count as idle.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
-/// How often memory is read under load.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The interval of reading the memory under load.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The number and length of the rounds.
 pub struct Plan {
@@ -55,7 +55,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Rounds that are long enough for reliable figures.
+    /// Rounds that are long enough for reliable values.
     pub const FULL: Self = Self {
         rounds: 3,
         length: Duration::from_secs(4),
@@ -63,7 +63,7 @@ impl Plan {
         starts: 10,
         is_short: false,
     };
-    /// Rounds that only show that everything runs.
+    /// Short rounds, which only show that everything runs.
     pub const QUICK: Self = Self {
         rounds: 3,
         length: Duration::from_secs(1),
@@ -91,11 +91,10 @@ pub struct Bench {
     pub binary: PathBuf,
     /// The directory for databases.
     pub scratch: PathBuf,
-    /// The plan.
     pub plan: Plan,
 }
 
-/// Returns the median of the values of all rounds but the first, which is the warm-up.
+/// Returns the median of the values of all rounds except the first, which is the warm-up.
 pub fn past_warm_up(rounds: &[f64]) -> f64 {
     median(rounds.get(1..).unwrap_or_default())
 }
@@ -126,7 +125,7 @@ impl Compared {
 }
 
 impl Bench {
-    /// Returns whether the run only has to show that everything works.
+    /// Returns whether the run must only show that everything works.
     pub const fn is_short(&self) -> bool {
         self.plan.is_short
     }
@@ -135,12 +134,12 @@ impl Bench {
         Server::vestibule(&self.binary, &self.scratch)
     }
 
-    /// Measures how long the service takes until it listens, and how much memory it then occupies.
-    /// Blocks.
+    /// Measures how long the service takes until it listens, and how much memory it occupies then.
+    /// Blocks the thread.
     pub fn start_up(&self) -> anyhow::Result<Vec<Line>> {
         eprintln!("start-up");
-        // The first start reads the binary from the disk, the others find it in memory. The first
-        // is not counted.
+        // The first start is not counted, because it reads the binary from disk. Later starts find
+        // the binary in memory.
         drop(self.vestibule()?);
         let starts =
             (0..self.plan.starts).map(|_| Ok(self.vestibule()?.start_up.as_secs_f64() * 1_000.0));
@@ -166,23 +165,23 @@ impl Bench {
         ])
     }
 
-    /// Measures durable creations beside the store's own loop, which runs the same statements with
-    /// rows of the same length.
+    /// Measures durable creations beside the store's own loop, which executes the same statements
+    /// with rows of the same length.
     pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
-        let created = client
+        let response = client
             .ask(Method::POST, PORTALS, Some(&setup::portal("Azul")))
             .await?;
         let directory = tempfile::tempdir_in(&self.scratch)?;
-        let rows = Rows::open(directory.path(), created.body()).await?;
-        let (document, answer) = rows.lengths();
+        let rows = Rows::open(directory.path(), response.body()).await?;
+        let (document_length, response_length) = rows.lengths();
         let requests = Requests {
             client,
             ask: Ask::Create(Keys::default()),
         };
         let mut lines = Vec::new();
-        for (connections, target) in CREATING {
+        for (connections, target) in CREATE_CONNECTIONS {
             let compared = self
                 .compare(
                     &format!("create, {connections} connections"),
@@ -208,7 +207,7 @@ impl Bench {
                 if connections == 1 { "" } else { "s" }
             );
             let yardstick = format!(
-                "the store's loop, the same statements, rows of {document} and {answer} bytes"
+                "the store's loop, the same statements, rows of {document_length} and {response_length} bytes"
             );
             lines.push(compared.line(what, &yardstick, target));
         }
@@ -239,7 +238,7 @@ impl Bench {
             .await?,
         );
         lines.extend(
-            self.awaited(
+            self.compare_equal_organizations(
                 stay,
                 &steps,
                 STAY_TARGET,
@@ -250,7 +249,7 @@ impl Bench {
         );
         let list = "GET /api/v1/precheck-steps";
         lines.extend(
-            self.awaited(
+            self.compare_equal_organizations(
                 list,
                 &steps,
                 STEPS_TARGET,
@@ -260,69 +259,69 @@ impl Bench {
             .await?,
         );
 
-        // The manuals are added only now, so that the steps are measured without them.
-        let (library, lesser) = (Library::of(&city).await?, Library::of(&town).await?);
+        // The manuals are created only now, so that they do not affect the measurements of steps.
+        let (library, small_library) = (Library::of(&city).await?, Library::of(&town).await?);
         let manuals = format!("of {MANUALS} manuals");
         let list = "GET /api/v1/properties/{propertyId}/portal-manuals";
         lines.extend(
-            self.awaited(
+            self.compare_equal_organizations(
                 list,
                 &manuals,
                 MANUALS_TARGET,
                 (&city, &library.list),
-                (&town, &lesser.list),
+                (&town, &small_library.list),
             )
             .await?,
         );
         lines.extend(
-            self.awaited(
+            self.compare_equal_organizations(
                 stay,
                 &manuals,
                 STAY_TARGET,
                 (&city, &library.stay),
-                (&town, &lesser.stay),
+                (&town, &small_library.stay),
             )
             .await?,
         );
         // A search reads every name, so its time grows with the number of properties.
-        let found = ((&city, &library.found), (&town, &lesser.found));
+        let searches = ((&city, &library.found), (&town, &small_library.found));
         let [search, _] = self
             .compare_organizations(
                 "GET /api/v1/search",
                 "results",
                 SEARCH_TARGET,
-                found.0,
-                found.1,
+                searches.0,
+                searches.1,
             )
             .await?;
         lines.push(search);
         Ok(lines)
     }
 
-    /// Measures an answer, and whether unrelated properties make it slower.
-    async fn awaited(
+    /// Measures a response, and whether unrelated properties make it slower.
+    async fn compare_equal_organizations(
         &self,
         what: &str,
-        things: &str,
+        items: &str,
         target: f64,
         (city, page): (&City, &Page),
         (town, other): (&City, &Page),
     ) -> anyhow::Result<[Line; 2]> {
         ensure!(
             page.count == other.count,
-            "{what}: {} {things}, but {} in the smaller organization",
+            "{what}: {} {items}, but {} in the smaller organization",
             page.count,
             other.count
         );
-        self.compare_organizations(what, things, target, (city, page), (town, other))
+        self.compare_organizations(what, items, target, (city, page), (town, other))
             .await
     }
 
-    /// Measures an answer by itself, and beside the same answer in a smaller organization.
+    /// Measures a response, and compares it with the same response in a smaller organization.
     async fn compare_organizations(
         &self,
         what: &str,
-        things: &str,
+        items: &str,
         target: f64,
         (city, page): (&City, &Page),
         (town, other): (&City, &Page),
@@ -337,7 +336,7 @@ impl Bench {
             .await?;
         let Compared { ours, yardstick } = compared;
         let size = format!(
-            "{} {things}, {} bytes, {LARGE} properties",
+            "{} {items}, {} bytes, {LARGE} properties",
             page.count, page.bytes
         );
         Ok([
@@ -359,7 +358,8 @@ impl Bench {
         ])
     }
 
-    /// Runs both sides in turns after a warm-up of each. `unit` is the unit of a round's result.
+    /// Measures both sides in turns, after a warm-up of each. `unit` is the unit of a round's
+    /// result.
     pub async fn compare(
         &self,
         what: &str,
@@ -391,31 +391,32 @@ impl Bench {
     }
 }
 
-/// Returns the median of a round in milliseconds. Prints the 99th percentile to standard error.
+/// Returns the median latency of a round in milliseconds. Prints the 99th percentile to standard
+/// error.
 async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyhow::Result<f64> {
-    let latencies = page.latencies(&city.client, length, LEAST_REQUESTS).await?;
-    let (median, high) = (median(&latencies), ninety_ninth(&latencies));
+    let latencies = page.latencies(&city.client, length, MIN_REQUESTS).await?;
+    let (median, p99) = (median(&latencies), ninety_ninth(&latencies));
     let (count, properties) = (latencies.len(), city.properties);
     eprintln!(
         "{what}, {properties} properties: {count} requests, median {} ms, p99 {} ms",
         figure(median),
-        figure(high)
+        figure(p99)
     );
     Ok(median)
 }
 
-/// Runs `work`. Raises `peak` to the largest memory that `server` occupies during this time.
+/// Runs `work`. Raises `peak` to the maximum memory that `server` occupies during this time.
 pub async fn watched<T>(
     server: &Server,
     peak: &mut f64,
     work: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
     let mut work = pin!(work);
-    let mut look = tokio::time::interval(LOOK_EVERY);
+    let mut interval = tokio::time::interval(MEMORY_INTERVAL);
     loop {
         tokio::select! {
             outcome = &mut work => return outcome,
-            _ = look.tick() => *peak = peak.max(server.resident()?),
+            _ = interval.tick() => *peak = peak.max(server.resident()?),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The permissions of the credentials.
+//! The permissions of the benchmark's credentials.
 
 /// All permissions.
 pub const PERMISSIONS: [&str; 11] = [

@@ -20,33 +20,33 @@ use tokio::task::JoinSet;
 use crate::receiver::{self, Arrival};
 use crate::server::Killed;
 
-/// The job of the posting process, as it is handed over in a file.
+/// The job of the posting process. The benchmark passes it to the process in a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     urls: Vec<String>,
     headers: BTreeMap<String, String>,
     body: String,
-    /// Number of posts under way at once.
-    under_way: usize,
-    /// The file with the authority of the receivers.
+    /// Maximum number of posts at the same time.
+    concurrency: usize,
+    /// The file with the receivers' certificate authority.
     authority: PathBuf,
 }
 
 /// The process that posts.
 pub struct Poster {
     process: Killed,
-    orders: ChildStdin,
+    commands: ChildStdin,
 }
 
 impl Poster {
-    /// Starts `program` to post the sample to each of `urls` in turn, with `under_way` posts at
-    /// once.
+    /// Starts `program` to post the sample to each of `urls` in turn, with up to `concurrency` posts
+    /// at the same time.
     pub fn start(
         program: &Path,
         scratch: &Path,
         urls: &[String],
         sample: &Arrival,
-        under_way: usize,
+        concurrency: usize,
         authority: &Path,
     ) -> anyhow::Result<Self> {
         let headers = sample
@@ -57,7 +57,7 @@ impl Poster {
             urls: urls.to_vec(),
             headers: headers.collect::<anyhow::Result<_>>()?,
             body: String::from_utf8(sample.body.to_vec())?,
-            under_way,
+            concurrency,
             authority: authority.to_owned(),
         };
         let file = scratch.join(format!("post-{}.json", urls.len()));
@@ -67,23 +67,23 @@ impl Poster {
             .arg(&file)
             .stdin(Stdio::piped())
             .spawn()?;
-        let orders = child
+        let commands = child
             .stdin
             .take()
             .context("a process without standard input")?;
         Ok(Self {
             process: Killed(child),
-            orders,
+            commands,
         })
     }
 
-    /// Orders `count` posts. Does not wait for them.
+    /// Tells the process to make `count` posts. Does not wait for them.
     pub fn post(&mut self, count: usize) -> anyhow::Result<()> {
-        writeln!(self.orders, "{count}")?;
-        Ok(self.orders.flush()?)
+        writeln!(self.commands, "{count}")?;
+        Ok(self.commands.flush()?)
     }
 
-    /// Returns the processor time it has used so far.
+    /// Returns the processor time that the process has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         self.process.processor_time()
     }
@@ -95,7 +95,7 @@ pub async fn serve(job: &Path) -> anyhow::Result<()> {
         urls,
         headers,
         body,
-        under_way,
+        concurrency,
         authority,
     } = serde_json::from_reader(BufReader::new(File::open(job)?))?;
     let header = |(name, value): (String, String)| {
@@ -112,14 +112,14 @@ pub async fn serve(job: &Path) -> anyhow::Result<()> {
         headers,
         body: body.into(),
     });
-    let mut orders = std::io::stdin().lock().lines();
-    while let Some(order) = orders.next().transpose()? {
-        let (count, next) = (order.trim().parse()?, Arc::new(AtomicUsize::new(0)));
-        let mut workers: JoinSet<anyhow::Result<()>> = (0..under_way)
+    let mut commands = std::io::stdin().lock().lines();
+    while let Some(command) = commands.next().transpose()? {
+        let (count, next) = (command.trim().parse()?, Arc::new(AtomicUsize::new(0)));
+        let mut workers: JoinSet<anyhow::Result<()>> = (0..concurrency)
             .map(|_| post.clone().repeat(next.clone(), count))
             .collect();
-        while let Some(done) = workers.join_next().await {
-            done??;
+        while let Some(result) = workers.join_next().await {
+            result??;
         }
     }
     Ok(())
@@ -134,7 +134,7 @@ struct Post {
 }
 
 impl Post {
-    /// Makes posts until `count` have been made in total.
+    /// Makes posts until all workers together have made `count` posts.
     async fn repeat(self: Arc<Self>, next: Arc<AtomicUsize>, count: usize) -> anyhow::Result<()> {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Measures PostgreSQL: reads beside a bare handler and from two nodes, and durable creations in
-//! one organization and in many. The yardstick of creations is `pgbench` with the statements of one
-//! creation.
+//! one organization and in many. The yardstick for creations is `pgbench` with the statements of
+//! one creation.
 
 use std::fs;
 use std::path::Path;
@@ -22,26 +22,27 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, LISTED, ORGANIZATION};
 
-/// Connections to the service that create.
-const CREATING: u32 = 64;
-/// Database connections per core, of the service and of `pgbench` (`crates/store/src/postgres.rs`).
-const A_CORE: usize = 8;
-/// Number of organizations that the creations are spread over.
+/// Number of connections to the service that create objects.
+const CREATE_CONNECTIONS: u32 = 64;
+/// Number of database connections per core, of the service and of `pgbench`
+/// (`crates/store/src/postgres.rs`).
+const CONNECTIONS_PER_CORE: usize = 8;
+/// Number of organizations with creations.
 const ORGANIZATIONS: u32 = 64;
-/// The least rate of creations in one organization, as a multiple of the rate of `pgbench`. It can
-/// be above 1, because the creations share commits.
+/// The minimum rate of creations in one organization, as a multiple of the rate of `pgbench`. The
+/// rate can be above 1, because creations of one organization share commits.
 const CREATE_TARGET: f64 = 2.0;
-/// The same, spread over many organizations.
-const SPREAD_TARGET: f64 = 0.8;
-/// The least rate of the list of steps, as a part of the rate of a bare handler.
+/// The minimum rate of creations in many organizations, as a multiple of the rate of `pgbench`.
+const MANY_ORGANIZATIONS_TARGET: f64 = 0.8;
+/// The minimum rate of the list of steps, as a fraction of the rate of a bare handler.
 const LIST_TARGET: f64 = 0.7;
-/// The same for a guest's view of a stay.
+/// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
 const STAY_TARGET: f64 = 0.25;
-/// Connections that read, in total.
-const READING: u32 = 32;
+/// Number of connections that read, over all nodes.
+const READ_CONNECTIONS: u32 = 32;
 
-/// The statements of creating a portal, authentication included, with rows of the same length. They
-/// contain no JSON, because `pgbench` reads a colon as the beginning of a variable.
+/// The statements of the creation of a portal, including authentication, with rows of the same
+/// length. They contain no JSON, because `pgbench` treats a colon as the beginning of a variable.
 const STATEMENTS: &str = r"
 \set n random(1, 1000000000000)
 \set o random(1, ORGANIZATIONS)
@@ -62,11 +63,11 @@ insert into idempotency_record (organization_id, credential, key, fingerprint, s
     on conflict (organization_id, credential, key) do nothing;
 commit;
 ";
-/// An expression for the id of organization number `o` in these statements.
-const NUMBERED: &str =
+/// An SQL expression for the id of organization number `o` in these statements.
+const ORGANIZATION_BY_NUMBER: &str =
     "cast('00000000-0000-4000-8000-' || lpad(to_hex(cast(:o as bigint)), 12, '0') as uuid)";
-/// The bits that the ids of numbered organizations have in common.
-const NUMBERING: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
+/// The bits that the ids of all these organizations have in common.
+const ORGANIZATION_ID_BITS: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
 
 impl Bench {
     /// Takes all measurements of PostgreSQL, on an empty database.
@@ -85,10 +86,13 @@ impl Bench {
                 LIST_TARGET,
             )
             .await?;
-        lines.push(self.created(&client, url).await?);
-        lines.push(self.spread(&node, url).await?);
+        lines.push(self.creations_in_one_organization(&client, url).await?);
+        lines.push(self.creations_in_many_organizations(&node, url).await?);
         let other = Server::on(&self.binary, &self.scratch, url)?;
-        lines.push(self.shared(&client, &client.at(other.address)?).await?);
+        lines.push(
+            self.reads_from_two_nodes(&client, &client.at(other.address)?)
+                .await?,
+        );
         drop(other);
         let stay = format!(
             "/guest/v1/stays/{}",
@@ -103,9 +107,13 @@ impl Bench {
     }
 
     /// Measures durable creations in one organization.
-    async fn created(&self, client: &Client, url: &str) -> anyhow::Result<Line> {
+    async fn creations_in_one_organization(
+        &self,
+        client: &Client,
+        url: &str,
+    ) -> anyhow::Result<Line> {
         let keys = Keys::default();
-        // The first keys are already in the names of the existing portals.
+        // The names of the existing portals contain the first keys.
         for _ in 0..LISTED {
             let _ = keys.next();
         }
@@ -115,7 +123,7 @@ impl Bench {
             ask: Ask::Create(keys),
         };
         let what = format!(
-            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections, one organization"
+            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, one organization"
         );
         self.compare_with_pgbench(
             what,
@@ -127,11 +135,15 @@ impl Bench {
         .await
     }
 
-    /// Measures durable creations over many organizations.
-    async fn spread(&self, node: &Server, url: &str) -> anyhow::Result<Line> {
+    /// Measures durable creations in many organizations.
+    async fn creations_in_many_organizations(
+        &self,
+        node: &Server,
+        url: &str,
+    ) -> anyhow::Result<Line> {
         let mut clients = Vec::new();
         for number in 1..=u64::from(ORGANIZATIONS) {
-            let id = Uuid::from_u64_pair(NUMBERING.0, NUMBERING.1 | number);
+            let id = Uuid::from_u64_pair(ORGANIZATION_ID_BITS.0, ORGANIZATION_ID_BITS.1 | number);
             clients.push(
                 setup::organization_at(node, &format!("/platform/v1/organizations/{id}")).await?,
             );
@@ -142,10 +154,16 @@ impl Bench {
             ask: Ask::CreateBy(Keys::default(), clients.into()),
         };
         let what = format!(
-            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections, {ORGANIZATIONS} organizations"
+            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, {ORGANIZATIONS} organizations"
         );
-        self.compare_with_pgbench(what, requests, NUMBERED, SPREAD_TARGET, url)
-            .await
+        self.compare_with_pgbench(
+            what,
+            requests,
+            ORGANIZATION_BY_NUMBER,
+            MANY_ORGANIZATIONS_TARGET,
+            url,
+        )
+        .await
     }
 
     /// Measures durable creations beside `pgbench`. `organization` is the SQL expression of the
@@ -158,12 +176,13 @@ impl Bench {
         target: f64,
         url: &str,
     ) -> anyhow::Result<Line> {
-        let answer = requests
+        let response = requests
             .client
             .ask(Method::POST, PORTALS, Some(&setup::portal("Azul")))
             .await?;
-        let envelope: Value = serde_json::from_slice(answer.body())?;
-        let (document, answer) = (envelope["data"].to_string().len(), answer.body().len());
+        let envelope: Value = serde_json::from_slice(response.body())?;
+        let (document_length, response_length) =
+            (envelope["data"].to_string().len(), response.body().len());
         let script = self.scratch.join("create.sql");
         let statements = STATEMENTS
             .replace("ORGANIZATIONS", &ORGANIZATIONS.to_string())
@@ -171,17 +190,17 @@ impl Bench {
         fs::write(
             &script,
             statements
-                .replace("DOCUMENT", &document.to_string())
-                .replace("ANSWER", &answer.to_string()),
+                .replace("DOCUMENT", &document_length.to_string())
+                .replace("ANSWER", &response_length.to_string()),
         )?;
-        let connections = A_CORE * std::thread::available_parallelism()?.get();
+        let connections = CONNECTIONS_PER_CORE * std::thread::available_parallelism()?.get();
         let compared = self
             .compare(
                 &what,
                 "/s",
                 async |length| {
                     Ok(
-                        load::round(requests.clone(), CREATING, length, &self.scratch)
+                        load::round(requests.clone(), CREATE_CONNECTIONS, length, &self.scratch)
                             .await?
                             .rate,
                     )
@@ -193,8 +212,8 @@ impl Bench {
         Ok(compared.line(what, &yardstick, Some(target)))
     }
 
-    /// Measures a list read from two nodes beside the same list read from one.
-    async fn shared(&self, one: &Client, other: &Client) -> anyhow::Result<Line> {
+    /// Measures a list that is read from two nodes, beside the same list from one node.
+    async fn reads_from_two_nodes(&self, first: &Client, second: &Client) -> anyhow::Result<Line> {
         let ask = Ask::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
         let requests = |client: &Client| Requests {
             client: client.clone(),
@@ -205,25 +224,31 @@ impl Bench {
                 "reads on PostgreSQL, two nodes",
                 "/s",
                 async |length| {
-                    let (first, second) = (self.scratch.join("one"), self.scratch.join("other"));
-                    fs::create_dir_all(&first)?;
-                    fs::create_dir_all(&second)?;
-                    let (half, rest) = (READING / 2, READING - READING / 2);
+                    let (first_scratch, second_scratch) =
+                        (self.scratch.join("one"), self.scratch.join("other"));
+                    fs::create_dir_all(&first_scratch)?;
+                    fs::create_dir_all(&second_scratch)?;
+                    let (first_half, second_half) = (
+                        READ_CONNECTIONS / 2,
+                        READ_CONNECTIONS - READ_CONNECTIONS / 2,
+                    );
                     let rounds = tokio::join!(
-                        load::round(requests(one), half, length, &first),
-                        load::round(requests(other), rest, length, &second)
+                        load::round(requests(first), first_half, length, &first_scratch),
+                        load::round(requests(second), second_half, length, &second_scratch)
                     );
                     Ok(rounds.0?.rate + rounds.1?.rate)
                 },
                 async |length| {
-                    Ok(load::round(requests(one), READING, length, &self.scratch)
-                        .await?
-                        .rate)
+                    Ok(
+                        load::round(requests(first), READ_CONNECTIONS, length, &self.scratch)
+                            .await?
+                            .rate,
+                    )
                 },
             )
             .await?;
         let what = format!(
-            "`GET {PRECHECK_STEPS}`, {LISTED} steps, two nodes on one PostgreSQL, {READING} connections in all"
+            "`GET {PRECHECK_STEPS}`, {LISTED} steps, two nodes on one PostgreSQL, {READ_CONNECTIONS} connections in all"
         );
         Ok(compared.line(what, "one node", None))
     }
@@ -253,22 +278,22 @@ async fn pgbench(
         ])
         .arg(script)
         .arg(url);
-    let ran = tokio::task::spawn_blocking(move || command.output())
+    let result = tokio::task::spawn_blocking(move || command.output())
         .await?
         .context("pgbench, of PostgreSQL's own package")?;
-    let output = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let output = String::from_utf8_lossy(&result.stdout).into_owned();
     ensure!(
-        ran.status.success(),
+        result.status.success(),
         "pgbench: {output}{}",
-        String::from_utf8_lossy(&ran.stderr)
+        String::from_utf8_lossy(&result.stderr)
     );
     let rate = output
         .lines()
         .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
-    rate.with_context(|| format!("pgbench says {output}"))
+    rate.with_context(|| format!("pgbench printed no rate: {output}"))
 }
 
-/// Returns the newest `pgbench` of Debian's packages, else the one on the path.
+/// Returns the newest `pgbench` of Debian's packages, otherwise the one on the path.
 fn program() -> std::path::PathBuf {
     let installed = fs::read_dir("/usr/lib/postgresql")
         .into_iter()

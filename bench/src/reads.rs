@@ -12,16 +12,16 @@ use crate::setup::{self, LISTED};
 
 /// Number of connections that read.
 const CONNECTIONS: u32 = 32;
-/// The least rate of the list of steps, as a part of the rate of a bare handler.
+/// The minimum rate of the list of steps, as a fraction of the rate of a bare handler.
 const LIST_TARGET: f64 = 0.7;
-/// The same for a list a tenth as long, where the fixed cost of a request weighs more.
+/// The minimum rate of a list a tenth as long, where the fixed cost of a request has more weight.
 const SHORT_TARGET: f64 = 0.25;
-/// The same for the compressed list.
+/// The minimum rate of the compressed list.
 const COMPRESSED_TARGET: f64 = 0.6;
-/// The number of processors that the second server is told to assume.
+/// The number of processors that the second server assumes.
 const PROCESSORS: u32 = 32;
-/// The least rate of a server that assumes too many processors, as a part of the rate of a normal
-/// server. Its threads share the real processors.
+/// The minimum rate of a server that assumes too many processors, as a fraction of the rate of a
+/// normal server. Both servers use the real processors.
 const PROCESSORS_TARGET: f64 = 0.7;
 
 impl Bench {
@@ -65,20 +65,20 @@ impl Bench {
             )
             .await?,
         );
-        lines.push(self.on_more_processors(&client, &steps).await?);
+        lines.push(self.lists_on_more_processors(&client, &steps).await?);
         Ok(lines)
     }
 
     /// Measures the list of steps on a server that assumes more processors, as on a larger machine.
-    /// Answers in memory must stay as effective there.
-    async fn on_more_processors(&self, client: &Client, what: &str) -> anyhow::Result<Line> {
+    /// The cache of responses must be as effective there.
+    async fn lists_on_more_processors(&self, client: &Client, what: &str) -> anyhow::Result<Line> {
         let server = Server::vestibule_with(
             &self.binary,
             &self.scratch,
             &[format!("--processors={PROCESSORS}")],
         )?;
-        let theirs = setup::organization(&server).await?;
-        setup::listed(&theirs).await?;
+        let large_client = setup::organization(&server).await?;
+        setup::listed(&large_client).await?;
         let ask = Ask::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
         let rate = async |client: &Client, length| {
             let requests = Requests {
@@ -95,7 +95,7 @@ impl Bench {
             .compare(
                 &what,
                 "/s",
-                async |length| rate(&theirs, length).await,
+                async |length| rate(&large_client, length).await,
                 async |length| rate(client, length).await,
             )
             .await?;
@@ -103,7 +103,7 @@ impl Bench {
     }
 
     /// Measures a repeated read beside a bare handler that sends the same bytes, and the processor
-    /// time of a request on both.
+    /// time per request on both.
     pub async fn compare_with_bare(
         &self,
         server: &Server,
@@ -113,12 +113,12 @@ impl Bench {
         coding: Coding,
         target: f64,
     ) -> anyhow::Result<Vec<Line>> {
-        // The second answer comes from memory, like all later ones. Answers in memory are
-        // compressed harder.
+        // From the second request on, the response comes from the cache. The service compresses a
+        // cached response more.
         client.coded(path, coding).await?;
-        let answer = client.coded(path, coding).await?;
+        let response = client.coded(path, coding).await?;
         let recorded = self.scratch.join("answer.json");
-        Recorded::of(&answer)?.save(&recorded)?;
+        Recorded::of(&response)?.save(&recorded)?;
         let bare = Server::bare(&self.program, &recorded)?;
         let bare_client = client.at(bare.address)?;
 
@@ -134,7 +134,8 @@ impl Bench {
                         ask: ask.clone(),
                     };
                     let round = load::round(requests, CONNECTIONS, length, &self.scratch);
-                    let (round, cost) = costed(server, watched(server, &mut peak, round)).await?;
+                    let (round, cost) =
+                        with_cost(server, watched(server, &mut peak, round)).await?;
                     costs.push(cost);
                     Ok(round.rate)
                 },
@@ -143,7 +144,7 @@ impl Bench {
                         client: bare_client.clone(),
                         ask: ask.clone(),
                     };
-                    let (round, cost) = costed(
+                    let (round, cost) = with_cost(
                         &bare,
                         load::round(requests, CONNECTIONS, length, &self.scratch),
                     )
@@ -156,7 +157,7 @@ impl Bench {
         let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
         let what = format!(
             "{what}, {} bytes, {CONNECTIONS} connections",
-            answer.body().len()
+            response.body().len()
         );
         Ok(vec![
             compared.line(what, "bare axum, same bytes", Some(target)),
@@ -172,13 +173,16 @@ impl Bench {
     }
 }
 
-/// Runs a round. Returns it with the processor time of the server for each request, in µs.
-async fn costed(
+/// Runs a round. Returns it with the processor time that the server used per request, in µs.
+async fn with_cost(
     server: &Server,
     round: impl Future<Output = anyhow::Result<Round>>,
 ) -> anyhow::Result<(Round, f64)> {
     let before = server.processor_time()?;
     let round = round.await?;
-    let used = server.processor_time()?.saturating_sub(before);
-    Ok((round, used.as_secs_f64() * 1_000_000.0 / round.total))
+    let processor_time = server.processor_time()?.saturating_sub(before);
+    Ok((
+        round,
+        processor_time.as_secs_f64() * 1_000_000.0 / round.total,
+    ))
 }

@@ -1,5 +1,5 @@
-//! Receivers of webhooks on loopback, in this process. They use HTTPS, with a certificate of their
-//! own authority.
+//! Receivers of webhooks on loopback, in this process. They use HTTPS with a certificate of their
+//! own certificate authority.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How long to wait for a delivery before it counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The time limit for an answer, the same as the service's.
+/// How long the benchmark waits for a delivery before it counts as lost.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time limit for a response, the same as the service's.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The certificate of the receivers, and the file with the certificate authority that signed it.
@@ -37,15 +37,15 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Creates a certificate; the file goes into `scratch`. Installs this process's default TLS
-    /// provider.
+    /// Creates a certificate, and the file with its authority in `scratch`. Installs this process's
+    /// default TLS provider.
     pub fn new(scratch: &Path) -> anyhow::Result<Self> {
-        let mut wanted = CertificateParams::new(Vec::new())?;
-        wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let mut authority_params = CertificateParams::new(Vec::new())?;
+        authority_params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate()?;
         let authority = scratch.join("ca.pem");
-        fs::write(&authority, wanted.self_signed(&key)?.pem())?;
-        let issuer = Issuer::new(wanted, key);
+        fs::write(&authority, authority_params.self_signed(&key)?.pem())?;
+        let issuer = Issuer::new(authority_params, key);
         let key = KeyPair::generate()?;
         let certificate =
             CertificateParams::new(vec!["127.0.0.1".to_owned()])?.signed_by(&key, &issuer)?;
@@ -55,7 +55,7 @@ impl Identity {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Fails if a provider was installed before, which serves the same purpose.
+        // Fails if this process already has a default provider, which serves the same purpose.
         drop(ring::default_provider().install_default());
         Ok(Self {
             tls: TlsAcceptor::from(Arc::new(config)),
@@ -63,7 +63,7 @@ impl Identity {
         })
     }
 
-    /// Returns the flags that let the service send to these receivers.
+    /// Returns the flags with which the service may send to these receivers.
     pub fn flags(&self) -> Vec<String> {
         vec![
             "--webhook-allow=127.0.0.0/8".into(),
@@ -71,14 +71,14 @@ impl Identity {
         ]
     }
 
-    /// Returns the file with the authority of the receivers.
+    /// Returns the file with the receivers' certificate authority.
     pub fn authority(&self) -> &Path {
         &self.authority
     }
 }
 
-/// Returns the HTTP client of the service's dispatcher without its target guard. It trusts this
-/// authority.
+/// Returns an HTTP client like that of the service's dispatcher, without the check of targets. The
+/// client trusts the receivers' certificate authority.
 pub fn client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
     drop(ring::default_provider().install_default());
     let authority = reqwest::Certificate::from_pem(authority)?;
@@ -93,19 +93,19 @@ pub fn client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
         .build()?)
 }
 
-/// A request that a receiver has answered.
+/// A request to which a receiver has responded.
 pub struct Arrival {
-    /// The time of the answer: on arrival, or when the receivers were opened.
+    /// The time of the response: on arrival, or when the receivers were opened.
     pub at: Instant,
-    /// Its headers, except those for its destination and length.
+    /// The headers of the request, except those for its destination and length.
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-/// Receivers, each on a port of its own, until dropped. They answer 200. While they are closed,
-/// they do not answer at all.
+/// Receivers, each on a port of its own, until dropped. They respond with 200. While they are
+/// closed, they do not respond at all.
 pub struct Receivers {
-    /// Their URLs.
+    /// The URLs of the receivers.
     pub urls: Arc<[String]>,
     gate: watch::Sender<bool>,
     arrivals: Mutex<mpsc::UnboundedReceiver<Arrival>>,
@@ -116,7 +116,7 @@ impl Receivers {
     /// Starts `count` receivers.
     pub async fn start(identity: &Identity, count: usize, is_open: bool) -> anyhow::Result<Self> {
         let (gate, is_open) = watch::channel(is_open);
-        let (noted, arrivals) = mpsc::unbounded_channel();
+        let (arrival_sender, arrivals) = mpsc::unbounded_channel();
         let (mut urls, mut listeners) = (Vec::new(), JoinSet::new());
         for _ in 0..count {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -125,7 +125,7 @@ impl Receivers {
                 listener,
                 identity.tls.clone(),
                 is_open.clone(),
-                noted.clone(),
+                arrival_sender.clone(),
             ));
         }
         Ok(Self {
@@ -136,21 +136,21 @@ impl Receivers {
         })
     }
 
-    /// Opens the receivers: they answer waiting requests and all later ones.
+    /// Opens the receivers: they respond to waiting requests and to all later ones.
     pub fn open(&self) {
         self.gate.send_replace(true);
     }
 
-    /// Returns the next answered request of all receivers.
+    /// Returns the next request to which any receiver has responded.
     pub async fn next(&self) -> anyhow::Result<Arrival> {
         let next = async { self.arrivals.lock().await.recv().await };
-        tokio::time::timeout(PATIENCE, next)
+        tokio::time::timeout(DELIVERY_TIMEOUT, next)
             .await
             .context("a delivery did not arrive")?
-            .context("nobody listens")
+            .context("the receivers have stopped")
     }
 
-    /// Returns the times of the next `count` answers, the earliest first.
+    /// Returns the times of the next `count` responses, the earliest first.
     pub async fn times(&self, count: usize) -> anyhow::Result<Vec<Instant>> {
         let mut times = Vec::with_capacity(count);
         while times.len() < count {
@@ -161,40 +161,45 @@ impl Receivers {
     }
 }
 
-/// Returns the rate per second from the first of these times to the last. They must be sorted.
+/// Returns the rate per second from the first of these times to the last. The times must be sorted.
 pub fn rate(times: &[Instant]) -> anyhow::Result<f64> {
-    let [first, others @ .., last] = times else {
-        bail!("one moment makes no rate")
+    let [first, middle @ .., last] = times else {
+        bail!("a rate needs at least two times")
     };
-    Ok(f64::from(u32::try_from(others.len() + 1)?) / last.duration_since(*first).as_secs_f64())
+    Ok(f64::from(u32::try_from(middle.len() + 1)?) / last.duration_since(*first).as_secs_f64())
 }
 
 async fn listen(
     listener: TcpListener,
     tls: TlsAcceptor,
     is_open: watch::Receiver<bool>,
-    noted: mpsc::UnboundedSender<Arrival>,
+    arrival_sender: mpsc::UnboundedSender<Arrival>,
 ) {
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(attend(stream, tls.clone(), is_open.clone(), noted.clone()));
+        tokio::spawn(serve_connection(
+            stream,
+            tls.clone(),
+            is_open.clone(),
+            arrival_sender.clone(),
+        ));
     }
 }
 
 /// Serves one connection until the sender closes it.
-async fn attend(
+async fn serve_connection(
     stream: TcpStream,
     tls: TlsAcceptor,
     is_open: watch::Receiver<bool>,
-    noted: mpsc::UnboundedSender<Arrival>,
+    arrival_sender: mpsc::UnboundedSender<Arrival>,
 ) {
     drop(stream.set_nodelay(true));
     let Ok(stream) = tls.accept(stream).await else {
         return;
     };
     let service = service_fn(move |request: Request<Incoming>| {
-        answer(request, is_open.clone(), noted.clone())
+        respond(request, is_open.clone(), arrival_sender.clone())
     });
-    // A killed sender breaks the connection, which is no error here.
+    // If the sender is killed, the connection fails, which is not an error of the receiver.
     drop(
         http1::Builder::new()
             .serve_connection(TokioIo::new(stream), service)
@@ -202,10 +207,10 @@ async fn attend(
     );
 }
 
-async fn answer(
+async fn respond(
     request: Request<Incoming>,
     mut is_open: watch::Receiver<bool>,
-    noted: mpsc::UnboundedSender<Arrival>,
+    arrival_sender: mpsc::UnboundedSender<Arrival>,
 ) -> hyper::Result<Response<Empty<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
@@ -215,7 +220,7 @@ async fn answer(
     let mut headers = head.headers;
     headers.remove(HOST);
     headers.remove(CONTENT_LENGTH);
-    drop(noted.send(Arrival { at, headers, body }));
+    drop(arrival_sender.send(Arrival { at, headers, body }));
     Ok(Response::new(Empty::new()))
 }
 
@@ -239,7 +244,7 @@ mod tests {
         let identity = Identity::new(scratch.path()).unwrap();
         let receivers = Receivers::start(&identity, 2, false).await.unwrap();
         let client = client(&fs::read(identity.authority()).unwrap()).unwrap();
-        let sent = |number: usize| {
+        let send = |number: usize| {
             tokio::spawn(
                 client
                     .post(&receivers.urls[number])
@@ -248,7 +253,7 @@ mod tests {
                     .send(),
             )
         };
-        let answers = [sent(0), sent(1)];
+        let responses = [send(0), send(1)];
         assert!(
             tokio::time::timeout(Duration::from_millis(200), receivers.next())
                 .await
@@ -256,8 +261,8 @@ mod tests {
         );
         let opened = Instant::now();
         receivers.open();
-        for answer in answers {
-            assert!(answer.await.unwrap().unwrap().status().is_success());
+        for response in responses {
+            assert!(response.await.unwrap().unwrap().status().is_success());
         }
         let arrival = receivers.next().await.unwrap();
         assert_eq!(

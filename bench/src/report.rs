@@ -17,7 +17,8 @@ pub struct Line {
 const NONE: &str = "–";
 
 impl Line {
-    /// A line with two figures side by side. A larger ratio is better; the target is its minimum.
+    /// Returns a line that compares two figures. A larger ratio is better. The target is the
+    /// minimum of the ratio.
     #[must_use]
     pub fn ratio(
         what: String,
@@ -26,7 +27,7 @@ impl Line {
         ratio: f64,
         target: Option<f64>,
     ) -> Self {
-        let verdict = target.map(|target| ratio >= target);
+        let is_met = target.map(|target| ratio >= target);
         let target = target.map_or(NONE.to_owned(), |target| format!("≥ {target}"));
         Self {
             what,
@@ -34,14 +35,15 @@ impl Line {
             yardstick,
             ratio: format!("{ratio:.2}"),
             target,
-            verdict: word(verdict),
+            verdict: verdict_text(is_met),
         }
     }
 
-    /// A line with a figure beside that of a smaller case. The target is the maximum of the ratio.
+    /// Returns a line that compares a figure with that of a smaller case. The target is the maximum
+    /// of the ratio.
     #[must_use]
     pub fn growth(what: String, ours: String, smaller: String, ratio: f64, target: f64) -> Self {
-        let verdict = word(Some(ratio <= target));
+        let verdict = verdict_text(Some(ratio <= target));
         Self {
             what,
             ours,
@@ -52,10 +54,10 @@ impl Line {
         }
     }
 
-    /// A line with one figure. The target is its maximum.
+    /// Returns a line with one figure. The target is the maximum of the figure.
     #[must_use]
     pub fn limit(what: String, value: f64, unit: &str, target: Option<f64>) -> Self {
-        let verdict = target.map(|target| value <= target);
+        let is_met = target.map(|target| value <= target);
         let target = target.map_or(NONE.to_owned(), |target| format!("≤ {target} {unit}"));
         let ours = format!("{} {unit}", figure(value));
         Self {
@@ -64,12 +66,12 @@ impl Line {
             yardstick: NONE.into(),
             ratio: NONE.into(),
             target,
-            verdict: word(verdict),
+            verdict: verdict_text(is_met),
         }
     }
 }
 
-const fn word(is_met: Option<bool>) -> &'static str {
+const fn verdict_text(is_met: Option<bool>) -> &'static str {
     match is_met {
         Some(true) => "yes",
         Some(false) => "**no**",
@@ -77,7 +79,7 @@ const fn word(is_met: Option<bool>) -> &'static str {
     }
 }
 
-/// Formats a figure with about three digits; digits before the point are never cut.
+/// Formats a figure with about three digits. All digits before the decimal point are kept.
 #[must_use]
 pub fn figure(value: f64) -> String {
     let digits = match value {
@@ -88,7 +90,7 @@ pub fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Returns the median; not a number if there are no figures.
+/// Returns the median, or NaN if there are no figures.
 #[must_use]
 pub fn median(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
@@ -105,8 +107,8 @@ pub fn median(figures: &[f64]) -> f64 {
 pub fn ninety_ninth(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);
-    let place = (figures.len() * 99).div_ceil(100).saturating_sub(1);
-    figures.get(place).copied().unwrap_or(f64::NAN)
+    let index = (figures.len() * 99).div_ceil(100).saturating_sub(1);
+    figures.get(index).copied().unwrap_or(f64::NAN)
 }
 
 /// Returns the table of the lines, under a heading.

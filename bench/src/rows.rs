@@ -1,5 +1,5 @@
-//! The yardstick for durable writes: the store's own loop. It runs the statements of a created
-//! portal on tables like the service's.
+//! The yardstick for durable writes: the store's own loop. It executes the statements that create a
+//! portal, on tables like the service's.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,9 +37,9 @@ insert into organization (id, revision, doc) values (zeroblob(16), 1, '{}');
 const ORGANIZATION: Uuid = Uuid::nil();
 const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
 /// 2026-11-30, in microseconds since 1970.
-const BEGINNING: i64 = 1_796_000_000_000_000;
+const FIRST_TIME: i64 = 1_796_000_000_000_000;
 /// The length of a portal's list summary, in bytes.
-const SUMMARY: usize = 130;
+const SUMMARY_LENGTH: usize = 130;
 
 store::statements! {
     RECORDED = "select fingerprint, status, body, completed_at from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3";
@@ -53,24 +53,24 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organization_id, credential, key) do nothing";
 }
 
-/// A load that writes the same rows repeatedly, each time under another key and in one transaction.
+/// A load that writes the same rows repeatedly, each time with a new key and in one transaction.
 #[derive(Clone)]
 pub struct Rows {
     store: Store,
     keys: Keys,
     document: Arc<str>,
-    answer: Arc<str>,
+    response: Arc<str>,
 }
 
 impl Rows {
-    /// Opens a database in `directory`. The rows have the content of `answer`, the service's answer
-    /// to a created portal.
-    pub async fn open(directory: &Path, answer: &[u8]) -> anyhow::Result<Self> {
-        let answer = std::str::from_utf8(answer)?;
-        let envelope: Document = serde_json::from_str(answer)?;
+    /// Opens a database in `directory`. The content of the rows is that of `response`, the
+    /// service's response to the creation of a portal.
+    pub async fn open(directory: &Path, response: &[u8]) -> anyhow::Result<Self> {
+        let response = std::str::from_utf8(response)?;
+        let envelope: Document = serde_json::from_str(response)?;
         let document = envelope
             .get("data")
-            .context("an answer without data")?
+            .context("a response without data")?
             .to_string();
         let migrations = Migrations {
             sqlite: Migrations::runner(&[("V1__rows", SCHEMA)]),
@@ -91,14 +91,14 @@ impl Rows {
             store,
             keys: Keys::default(),
             document: document.into(),
-            answer: answer.into(),
+            response: response.into(),
         })
     }
 
-    /// Returns the lengths in bytes of the document, which the audit log repeats, and of the
-    /// answer.
+    /// Returns the lengths in bytes of the document and of the response. The audit log contains the
+    /// document once more.
     pub fn lengths(&self) -> (usize, usize) {
-        (self.document.len(), self.answer.len())
+        (self.document.len(), self.response.len())
     }
 }
 
@@ -107,19 +107,19 @@ impl StatelessBenchSuite for Rows {
     async fn bench(&mut self, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
         let key = self.keys.next();
         let (scattered, number) = key.as_u64_pair();
-        // Ids are made in increasing order, like those of the service; keys are in random order.
+        // Ids are in increasing order, like those of the service. Keys are in random order.
         let (portal, row) = (
             Uuid::from_u64_pair(number, scattered),
             Uuid::from_u64_pair(number, !scattered),
         );
         // Each creation has a later time than the one before.
-        let now = Timestamp::from_microsecond(BEGINNING + i64::try_from(number)?)?;
+        let now = Timestamp::from_microsecond(FIRST_TIME + i64::try_from(number)?)?;
         let key = key.to_string();
-        let (document, answer) = (
+        let (document, response) = (
             Value::Json(self.document.to_string()),
-            Value::Json(self.answer.to_string()),
+            Value::Json(self.response.to_string()),
         );
-        let begun = Instant::now();
+        let started = Instant::now();
         let create = move |tx: &mut store::Transaction<'_>| -> store::Result<()> {
             let organization = Value::from(ORGANIZATION);
             tx.row(
@@ -128,7 +128,7 @@ impl StatelessBenchSuite for Rows {
             )?;
             tx.row(&LOCK, &[organization.clone(), 12_345_i64.into()])?;
             tx.row(&BY_NAME, &[organization.clone(), (&key).into()])?;
-            let summary = Value::Json("x".repeat(SUMMARY));
+            let summary = Value::Json("x".repeat(SUMMARY_LENGTH));
             tx.execute(
                 &PORTAL,
                 &[
@@ -153,20 +153,20 @@ impl StatelessBenchSuite for Rows {
                 ],
             )?;
             let fingerprint = Value::Bytes(vec![0x21; 32]);
-            let answered = [
+            let record = [
                 organization,
                 CREDENTIAL.into(),
                 key.into(),
                 fingerprint,
                 201_i64.into(),
-                answer,
+                response,
                 now.into(),
             ];
-            tx.execute(&RECORD, &answered).map(drop)
+            tx.execute(&RECORD, &record).map(drop)
         };
         self.store.write(create).await?;
         Ok(IterReport {
-            duration: begun.elapsed(),
+            duration: started.elapsed(),
             status: Status::success(0),
             bytes: 0,
             items: 1,

@@ -1,4 +1,4 @@
-//! Servers in processes of their own.
+//! Servers in separate processes.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -11,16 +11,17 @@ use tempfile::TempDir;
 
 use crate::machine;
 
-/// The key of the platform interface.
+/// The platform key of the measured service.
 pub const PLATFORM_KEY: &str = "pk_bench";
-/// More requests than can be made in a second. Every request is counted, and none is refused.
+/// A limit per second that no load reaches. With this limit, the service counts every request and
+/// refuses none.
 const RATE_LIMIT: &str = "1000000000";
 
-/// A running server; killed when dropped.
+/// A running server. Its process is killed when this value is dropped.
 pub struct Server {
     /// The address on which it listens.
     pub address: SocketAddr,
-    /// The time from its start until it listened.
+    /// The time from the start of the process until it listened.
     pub start_up: Duration,
     process: Process,
 }
@@ -37,14 +38,14 @@ pub struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // Fails if the process has ended by itself, which serves the same purpose.
+        // Fails if the process has already ended, which serves the same purpose.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
 impl Killed {
-    /// Returns the processor time it has used so far.
+    /// Returns the processor time that the process has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         machine::processor_time(self.0.id())
     }
@@ -56,19 +57,19 @@ impl Server {
         Self::vestibule_with(binary, scratch, &[])
     }
 
-    /// Starts a service like [`Server::vestibule`], with further flags.
+    /// Starts a service like [`Server::vestibule`], with additional flags.
     pub fn vestibule_with(binary: &Path, scratch: &Path, flags: &[String]) -> anyhow::Result<Self> {
         let data = tempfile::tempdir_in(scratch)?;
         let database = format!("sqlite:{}", data.path().join("vestibule.db").display());
-        Self::serving(binary, data, &database, flags)
+        Self::start_service(binary, data, &database, flags)
     }
 
     /// Starts the service on the database with this URL.
     pub fn on(binary: &Path, scratch: &Path, database: &str) -> anyhow::Result<Self> {
-        Self::serving(binary, tempfile::tempdir_in(scratch)?, database, &[])
+        Self::start_service(binary, tempfile::tempdir_in(scratch)?, database, &[])
     }
 
-    fn serving(
+    fn start_service(
         binary: &Path,
         data: TempDir,
         database: &str,
@@ -108,18 +109,18 @@ impl Server {
         Self::start(command, Some(data))
     }
 
-    /// Starts this program again as a bare handler, which repeats the answer recorded in a file.
-    pub fn bare(program: &Path, answer: &Path) -> anyhow::Result<Self> {
+    /// Starts this program again as a bare handler, which repeats the response recorded in a file.
+    pub fn bare(program: &Path, response: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.arg("bare-http").arg(answer);
+        command.arg("bare-http").arg(response);
         Self::start(command, None)
     }
 
-    /// Starts a process and waits until it reports its address. Blocks.
+    /// Starts a process and waits until it prints its address. Blocks the thread.
     fn start(mut command: Command, data: Option<TempDir>) -> anyhow::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let name = command.get_program().display().to_string();
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut child = command.spawn().with_context(|| name.clone())?;
         let output = child
             .stdout
@@ -133,7 +134,7 @@ impl Server {
         let mut line = String::new();
         while process.output.read_line(&mut line)? > 0 {
             if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
-                let start_up = begun.elapsed();
+                let start_up = started.elapsed();
                 return Ok(Self {
                     address: address.parse()?,
                     start_up,
@@ -145,12 +146,12 @@ impl Server {
         bail!("{name} ended before it listened")
     }
 
-    /// Returns the memory it occupies now, in MiB.
+    /// Returns the memory that the process occupies now, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         machine::resident(self.process.child.0.id())
     }
 
-    /// Returns the processor time it has used so far.
+    /// Returns the processor time that the process has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         self.process.child.processor_time()
     }

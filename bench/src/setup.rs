@@ -1,4 +1,4 @@
-//! Sets up the measured service: an organization, a key, portals and steps.
+//! Sets up the measured service: an organization, an API key, portals and steps.
 
 use anyhow::{Context as _, ensure};
 use http::Method;
@@ -10,9 +10,10 @@ use crate::server::{PLATFORM_KEY, Server};
 
 /// Number of portals and of steps in their lists.
 pub const LISTED: usize = 100;
-/// The organization's path in the platform interface. Any id will do, because the database is new.
+/// The organization's path in the platform interface. Any id is possible, because the database is
+/// new.
 pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
-/// A text that makes a portal as long as one in use, somewhat over a kilobyte.
+/// A text with which a portal has the length of a typical one, somewhat over a kilobyte.
 const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the left of the door and have your \
     booking number at hand. For lost keys, leaks and power cuts call at any hour; for everything else a message is quicker. \
     The lift is out of service on the first Monday of the month, and parcels wait at the bakery on the corner.";
@@ -28,7 +29,7 @@ pub async fn organization(server: &Server) -> anyhow::Result<Client> {
     organization_at(server, ORGANIZATION).await
 }
 
-/// The same, with another path in the platform interface.
+/// Creates an organization like [`organization`], with another path in the platform interface.
 pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Client> {
     let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
@@ -48,11 +49,11 @@ pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Clie
         server.address,
         key["token"]
             .as_str()
-            .context("an API key without its token")?,
+            .context("an API key without a token")?,
     )
 }
 
-/// Returns the body that creates a portal; `key` makes its name unique.
+/// Returns the body that creates a portal. `key` makes the portal's name unique.
 pub fn portal(key: &str) -> Value {
     json!({
         "name": format!("Casa {key}"), "supportEmail": "hello@example.com", "supportPhone": "93 412 34 56",
@@ -60,7 +61,7 @@ pub fn portal(key: &str) -> Value {
     })
 }
 
-/// Returns the body that creates a step with an agreement as long as house rules are.
+/// Returns the body that creates a step whose agreement is as long as typical house rules.
 pub fn step(number: usize) -> Value {
     json!({
         "stepType": "agreement", "nickname": format!("Step {number}"), "sortOrder": number, "isActive": true,
@@ -84,14 +85,14 @@ pub async fn listed(client: &Client) -> anyhow::Result<()> {
             .await?;
     }
     for path in [PORTALS, PRECHECK_STEPS] {
-        let found = client
+        let count = client
             .data(Method::GET, path, None)
             .await?
             .as_array()
             .map(Vec::len);
         ensure!(
-            found == Some(LISTED),
-            "GET {path} has {found:?} in place of {LISTED}"
+            count == Some(LISTED),
+            "GET {path} has {count:?} items instead of {LISTED}"
         );
     }
     Ok(())

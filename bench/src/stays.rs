@@ -1,5 +1,5 @@
-//! Measures a million stays: how fast they are synced, compared with bare inserts of the same rows,
-//! and how long their first and last page take.
+//! Measures a million stays: the rate of their sync, compared with bare inserts of the same rows,
+//! and the time of their first and last page.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -20,29 +20,29 @@ use crate::report::{Line, median};
 use crate::server::Server;
 use crate::setup;
 
-/// Number of stays: in a full plan, and in a short one.
+/// Number of stays in a full plan, and in a short one.
 const STAYS: (u64, u64) = (1_000_000, 20_000);
-/// Stays in one sync.
-const TOGETHER: u64 = 5_000;
-/// Number of stays in the first measurement of the first page, the basis of the comparison.
-const FEW: u64 = 1_000;
+/// Number of stays in one sync.
+const STAYS_PER_SYNC: u64 = 5_000;
+/// Number of stays when the first page is measured as the basis of the comparison.
+const BASE_STAYS: u64 = 1_000;
 /// Number of properties.
-const FLATS: u64 = 1_000;
-const A_PAGE: u64 = 50;
+const PROPERTIES: u64 = 1_000;
+const PAGE_SIZE: u64 = 50;
 /// How long each page is requested repeatedly, and how often at least.
-const EACH: (Duration, usize) = (Duration::from_secs(1), 20);
-/// The least rate of a sync, as a part of the rate of bare inserts.
+const REPETITION: (Duration, usize) = (Duration::from_secs(1), 20);
+/// The minimum rate of a sync, as a fraction of the rate of bare inserts.
 const SYNC_TARGET: f64 = 0.5;
-/// The largest factor by which the first and the last page of a million stays may be slower than
-/// the first page of a thousand.
+/// The limit of the factors by which the first and the last page of a million stays may be slower
+/// than the first page of a thousand.
 const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
 /// The organization's id, both for the platform and in the bare rows.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
 /// The schema of the bare rows in the service's own database.
-const BESIDE: &str = "bare";
+const BARE_SCHEMA: &str = "bare";
 
-/// The tables and indexes that hold a stay, as the service's migrations leave them.
+/// The tables and indexes of a stay after the service's migrations.
 const SCHEMA: &str = "
 create table organization (id UUID primary key);
 create table record (organization_id UUID not null references organization (id), kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
@@ -62,23 +62,23 @@ create table guest_link (organization_id UUID not null references organization (
 
 store::statements! {
     /// The organization of the rows.
-    OWNER = "insert into organization (id) values (?1)";
+    INSERT_ORGANIZATION = "insert into organization (id) values (?1)";
     /// A stay.
-    RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
+    INSERT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     /// The link from a stay to its property.
-    LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5)";
+    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5)";
     /// The token of the stay's guest link.
-    TOKEN = "insert into guest_link (organization_id, token, reservation_id) values (?1, ?2, ?3)";
+    INSERT_TOKEN = "insert into guest_link (organization_id, token, reservation_id) values (?1, ?2, ?3)";
 }
 
 impl Bench {
     /// Takes all measurements of a million stays: on SQLite, or on PostgreSQL in an organization of
     /// its own.
     pub async fn stays(&self, url: Option<&str>) -> anyhow::Result<Vec<Line>> {
-        let where_it_is = if url.is_some() { " on PostgreSQL" } else { "" };
+        let database = if url.is_some() { " on PostgreSQL" } else { "" };
         let stays = if self.is_short() { STAYS.1 } else { STAYS.0 };
-        eprintln!("{stays} stays{where_it_is}");
+        eprintln!("{stays} stays{database}");
         let directory = tempfile::tempdir_in(&self.scratch)?;
         let node = url.map_or_else(
             || self.vestibule(),
@@ -89,64 +89,72 @@ impl Bench {
             Some(url) => sibling_schema(url)?,
         };
         let bare = tokio::task::spawn_blocking(move || Store::open(&bare, &migrations())).await??;
-        bare.write(|tx| tx.execute(&OWNER, &[ORGANIZATION.into()]))
+        bare.write(|tx| tx.execute(&INSERT_ORGANIZATION, &[ORGANIZATION.into()]))
             .await?;
-        let (platform, client) = furnished(&node).await?;
-        let (mut ours, mut theirs, mut few) = (Duration::ZERO, Duration::ZERO, None);
-        let mut there = 0;
-        while there < stays {
-            let end = if there == 0 {
-                FEW
+        let (platform, client) = organization_with_properties(&node).await?;
+        let (mut sync_time, mut insert_time, mut base_time) =
+            (Duration::ZERO, Duration::ZERO, None);
+        let mut synced = 0;
+        while synced < stays {
+            let end = if synced == 0 {
+                BASE_STAYS
             } else {
-                stays.min(there + TOGETHER)
+                stays.min(synced + STAYS_PER_SYNC)
             };
-            let batch: Vec<Json> = (there..end).map(stay).collect();
+            let batch: Vec<Json> = (synced..end).map(stay).collect();
             let [records, links, tokens] = rows(&batch)?;
-            let begun = Instant::now();
-            let sent = json!({ "isInitialSync": true, "records": batch });
+            let started = Instant::now();
+            let body = json!({ "isInitialSync": true, "records": batch });
             platform
                 .ask(
                     Method::POST,
                     &format!("/platform/v1/organizations/{ORGANIZATION}/sync"),
-                    Some(&sent),
+                    Some(&body),
                 )
                 .await?;
-            ours += begun.elapsed();
-            let begun = Instant::now();
+            sync_time += started.elapsed();
+            let started = Instant::now();
             bare.write(move |tx| {
-                tx.execute_many(&RECORD, &records)?;
-                tx.execute_many(&LINK, &links)?;
-                tx.execute_many(&TOKEN, &tokens).map(drop)
+                tx.execute_many(&INSERT_RECORD, &records)?;
+                tx.execute_many(&INSERT_LINK, &links)?;
+                tx.execute_many(&INSERT_TOKEN, &tokens).map(drop)
             })
             .await?;
-            theirs += begun.elapsed();
-            if few.is_none() {
-                few = Some(took(&client, 0).await?);
+            insert_time += started.elapsed();
+            if base_time.is_none() {
+                base_time = Some(page_time(&client, 0).await?);
             }
-            there = end;
+            synced = end;
         }
         #[expect(clippy::cast_precision_loss, reason = "a few digits are printed")]
-        let rate = |took: Duration| stays as f64 / took.as_secs_f64();
-        let (ours, theirs, few) = (rate(ours), rate(theirs), few.context("no stay")?);
+        let rate = |elapsed: Duration| stays as f64 / elapsed.as_secs_f64();
+        let (sync_rate, insert_rate, base_time) = (
+            rate(sync_time),
+            rate(insert_time),
+            base_time.context("no stay")?,
+        );
         let mut lines = vec![Line::ratio(
-            format!("sync of {stays} reservations{where_it_is}, {TOGETHER} a request, history"),
-            format!("{ours:.0}/s"),
+            format!("sync of {stays} reservations{database}, {STAYS_PER_SYNC} a request, history"),
+            format!("{sync_rate:.0}/s"),
             format!(
-                "{theirs:.0}/s (bare multi-row inserts of the same rows, as many a transaction)"
+                "{insert_rate:.0}/s (bare multi-row inserts of the same rows, as many a transaction)"
             ),
-            ours / theirs,
+            sync_rate / insert_rate,
             Some(SYNC_TARGET),
         )];
         for (name, offset, target) in [
             ("first", 0, PAGE_TARGETS.0),
-            ("last", stays - A_PAGE, PAGE_TARGETS.1),
+            ("last", stays - PAGE_SIZE, PAGE_TARGETS.1),
         ] {
-            let took = took(&client, offset).await?;
+            let time = page_time(&client, offset).await?;
             lines.push(Line::growth(
-                format!("`GET {PATH}`{where_it_is}, the {name} page of {stays} reservations"),
-                format!("{} ms", crate::report::figure(took)),
-                format!("{} ms (first page of {FEW})", crate::report::figure(few)),
-                took / few,
+                format!("`GET {PATH}`{database}, the {name} page of {stays} reservations"),
+                format!("{} ms", crate::report::figure(time)),
+                format!(
+                    "{} ms (first page of {BASE_STAYS})",
+                    crate::report::figure(base_time)
+                ),
+                time / base_time,
                 target,
             ));
         }
@@ -154,26 +162,28 @@ impl Bench {
     }
 }
 
-/// Returns the median time of a page in milliseconds. The configuration is changed before each
+/// Returns the median time of a page in milliseconds. The configuration changes before each
 /// request.
-async fn took(client: &Client, offset: u64) -> anyhow::Result<f64> {
+async fn page_time(client: &Client, offset: u64) -> anyhow::Result<f64> {
     let page = Page::seen(
         client,
-        &format!("{PATH}?limit={A_PAGE}&offset={offset}"),
+        &format!("{PATH}?limit={PAGE_SIZE}&offset={offset}"),
         length,
     )
     .await?;
     ensure!(
-        page.count as u64 == A_PAGE,
+        page.count as u64 == PAGE_SIZE,
         "a page of {} stays",
         page.count
     );
-    Ok(median(&page.latencies(client, EACH.0, EACH.1).await?))
+    Ok(median(
+        &page.latencies(client, REPETITION.0, REPETITION.1).await?,
+    ))
 }
 
-/// Creates an organization with properties and no stay. Returns a client of the platform and one of
-/// the organization.
-async fn furnished(node: &Server) -> anyhow::Result<(Client, Client)> {
+/// Creates an organization with properties and without stays. Returns a client of the platform and
+/// one of the organization.
+async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, Client)> {
     let platform = setup::platform(node)?;
     let path = format!("/platform/v1/organizations/{ORGANIZATION}");
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
@@ -191,9 +201,9 @@ async fn furnished(node: &Server) -> anyhow::Result<(Client, Client)> {
         node.address,
         key["token"]
             .as_str()
-            .context("an API key without its token")?,
+            .context("an API key without a token")?,
     )?;
-    let flats = json!({ "isInitialSync": true, "records": (0..FLATS).map(city::property).collect::<Vec<_>>() });
+    let flats = json!({ "isInitialSync": true, "records": (0..PROPERTIES).map(city::property).collect::<Vec<_>>() });
     platform
         .ask(Method::POST, &format!("{path}/sync"), Some(&flats))
         .await?;
@@ -211,7 +221,7 @@ fn stay(number: u64) -> Json {
     );
     let mut stay = city::stay();
     stay["id"] = json!(RESERVATION.id(number));
-    stay["data"]["propertyId"] = json!(PROPERTY.id(chance.below(FLATS)));
+    stay["data"]["propertyId"] = json!(PROPERTY.id(chance.below(PROPERTIES)));
     stay["data"]["checkIn"] = json!(arrival.to_string());
     stay["data"]["checkOut"] = json!(departure.to_string());
     stay["data"]["guest"]["email"] = json!(format!("guest{number}@example.com"));
@@ -260,19 +270,21 @@ fn rows(stays: &[Json]) -> anyhow::Result<[Vec<Vec<Value>>; 3]> {
 }
 
 fn migrations() -> Migrations {
-    let of = |words: [(&str, &str); 5]| {
-        words.iter().fold(SCHEMA.to_owned(), |schema, (name, own)| {
-            schema.replace(name, own)
-        })
+    let with_types = |types: [(&str, &str); 5]| {
+        types
+            .iter()
+            .fold(SCHEMA.to_owned(), |schema, (name, sql_type)| {
+                schema.replace(name, sql_type)
+            })
     };
-    let sqlite = of([
+    let sqlite = with_types([
         ("UUID", "blob"),
         ("MOMENT", "integer"),
         ("JSON", "text"),
         ("BYTES", ""),
         (" COVERS", ","),
     ]);
-    let postgres = of([
+    let postgres = with_types([
         ("UUID", "uuid"),
         ("MOMENT", "timestamptz"),
         ("JSON", "jsonb"),
@@ -285,19 +297,23 @@ fn migrations() -> Migrations {
     }
 }
 
-/// Creates a schema beside the service's in the same database. Returns its URL.
+/// Creates a schema beside the service's schema in the same database. Returns a URL for it.
 fn sibling_schema(url: &str) -> anyhow::Result<String> {
-    let made = Command::new("psql")
+    let status = Command::new("psql")
         .args([
             url,
             "-qc",
-            &format!("drop schema if exists {BESIDE} cascade; create schema {BESIDE}"),
+            &format!("drop schema if exists {BARE_SCHEMA} cascade; create schema {BARE_SCHEMA}"),
         ])
         .status();
     ensure!(
-        made.context("psql, of PostgreSQL's own package")?.success(),
-        "no schema could be made"
+        status
+            .context("psql, of PostgreSQL's own package")?
+            .success(),
+        "psql could not create a schema"
     );
     let separator = if url.contains('?') { '&' } else { '?' };
-    Ok(format!("{url}{separator}options=-csearch_path%3D{BESIDE}"))
+    Ok(format!(
+        "{url}{separator}options=-csearch_path%3D{BARE_SCHEMA}"
+    ))
 }

@@ -1,6 +1,6 @@
 //! Measures webhooks: deliveries per second, the time from an event to its arrival, the cost of a
 //! backlog, and the effect of a hanging target on the others. The receivers run in this process and
-//! do the counting.
+//! count the deliveries.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -21,67 +21,69 @@ use crate::receiver::{Identity, Receivers, rate};
 use crate::report::{Line, figure, median, ninety_ninth};
 use crate::server::{PLATFORM_KEY, Server};
 
-/// The receivers of a throughput measurement.
-struct Fan {
+/// A group of receivers whose throughput is measured.
+struct ReceiverGroup {
     receivers: usize,
-    /// The limit of deliveries that the dispatcher has under way at once (`Group::limit` in
-    /// `crates/delivery/src/limiter.rs`): to one quick port for a single receiver, and to one host
-    /// for several.
-    under_way: usize,
-    /// Deliveries sent for each second of a round.
-    a_second: u32,
+    /// The dispatcher's limit of deliveries at the same time (`Group::limit` in
+    /// `crates/delivery/src/limiter.rs`): for a single receiver, the limit of one fast port; for
+    /// several, the limit of one host.
+    concurrency: usize,
+    /// Number of deliveries for each second of a round.
+    per_second: u32,
 }
 
-const FANS: [Fan; 2] = [
-    Fan {
+const RECEIVER_GROUPS: [ReceiverGroup; 2] = [
+    ReceiverGroup {
         receivers: 1,
-        under_way: 64,
-        a_second: 2_500,
+        concurrency: 64,
+        per_second: 2_500,
     },
-    Fan {
-        receivers: BACKLOGGED,
-        under_way: 128,
-        a_second: 5_000,
+    ReceiverGroup {
+        receivers: BACKLOG_RECEIVERS,
+        concurrency: 128,
+        per_second: 5_000,
     },
 ];
-/// The least rate of deliveries, as a part of the rate of a bare loop.
+/// The minimum rate of deliveries, as a fraction of the rate of a bare loop.
 const THROUGHPUT_TARGET: f64 = 0.4;
 
-/// Number of events measured on an idle server, and of events before them that are not measured.
+/// Number of events that are measured on an idle server, and number of events before them that are
+/// not measured.
 const IDLE_EVENTS: (usize, usize) = (200, 20);
-/// The pause of the server between two events, in which it records the previous outcome.
-const REST: Duration = Duration::from_millis(10);
-/// In milliseconds.
+/// The pause before each event, in which the server records the previous outcome.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The limit of the median time from an event to its arrival, in milliseconds.
 const IDLE_TARGET: f64 = 2.0;
 
-/// Number of receivers of a backlog.
-const BACKLOGGED: usize = 10;
-/// Deliveries of a backlog for each second of a round: 100,000 in a full round.
-const BACKLOG_A_SECOND: u32 = 25_000;
-/// Number of syncs that make the backlog.
+/// Number of receivers with a backlog.
+const BACKLOG_RECEIVERS: usize = 10;
+/// Number of deliveries in the backlog for each second of a round: 100,000 in a full round.
+const BACKLOG_PER_SECOND: u32 = 25_000;
+/// Number of syncs that create the backlog.
 const BATCHES: usize = 5;
-/// Longer than making a backlog takes, so that an attempt that waits for its answer meanwhile does
-/// not fail.
-const PATIENT: &str = "--webhook-timeout=10m";
-/// The least rate of the first tenth, while the backlog is still there, as a part of the rate of
-/// the last tenth.
-const FLAT_TARGET: f64 = 0.8;
-/// In MiB.
+/// A timeout longer than the creation of the backlog, so that attempts that wait for a response
+/// during this time do not fail.
+const LONG_TIMEOUT: &str = "--webhook-timeout=10m";
+/// The minimum rate of the first tenth of the backlog, as a fraction of the rate of the last tenth.
+/// During the first tenth, most of the backlog still exists.
+const FIRST_TENTH_TARGET: f64 = 0.8;
+/// The limit of resident memory with a backlog, in MiB.
 const BACKLOG_MEMORY_TARGET: f64 = 150.0;
 
-/// Number of targets beside the hanging one: normally, and where this process may open fewer than
+/// Number of targets beside the hanging one: normally, and if this process may open fewer than
 /// `FILES` files.
 const TARGETS: (usize, usize) = (1_000, 200);
-/// Enough files for a listener and two connections of each target, and some more.
+/// A sufficient number of files for a listener and two connections of each target, and for other
+/// purposes.
 const FILES: usize = 4_096;
-/// Events per second. The pace does not depend on how fast they arrive.
-const PACE: u32 = 250;
-/// Deliveries that wait for the hanging target.
-const WAITING: usize = 10_000;
-/// The largest factor by which deliveries to the others may become slower.
-const UNMOVED_TARGET: f64 = 1.5;
-/// Organizations set up at the same time.
-const AT_ONCE: usize = 16;
+/// Events per second. The rate does not depend on how fast the deliveries arrive.
+const EVENTS_PER_SECOND: u32 = 250;
+/// Number of deliveries to the hanging target.
+const HANGING_DELIVERIES: usize = 10_000;
+/// The limit of the factor by which the hanging target slows down deliveries to the others.
+const HANGING_TARGET: f64 = 1.5;
+/// Number of organizations that are set up at the same time.
+const MAX_CONCURRENT: usize = 16;
 
 /// An organization with a subscription to new tasks.
 #[derive(Clone)]
@@ -118,7 +120,7 @@ impl Tenant {
             address,
             key["token"]
                 .as_str()
-                .context("an API key without its token")?,
+                .context("an API key without a token")?,
         )?;
         Ok(Self {
             platform,
@@ -152,8 +154,8 @@ impl Tenant {
         json!({ "records": tasks.collect::<Vec<_>>() })
     }
 
-    /// Fires `count` events with one sync.
-    async fn fire(&self, count: usize) -> anyhow::Result<()> {
+    /// Causes `count` events with one sync.
+    async fn cause_events(&self, count: usize) -> anyhow::Result<()> {
         let tasks = self.tasks((0..count).map(|_| self.keys.next()));
         self.platform
             .ask(Method::POST, &self.sync, Some(&tasks))
@@ -167,8 +169,8 @@ impl Bench {
     pub async fn webhooks(&self) -> anyhow::Result<Vec<Line>> {
         let identity = Identity::new(&self.scratch)?;
         let mut lines = Vec::new();
-        for fan in &FANS {
-            lines.extend(self.throughput(&identity, fan).await?);
+        for group in &RECEIVER_GROUPS {
+            lines.extend(self.throughput(&identity, group).await?);
         }
         lines.extend(self.arrival(&identity).await?);
         lines.extend(self.backlog(&identity).await?);
@@ -177,29 +179,33 @@ impl Bench {
     }
 
     /// Starts a service that trusts the receivers.
-    fn sending(&self, identity: &Identity, more: &[&str]) -> anyhow::Result<Server> {
+    fn start_service(&self, identity: &Identity, additional: &[&str]) -> anyhow::Result<Server> {
         let flags = identity
             .flags()
             .into_iter()
-            .chain(more.iter().map(|flag| (*flag).to_owned()));
+            .chain(additional.iter().map(|flag| (*flag).to_owned()));
         Server::vestibule_with(&self.binary, &self.scratch, &flags.collect::<Vec<_>>())
     }
 
     /// Measures deliveries per second beside a bare loop of the same HTTP client that posts the
-    /// same bytes. Also measures the processor time of a delivery, including the receiver's part.
-    async fn throughput(&self, identity: &Identity, fan: &Fan) -> anyhow::Result<[Line; 2]> {
-        let Fan {
+    /// same bytes. Also measures the processor time per delivery, including the receiver's part.
+    async fn throughput(
+        &self,
+        identity: &Identity,
+        group: &ReceiverGroup,
+    ) -> anyhow::Result<[Line; 2]> {
+        let ReceiverGroup {
             receivers: count,
-            under_way,
-            a_second,
-        } = *fan;
-        let server = self.sending(identity, &[])?;
+            concurrency,
+            per_second,
+        } = *group;
+        let server = self.start_service(identity, &[])?;
         let receivers = Receivers::start(identity, count, true).await?;
         let tenant = Tenant::on(server.address, Keys::default()).await?;
         for url in receivers.urls.iter() {
             tenant.subscribe(url).await?;
         }
-        tenant.fire(1).await?;
+        tenant.cause_events(1).await?;
         let sample = receivers.next().await?;
         receivers.times(count - 1).await?;
         let mut poster = Poster::start(
@@ -207,25 +213,25 @@ impl Bench {
             &self.scratch,
             &receivers.urls,
             &sample,
-            under_way,
+            concurrency,
             identity.authority(),
         )?;
         let (mut costs, mut bare_costs) = (Vec::new(), Vec::new());
-        let whose = if count == 1 {
+        let receiver_text = if count == 1 {
             "one receiver".to_owned()
         } else {
             format!("{count} receivers")
         };
         let compared = self
             .compare(
-                &format!("deliveries to {whose}"),
+                &format!("deliveries to {receiver_text}"),
                 "/s",
                 async |length| {
-                    let events = in_time(length, a_second)? / count;
-                    tenant.fire(events).await?;
+                    let events = count_in(length, per_second)? / count;
+                    tenant.cause_events(events).await?;
                     let before = server.processor_time()? + machine::own_processor_time()?;
                     let times = receivers.times(events * count).await?;
-                    costs.push(each(
+                    costs.push(processor_time_per_item(
                         server.processor_time()? + machine::own_processor_time()?,
                         before,
                         &times,
@@ -233,11 +239,11 @@ impl Bench {
                     rate(&times)
                 },
                 async |length| {
-                    let posts = in_time(length, a_second)?;
+                    let posts = count_in(length, per_second)?;
                     let before = poster.processor_time()? + machine::own_processor_time()?;
                     poster.post(posts)?;
                     let times = receivers.times(posts).await?;
-                    bare_costs.push(each(
+                    bare_costs.push(processor_time_per_item(
                         poster.processor_time()? + machine::own_processor_time()?,
                         before,
                         &times,
@@ -247,11 +253,11 @@ impl Bench {
             )
             .await?;
         let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
-        let round = in_time(self.plan.length, a_second)?;
+        let round = count_in(self.plan.length, per_second)?;
         let what = format!(
-            "deliveries over kept-alive HTTPS (HTTP/1.1) to {whose}, {round} committed at once, {under_way} under way"
+            "deliveries over kept-alive HTTPS (HTTP/1.1) to {receiver_text}, {round} committed at once, {concurrency} under way"
         );
-        let yardstick = format!("bare reqwest, same bytes, {under_way} under way");
+        let yardstick = format!("bare reqwest, same bytes, {concurrency} under way");
         Ok([
             compared.line(what, &yardstick, Some(THROUGHPUT_TARGET)),
             Line::ratio(
@@ -264,45 +270,45 @@ impl Bench {
         ])
     }
 
-    /// Measures the time from an event to its arrival on a server that does nothing else.
+    /// Measures the time from an event to its arrival on a server that is otherwise idle.
     async fn arrival(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
         eprintln!("event to arrival");
-        let server = self.sending(identity, &[])?;
+        let server = self.start_service(identity, &[])?;
         let receivers = Receivers::start(identity, 1, true).await?;
         let tenant = Tenant::on(server.address, Keys::default()).await?;
         tenant.subscribe(&receivers.urls[0]).await?;
         let mut connection = tenant.platform.connect().await?;
-        let (mut latencies, mut after_answer) = (Vec::new(), Vec::new());
-        let (events, unseen) = IDLE_EVENTS;
-        for number in 0..unseen + events {
-            tokio::time::sleep(REST).await;
+        let (mut latencies, mut after_response) = (Vec::new(), Vec::new());
+        let (events, unmeasured) = IDLE_EVENTS;
+        for number in 0..unmeasured + events {
+            tokio::time::sleep(PAUSE).await;
             let task = tenant.tasks([tenant.keys.next()]);
-            let fired = Instant::now();
+            let started = Instant::now();
             tenant
                 .platform
                 .ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
                 .await?;
-            let answered = milliseconds(fired, Instant::now());
-            let arrived = milliseconds(fired, receivers.next().await?.at);
-            if number >= unseen {
-                latencies.push(arrived);
-                after_answer.push(arrived - answered);
+            let response_time = milliseconds(started, Instant::now());
+            let arrival_time = milliseconds(started, receivers.next().await?.at);
+            if number >= unmeasured {
+                latencies.push(arrival_time);
+                after_response.push(arrival_time - response_time);
             }
         }
-        let (middle, high) = (median(&latencies), ninety_ninth(&latencies));
+        let (p50, p99) = (median(&latencies), ninety_ninth(&latencies));
         eprintln!(
             "event to arrival: {events} events, median {} ms, p99 {} ms",
-            figure(middle),
-            figure(high)
+            figure(p50),
+            figure(p99)
         );
         let what = format!(
             "event to arrival on an idle server, from sending the sync of one task, median of {events}"
         );
         Ok(vec![
-            Line::limit(what, middle, "ms", Some(IDLE_TARGET)),
+            Line::limit(what, p50, "ms", Some(IDLE_TARGET)),
             Line::limit(
                 "the same, from the answer to that sync".into(),
-                median(&after_answer),
+                median(&after_response),
                 "ms",
                 None,
             ),
@@ -310,13 +316,14 @@ impl Bench {
     }
 
     /// Measures whether deliveries are as fast with a large backlog as with a small one, and how
-    /// much memory the backlog takes.
+    /// much memory the backlog occupies.
     async fn backlog(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
-        let each = in_time(self.plan.length, BACKLOG_A_SECOND)? / BACKLOGGED / BATCHES;
-        let count = each * BACKLOGGED * BATCHES;
+        let per_receiver =
+            count_in(self.plan.length, BACKLOG_PER_SECOND)? / BACKLOG_RECEIVERS / BATCHES;
+        let count = per_receiver * BACKLOG_RECEIVERS * BATCHES;
         eprintln!("a backlog of {count} deliveries");
-        let server = self.sending(identity, &[PATIENT])?;
-        let receivers = Receivers::start(identity, BACKLOGGED, false).await?;
+        let server = self.start_service(identity, &[LONG_TIMEOUT])?;
+        let receivers = Receivers::start(identity, BACKLOG_RECEIVERS, false).await?;
         let tenant = Tenant::on(server.address, Keys::default()).await?;
         for url in receivers.urls.iter() {
             tenant.subscribe(url).await?;
@@ -324,7 +331,7 @@ impl Bench {
         let mut peak = 0.0_f64;
         let draining = async {
             for _ in 0..BATCHES {
-                tenant.fire(each).await?;
+                tenant.cause_events(per_receiver).await?;
             }
             receivers.open();
             receivers.times(count).await
@@ -339,12 +346,12 @@ impl Bench {
         Ok(vec![
             Line::ratio(
                 format!(
-                    "{count} due deliveries to {BACKLOGGED} receivers, the first tenth of them"
+                    "{count} due deliveries to {BACKLOG_RECEIVERS} receivers, the first tenth of them"
                 ),
                 format!("{first:.0}/s"),
                 format!("{last:.0}/s (the last tenth)"),
                 first / last,
-                Some(FLAT_TARGET),
+                Some(FIRST_TENTH_TARGET),
             ),
             Line::limit(
                 "the same, most resident memory".into(),
@@ -356,57 +363,73 @@ impl Bench {
     }
 
     /// Measures how much longer deliveries take when one of many targets hangs, compared with a
-    /// server where none hangs.
+    /// server without a hanging target.
     async fn hanging(&self, identity: &Identity) -> anyhow::Result<Line> {
-        let (many, few) = TARGETS;
+        let (normal, reduced) = TARGETS;
         let targets = if machine::open_files()? < FILES {
-            few
+            reduced
         } else {
-            many
+            normal
         };
         eprintln!("{targets} targets and one that hangs: set-up");
         let receivers = Receivers::start(identity, targets, true).await?;
-        let (beside, alone) = (self.sending(identity, &[])?, self.sending(identity, &[])?);
-        let (others, alike) = (
-            tenants(&beside, &receivers).await?,
-            tenants(&alone, &receivers).await?,
+        let (with_hanging, without_hanging) = (
+            self.start_service(identity, &[])?,
+            self.start_service(identity, &[])?,
+        );
+        let (others, same_without_hanging) = (
+            tenants(&with_hanging, &receivers).await?,
+            tenants(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // The keys continue those of the others, so that this is an organization of its own.
+        // The sequence of keys is continued, so that this is a different organization.
         let keys = others.first().context("no targets")?.keys.clone();
-        let tenant = Tenant::on(beside.address, keys).await?;
+        let tenant = Tenant::on(with_hanging.address, keys).await?;
         tenant.subscribe(&hanging.urls[0]).await?;
-        tenant.fire(WAITING).await?;
+        tenant.cause_events(HANGING_DELIVERIES).await?;
         let compared = self
             .compare(
                 "event to arrival, p99, one hangs",
                 " ms",
-                async |length| latency(&others, &receivers, in_time(length, PACE)?).await,
-                async |length| latency(&alike, &receivers, in_time(length, PACE)?).await,
+                async |length| {
+                    latency(&others, &receivers, count_in(length, EVENTS_PER_SECOND)?).await
+                },
+                async |length| {
+                    latency(
+                        &same_without_hanging,
+                        &receivers,
+                        count_in(length, EVENTS_PER_SECOND)?,
+                    )
+                    .await
+                },
             )
             .await?;
         let size = format!(
-            "{targets} targets, {PACE} events a second, one more target hangs with {WAITING} deliveries waiting"
+            "{targets} targets, {EVENTS_PER_SECOND} events a second, one more target hangs with {HANGING_DELIVERIES} deliveries waiting"
         );
         Ok(Line::growth(
             format!("event to arrival, p99, {size}"),
             format!("{} ms", figure(compared.ours)),
             format!("{} ms (none hangs)", figure(compared.yardstick)),
             compared.ours / compared.yardstick,
-            UNMOVED_TARGET,
+            HANGING_TARGET,
         ))
     }
 }
 
 /// Returns the number of items in a round of this length.
-fn in_time(length: Duration, a_second: u32) -> anyhow::Result<usize> {
+fn count_in(length: Duration, per_second: u32) -> anyhow::Result<usize> {
     Ok(usize::try_from(
-        length.as_millis() * u128::from(a_second) / 1_000,
+        length.as_millis() * u128::from(per_second) / 1_000,
     )?)
 }
 
-/// Returns the processor time of each item, in microseconds.
-fn each(after: Duration, before: Duration, times: &[Instant]) -> anyhow::Result<f64> {
+/// Returns the processor time per item, in microseconds.
+fn processor_time_per_item(
+    after: Duration,
+    before: Duration,
+    times: &[Instant],
+) -> anyhow::Result<f64> {
     Ok(after.saturating_sub(before).as_secs_f64() * 1e6 / f64::from(u32::try_from(times.len())?))
 }
 
@@ -414,81 +437,81 @@ fn milliseconds(from: Instant, to: Instant) -> f64 {
     to.duration_since(from).as_secs_f64() * 1_000.0
 }
 
-/// Sets up an organization for each receiver. Each receives one delivery, so that its connection is
-/// open.
+/// Sets up an organization for each receiver. Each receiver gets one delivery, which opens its
+/// connection.
 async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<Tenant>> {
     let (address, keys) = (server.address, Keys::default());
     let (mut tenants, mut tasks) = (Vec::new(), JoinSet::new());
     for url in receivers.urls.iter() {
         let url = url.clone();
-        if tasks.len() >= AT_ONCE
-            && let Some(done) = tasks.join_next().await
+        if tasks.len() >= MAX_CONCURRENT
+            && let Some(result) = tasks.join_next().await
         {
-            tenants.push(done??);
+            tenants.push(result??);
         }
         let keys = keys.clone();
         tasks.spawn(async move {
             let tenant = Tenant::on(address, keys).await?;
             tenant.subscribe(&url).await?;
-            tenant.fire(1).await?;
+            tenant.cause_events(1).await?;
             anyhow::Ok(tenant)
         });
     }
-    while let Some(done) = tasks.join_next().await {
-        tenants.push(done??);
+    while let Some(result) = tasks.join_next().await {
+        tenants.push(result??);
     }
     receivers.times(tenants.len()).await?;
     Ok(tenants)
 }
 
-/// Fires `count` events at an even pace, each in the next organization. Returns the 99th percentile
-/// of the times to arrival in milliseconds, counted from before the sync was sent.
+/// Causes `count` events at a constant rate, each in the next organization. Returns the 99th
+/// percentile of the times to arrival in milliseconds. Each time begins before the sync is sent.
 async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> anyhow::Result<f64> {
-    let mut pace = tokio::time::interval(Duration::from_secs(1) / PACE);
-    let mut firing = JoinSet::new();
+    let mut pace = tokio::time::interval(Duration::from_secs(1) / EVENTS_PER_SECOND);
+    let mut syncs = JoinSet::new();
     for tenant in tenants.iter().cycle().take(count).cloned() {
         pace.tick().await;
-        firing.spawn(async move {
+        syncs.spawn(async move {
             let id = tenant.keys.next();
             let task = tenant.tasks([id]);
             let mut connection = tenant.platform.connect().await?;
-            let fired = Instant::now();
+            let started = Instant::now();
             tenant
                 .platform
                 .ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
                 .await?;
-            anyhow::Ok((id, fired))
+            anyhow::Ok((id, started))
         });
     }
-    let mut fired = HashMap::new();
-    while let Some(done) = firing.join_next().await {
-        let (id, at) = done??;
-        fired.insert(id, at);
+    let mut start_times = HashMap::new();
+    while let Some(result) = syncs.join_next().await {
+        let (id, time) = result??;
+        start_times.insert(id, time);
     }
-    let (mut latencies, mut strays) = (Vec::new(), 0);
-    while !fired.is_empty() {
+    let (mut latencies, mut repeats) = (Vec::new(), 0);
+    while !start_times.is_empty() {
         let arrival = receivers.next().await?;
         let delivery: Value = serde_json::from_slice(&arrival.body)?;
         let id: Uuid = delivery["data"]["id"]
             .as_str()
-            .context("a delivery without its task")?
+            .context("a delivery without a task")?
             .parse()?;
-        // A delivery may arrive twice; only its first arrival counts.
-        match fired.remove(&id) {
-            Some(fired) => latencies.push(milliseconds(fired, arrival.at)),
-            None => strays += 1,
+        // A delivery may arrive twice. Only its first arrival counts.
+        match start_times.remove(&id) {
+            Some(started) => latencies.push(milliseconds(started, arrival.at)),
+            None => repeats += 1,
         }
     }
-    if strays > 0 {
-        eprintln!("{strays} of {count} deliveries arrived more than once, or late from before");
+    if repeats > 0 {
+        eprintln!("{repeats} of {count} deliveries arrived more than once, or late from before");
     }
-    let (middle, high) = (median(&latencies), ninety_ninth(&latencies));
+    let (p50, p99) = (median(&latencies), ninety_ninth(&latencies));
     eprintln!(
         "event to arrival: {count} events, median {} ms, p99 {} ms",
-        figure(middle),
-        figure(high)
+        figure(p50),
+        figure(p99)
     );
-    Ok(high)
+    Ok(p99)
 }
 
 #[cfg(test)]
@@ -497,7 +520,7 @@ mod tests {
 
     #[test]
     fn a_longer_round_sends_more_deliveries() {
-        assert_eq!(in_time(Duration::from_secs(4), 25_000).unwrap(), 100_000);
-        assert_eq!(in_time(Duration::from_millis(500), 250).unwrap(), 125);
+        assert_eq!(count_in(Duration::from_secs(4), 25_000).unwrap(), 100_000);
+        assert_eq!(count_in(Duration::from_millis(500), 250).unwrap(), 125);
     }
 }

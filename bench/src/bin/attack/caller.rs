@@ -1,4 +1,5 @@
-//! An HTTP client with a credential, which follows the server when it restarts at another address.
+//! An HTTP client with a credential. If the server restarts at another address, the client uses the
+//! new address.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::server::Target;
 
-/// The time limit of an answer. It is longer than the service needs to refuse a request.
+/// The time limit of a response. The service needs less time to refuse a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit of a sync, which may be large and take longer.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(130);
@@ -25,7 +26,7 @@ pub struct Caller {
     failures: Arc<AtomicU64>,
 }
 
-/// An answer.
+/// A response of the server.
 #[derive(Debug)]
 pub struct CallAnswer {
     pub status: u16,
@@ -34,7 +35,7 @@ pub struct CallAnswer {
 }
 
 impl CallAnswer {
-    /// Returns whether the same request may get another answer soon.
+    /// Returns whether the same request may soon get a different response.
     pub fn is_passing(&self) -> bool {
         matches!(self.status, 429 | 503)
             || (self.status == 409 && self.text().contains("still in progress"))
@@ -44,7 +45,7 @@ impl CallAnswer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Returns the data of the envelope; null if there is no envelope.
+    /// Returns the data of the envelope, or null if there is no envelope.
     pub fn data(&self) -> Value {
         let envelope = serde_json::from_slice::<Value>(&self.body).ok();
         envelope
@@ -80,12 +81,13 @@ impl Caller {
         &self.token
     }
 
-    /// Returns the target, which knows the server's address.
+    /// Returns the target, which contains the server's address.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Returns the number of 5xx answers other than 503. The service must give none.
+    /// Returns the number of responses with a 5xx status other than 503. The service must send
+    /// none.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -131,7 +133,7 @@ impl Caller {
         })
     }
 
-    /// Sends a form whose body is written already.
+    /// Sends a form with a complete body.
     pub async fn send_form(
         &self,
         path: &str,
@@ -149,24 +151,24 @@ impl Caller {
         self.send(Method::GET, path, None, Bytes::new()).await
     }
 
-    /// Makes a request that must succeed. Returns the data of its answer.
+    /// Makes a request that must succeed. Returns the data of the response.
     pub async fn ok(&self, method: Method, path: &str, body: Value) -> anyhow::Result<Value> {
         let body = if body.is_null() {
             String::new()
         } else {
             body.to_string()
         };
-        let heard = self
+        let response = self
             .send(method.clone(), path, None, body.into())
             .await
             .with_context(|| format!("{method} {path}"))?;
         ensure!(
-            (200..300).contains(&heard.status),
+            (200..300).contains(&response.status),
             "{method} {path}: {} {:.500}",
-            heard.status,
-            heard.text()
+            response.status,
+            response.text()
         );
-        Ok(heard.data())
+        Ok(response.data())
     }
 
     /// Makes a POST request like [`Caller::ok`]. Returns the id of the created object.

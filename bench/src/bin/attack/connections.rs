@@ -1,4 +1,4 @@
-//! Clients that hold connections open: they send nothing, do not read, or send byte by byte.
+//! Clients that keep connections open: they send nothing, do not read, or send byte by byte.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,23 +16,24 @@ use crate::neighbours;
 use crate::stage::Stage;
 
 /// Number of silent connections, more than the service accepts.
-const SILENT: usize = 9_000;
-/// Number of addresses they come from, so that none exceeds the limit for one address.
+const SILENT_CONNECTIONS: usize = 9_000;
+/// Number of client addresses. With several, no address exceeds the limit of connections per
+/// address.
 const ADDRESSES: usize = 5;
-/// Open files that are reserved for other purposes.
-const FILES: usize = 1_000;
-/// Number of connections that do not read.
-const UNREAD: usize = 40;
+/// Number of files that this process needs for other purposes.
+const RESERVED_FILES: usize = 1_000;
+/// Number of connections whose client does not read.
+const UNREAD_CONNECTIONS: usize = 40;
 /// Streams of one HTTP/2 connection, as many as the service permits.
 const STREAMS: u8 = 32;
-/// Requests that one connection sends without reading an answer.
-const PIPELINED: usize = 200;
-/// Number of connections with a body that does not end.
-const SLOW: usize = 500;
+/// Number of requests that one connection sends without reading a response.
+const PIPELINED_REQUESTS: usize = 200;
+/// Number of connections with an endless body.
+const SLOW_CONNECTIONS: usize = 500;
 /// The pause between two bytes.
-const DRIBBLE: Duration = Duration::from_millis(250);
+const BYTE_INTERVAL: Duration = Duration::from_millis(250);
 /// The pause before a closed connection is opened again.
-const REOPEN: Duration = Duration::from_millis(250);
+const REOPEN_DELAY: Duration = Duration::from_millis(250);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DOCUMENT: &str = "/api/v1/openapi.json";
@@ -41,17 +42,17 @@ const DOCUMENT: &str = "/api/v1/openapi.json";
 #[derive(Debug, Default)]
 pub struct Open {
     now: AtomicUsize,
-    most: AtomicUsize,
-    all: AtomicUsize,
+    max: AtomicUsize,
+    total: AtomicUsize,
 }
 
-/// An open connection, counted until it is dropped.
+/// An open connection. [`Open`] counts it until it is dropped.
 struct CountedConnection(Arc<Open>);
 
 impl Open {
-    fn one(self: &Arc<Self>) -> CountedConnection {
-        self.all.fetch_add(1, Ordering::Relaxed);
-        self.most.fetch_max(
+    fn add(self: &Arc<Self>) -> CountedConnection {
+        self.total.fetch_add(1, Ordering::Relaxed);
+        self.max.fetch_max(
             self.now.fetch_add(1, Ordering::Relaxed) + 1,
             Ordering::Relaxed,
         );
@@ -59,9 +60,9 @@ impl Open {
     }
 
     pub fn describe(&self, what: &str) -> String {
-        let [most, all] = [&self.most, &self.all]
+        let [max, total] = [&self.max, &self.total]
             .map(|count| grouped(count.load(Ordering::Relaxed).try_into().unwrap_or(u64::MAX)));
-        format!("{most} {what} at once, {all} in all")
+        format!("{max} {what} at once, {total} in all")
     }
 }
 
@@ -71,80 +72,84 @@ impl Drop for CountedConnection {
     }
 }
 
-/// The behaviour of a connection after its first bytes.
+/// The behaviour of a client after its first bytes.
 #[derive(Clone, Copy)]
 pub enum ClientBehaviour {
-    /// Reads and sends nothing more.
+    /// Reads, and sends nothing more.
     Listens,
-    /// Reads nothing and sends these bytes at intervals.
+    /// Does not read, and sends these bytes repeatedly.
     Dribbles(&'static [u8]),
 }
 
-/// Opens a connection from one of several loopback addresses and keeps it until the other side ends
+/// Opens a connection from one of several loopback addresses, and keeps it until the server closes
 /// it.
 pub async fn hold(
     address: SocketAddr,
-    who: usize,
+    number: usize,
     open: Arc<Open>,
     text: Arc<[u8]>,
-    habit: ClientBehaviour,
+    behaviour: ClientBehaviour,
 ) -> Option<u16> {
-    let from = Ipv4Addr::new(127, 0, 0, u8::try_from(2 + who % ADDRESSES).ok()?);
+    let source = Ipv4Addr::new(127, 0, 0, u8::try_from(2 + number % ADDRESSES).ok()?);
     let socket = TcpSocket::new_v4().ok()?;
-    socket.bind((from, 0).into()).ok()?;
+    socket.bind((source, 0).into()).ok()?;
     let stream = socket.connect(address).await.ok()?;
-    let counted = open.one();
-    // An error is expected: the server closes the connection.
-    drop(keep(stream, &text, habit).await);
-    drop(counted);
-    tokio::time::sleep(REOPEN).await;
+    let counted_connection = open.add();
+    // An error is expected, because the server closes the connection.
+    drop(send_and_wait(stream, &text, behaviour).await);
+    drop(counted_connection);
+    tokio::time::sleep(REOPEN_DELAY).await;
     Some(200)
 }
 
-async fn keep(mut stream: TcpStream, text: &[u8], habit: ClientBehaviour) -> std::io::Result<()> {
+async fn send_and_wait(
+    mut stream: TcpStream,
+    text: &[u8],
+    behaviour: ClientBehaviour,
+) -> std::io::Result<()> {
     stream.write_all(text).await?;
-    match habit {
+    match behaviour {
         ClientBehaviour::Listens => {
-            let mut ignored = vec![0; 16 << 10];
-            while stream.read(&mut ignored).await? > 0 {}
+            let mut buffer = vec![0; 16 << 10];
+            while stream.read(&mut buffer).await? > 0 {}
             Ok(())
         }
-        ClientBehaviour::Dribbles(more) => loop {
-            tokio::time::sleep(DRIBBLE).await;
-            stream.write_all(more).await?;
+        ClientBehaviour::Dribbles(bytes) => loop {
+            tokio::time::sleep(BYTE_INTERVAL).await;
+            stream.write_all(bytes).await?;
         },
     }
 }
 
 pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
-    silent(stage, SILENT).await
+    silent(stage, SILENT_CONNECTIONS).await
 }
 
-/// Opens connections that say nothing or next to nothing, and opens each again once it is closed.
+/// Opens connections that send nothing or a few bytes, and opens each again when it is closed.
 pub async fn silent(stage: &mut Stage, count: usize) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
-    let count = count.min(machine::open_files()?.saturating_sub(FILES));
+    let count = count.min(machine::open_files()?.saturating_sub(RESERVED_FILES));
     let end = stage.begin();
-    let held = open.clone();
-    crowd(count, end, move |who, _| {
-        let text = [&b""[..], b"P", &PREFACE[..12]][who % 3];
+    let counter = open.clone();
+    crowd(count, end, move |number, _| {
+        let text = [&b""[..], b"P", &PREFACE[..12]][number % 3];
         hold(
             address,
-            who,
+            number,
             open.clone(),
             text.into(),
             ClientBehaviour::Listens,
         )
     })
     .await;
-    Ok(held.describe("connections"))
+    Ok(counter.describe("connections"))
 }
 
 /// Returns the bytes that open an HTTP/2 connection with closed windows and request `path` on every
 /// stream.
 fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     // SETTINGS: an initial window of zero.
-    let mut text = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
+    let mut bytes = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
     // GET, http, and three literals without Huffman coding: the path, the authority, the
     // credential.
     let mut block = vec![0x82, 0x86];
@@ -159,37 +164,37 @@ fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     }
     let length = u8::try_from(block.len())?;
     for number in 0..STREAMS {
-        // HEADERS, with the flags that end both the headers and the stream.
-        text.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
-        text.extend(&block);
+        // HEADERS, with the flags that end the headers and the stream.
+        bytes.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
+        bytes.extend(&block);
     }
-    Ok(text)
+    Ok(bytes)
 }
 
-/// Opens connections that request something and do not read it, in both protocols.
+/// Opens connections, in both protocols, that request something and do not read the response.
 async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
     let streams: Arc<[u8]> = closed_windows(path, token)?.into();
     let pipelined =
         format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n")
-            .repeat(PIPELINED);
+            .repeat(PIPELINED_REQUESTS);
     let pipelined: Arc<[u8]> = pipelined.into_bytes().into();
     let end = stage.begin();
-    let held = open.clone();
-    crowd(UNREAD, end, move |who, _| {
-        // Half of the connections read frames but leave the windows closed, so no body arrives. The
-        // others read nothing at all.
-        let (text, habit) = if who % 2 == 0 {
+    let counter = open.clone();
+    crowd(UNREAD_CONNECTIONS, end, move |number, _| {
+        // Half of the clients read frames but keep the windows closed, so no body arrives. The
+        // others read nothing.
+        let (bytes, behaviour) = if number % 2 == 0 {
             (&streams, ClientBehaviour::Listens)
         } else {
             (&pipelined, ClientBehaviour::Dribbles(b"\r\n"))
         };
-        hold(address, who, open.clone(), text.clone(), habit)
+        hold(address, number, open.clone(), bytes.clone(), behaviour)
     })
     .await;
     Ok(format!(
-        "{}, half with {STREAMS} streams, half with {PIPELINED} requests",
-        held.describe("connections")
+        "{}, half with {STREAMS} streams, half with {PIPELINED_REQUESTS} requests",
+        counter.describe("connections")
     ))
 }
 
@@ -200,8 +205,8 @@ pub async fn unread(stage: &mut Stage) -> anyhow::Result<String> {
 pub async fn unread_lists(stage: &mut Stage) -> anyhow::Result<String> {
     let bytes = neighbours::heavy_list(&stage.neighbour).await?;
     let token = stage.neighbour.key.token().to_owned();
-    let held = not_read(stage, neighbours::MANUALS, &token).await?;
-    Ok(format!("{held} for {} KB", grouped(bytes / 1_000)))
+    let description = not_read(stage, neighbours::MANUALS, &token).await?;
+    Ok(format!("{description} for {} KB", grouped(bytes / 1_000)))
 }
 
 pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
@@ -218,11 +223,11 @@ pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let head = format!("{head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{");
     let head: Arc<[u8]> = head.into_bytes().into();
     let end = stage.begin();
-    let (opened, begun) = (open.clone(), Instant::now());
-    crowd(SLOW, end, move |who, _| {
+    let (counter, started) = (open.clone(), Instant::now());
+    crowd(SLOW_CONNECTIONS, end, move |number, _| {
         hold(
             address,
-            who,
+            number,
             open.clone(),
             head.clone(),
             ClientBehaviour::Dribbles(b" "),
@@ -231,7 +236,7 @@ pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     .await;
     Ok(format!(
         "{}, for {:.0} s",
-        opened.describe("connections"),
-        begun.elapsed().as_secs_f64()
+        counter.describe("connections"),
+        started.elapsed().as_secs_f64()
     ))
 }

@@ -5,57 +5,57 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-/// The limit of rounds of one client.
-const MOST: u64 = 1_000_000;
-/// The pause of a client after a request without an answer.
+/// The maximum number of rounds of one client.
+const MAX_ROUNDS: u64 = 1_000_000;
+/// The pause of a client after a request without a response.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The number of answers by status; 0 stands for no answer.
+/// The number of responses by status. 0 means no response.
 pub type Tally = BTreeMap<u16, u64>;
 
-/// Lets `count` clients repeat `act` until a moment. `act` gets the number of the client and of its
-/// round, and returns the status of the answer, if there was one. Rounds that are under way at that
-/// moment are dropped.
+/// Lets `count` clients repeat `act` until a deadline. `act` takes the number of the client and of
+/// its round, and returns the status of the response, if there was one. Rounds that are running at
+/// the deadline are cancelled.
 pub async fn crowd<F>(
     count: usize,
-    until: Instant,
+    deadline: Instant,
     act: impl Fn(usize, u64) -> F + Clone + Send + 'static,
 ) -> Tally
 where
     F: Future<Output = Option<u16>> + Send + 'static,
 {
     let mut running = JoinSet::new();
-    for who in 0..count {
+    for number in 0..count {
         let act = act.clone();
         running.spawn(async move {
             let mut tally = Tally::new();
-            for round in 0..MOST {
-                let Ok(answered) = tokio::time::timeout_at(until.into(), act(who, round)).await
+            for round in 0..MAX_ROUNDS {
+                let Ok(status) = tokio::time::timeout_at(deadline.into(), act(number, round)).await
                 else {
                     break;
                 };
-                *tally.entry(answered.unwrap_or_default()).or_default() += 1;
-                if answered.is_none() {
+                *tally.entry(status.unwrap_or_default()).or_default() += 1;
+                if status.is_none() {
                     tokio::time::sleep(PAUSE).await;
                 }
             }
             tally
         });
     }
-    let mut all = Tally::new();
+    let mut total = Tally::new();
     for (status, count) in running.join_all().await.into_iter().flatten() {
-        *all.entry(status).or_default() += count;
+        *total.entry(status).or_default() += count;
     }
-    all
+    total
 }
 
-/// Formats a tally: `1,200 × 201, 3 × 503`.
+/// Formats a tally, such as `1,200 × 201, 3 × 503`.
 pub fn describe(tally: &Tally) -> String {
-    let described = tally.iter().map(|(status, count)| match status {
+    let parts = tally.iter().map(|(status, count)| match status {
         0 => format!("{} unanswered", grouped(*count)),
         status => format!("{} × {status}", grouped(*count)),
     });
-    described.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Formats a number with its digits in groups of three.
@@ -78,15 +78,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_crowd_stops_at_its_deadline() {
-        let until = Instant::now() + Duration::from_millis(50);
-        let tally = crowd(3, until, |who, round| async move {
+        let deadline = Instant::now() + Duration::from_millis(50);
+        let tally = crowd(3, deadline, |number, round| async move {
             let pause = if round < 2 {
                 Duration::ZERO
             } else {
                 Duration::from_secs(60)
             };
             tokio::time::sleep(pause).await;
-            (who > 0).then_some(200)
+            (number > 0).then_some(200)
         });
         assert_eq!(tally.await[&200], 4);
     }

@@ -1,4 +1,4 @@
-//! Servers that are killed or stopped in order, and a server whose log is not read.
+//! Servers that are killed or stopped, and a server whose log is not read.
 
 use std::time::{Duration, Instant};
 
@@ -14,18 +14,18 @@ use crate::stage::Stage;
 
 /// Number of the neighbour's clients that write and read during the attack.
 const WRITERS: usize = 8;
-/// The shortest time a server lives.
-const LIFE: Duration = Duration::from_millis(2_500);
+/// The shortest lifetime of a server.
+const MIN_LIFETIME: Duration = Duration::from_millis(2_500);
 /// The time limit of an orderly stop.
-const END: Duration = Duration::from_secs(20);
+const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// Lets a neighbour write and read as fast as it can.
-fn load(key: Caller, keys: Keys, until: Instant) -> JoinHandle<Tally> {
-    tokio::spawn(crowd(WRITERS, until, move |who, _| {
+/// Lets a neighbour write and read as fast as possible.
+fn load(key: Caller, keys: Keys, deadline: Instant) -> JoinHandle<Tally> {
+    tokio::spawn(crowd(WRITERS, deadline, move |number, _| {
         let (key, name) = (key.clone(), keys.next().to_string());
         async move {
-            // Created texts appear in no list, so the lists that are read keep their length.
-            let heard = if who % 2 == 0 {
+            // No list contains the created texts, so the lists that are read keep their length.
+            let response = if number % 2 == 0 {
                 let text = json!({ "sourceTable": "manual", "text": name }).to_string();
                 key.send(
                     Method::POST,
@@ -38,14 +38,14 @@ fn load(key: Caller, keys: Keys, until: Instant) -> JoinHandle<Tally> {
                 key.send(Method::GET, "/api/v1/portals", None, Bytes::new())
                     .await
             };
-            heard.ok().map(|heard| heard.status)
+            response.ok().map(|response| response.status)
         }
     }))
 }
 
-/// Returns a lifetime that differs from call to call.
-fn moment(keys: &Keys) -> Duration {
-    LIFE + Duration::from_millis(u64::from(keys.next().as_bytes()[0]) * 4)
+/// Returns a lifetime, with a random part.
+fn lifetime(keys: &Keys) -> Duration {
+    MIN_LIFETIME + Duration::from_millis(u64::from(keys.next().as_bytes()[0]) * 4)
 }
 
 pub async fn kills(stage: &mut Stage) -> anyhow::Result<String> {
@@ -53,7 +53,7 @@ pub async fn kills(stage: &mut Stage) -> anyhow::Result<String> {
     let load = load(stage.neighbour.key.clone(), keys.clone(), end);
     let mut kills = 0;
     while Instant::now() < end {
-        tokio::time::sleep(moment(&keys)).await;
+        tokio::time::sleep(lifetime(&keys)).await;
         stage.server.kill()?;
         stage.server.restart()?;
         kills += 1;
@@ -67,18 +67,18 @@ pub async fn kills(stage: &mut Stage) -> anyhow::Result<String> {
 pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
     let (keys, end) = (stage.keys.clone(), stage.begin());
     let load = load(stage.neighbour.key.clone(), keys.clone(), end);
-    let (mut ends, mut longest) = (0, Duration::ZERO);
+    let (mut stops, mut longest) = (0, Duration::ZERO);
     while Instant::now() < end {
-        tokio::time::sleep(moment(&keys)).await;
-        let (status, took) = stage.server.terminate().await?;
-        if !status.success() || took > END {
-            stage.wrong.push(format!("{status} after {took:?}"));
+        tokio::time::sleep(lifetime(&keys)).await;
+        let (status, elapsed) = stage.server.terminate().await?;
+        if !status.success() || elapsed > STOP_LIMIT {
+            stage.wrong.push(format!("{status} after {elapsed:?}"));
         }
         stage.server.restart()?;
-        (ends, longest) = (ends + 1, longest.max(took));
+        (stops, longest) = (stops + 1, longest.max(elapsed));
     }
     Ok(format!(
-        "{ends} ends within {:.0} ms; {WRITERS} neighbours: {}",
+        "{stops} ends within {:.0} ms; {WRITERS} neighbours: {}",
         longest.as_secs_f64() * 1e3,
         describe(&load.await?)
     ))

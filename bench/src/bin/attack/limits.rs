@@ -1,5 +1,5 @@
-//! Attacks on what is limited in total: memory of unfinished requests, disk, places for clients,
-//! files.
+//! Attacks on resources with a total limit: memory for unfinished requests, disk, registered
+//! clients, open files.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,85 +15,97 @@ use crate::connections::{ClientBehaviour, Open, hold, silent};
 use crate::crowd::{crowd, describe, grouped};
 use crate::stage::Stage;
 
-/// Address space of the server in the scenario of unfinished bodies, in bytes.
+/// The server's limit of address space in the scenario of unfinished bodies, in bytes.
 pub const ADDRESS_SPACE: u64 = 1_500_000_000;
-/// Open files of the server in the scenario of few files: the usual soft limit of a service.
+/// The server's limit of open files in the scenario of few files: the usual soft limit of a
+/// service.
 pub const FEW_FILES: u64 = 1_024;
 
-/// HTTP/1.1 connections with an unfinished body, the length that each announces, and the bytes that
-/// it sends.
-const UNFINISHED: usize = 1_500;
-const ANNOUNCED: usize = 1_048_000;
-const SENT: usize = 1_040_000;
-/// HTTP/2 connections with unfinished bodies, and the bytes that each of their streams sends.
-const CONNECTIONS: usize = 220;
+/// Number of HTTP/1.1 connections with an unfinished body, the length that each announces, and the
+/// number of bytes that each sends.
+const HTTP1_CONNECTIONS: usize = 1_500;
+const ANNOUNCED_LENGTH: usize = 1_048_000;
+const SENT_BYTES: usize = 1_040_000;
+/// Number of HTTP/2 connections with unfinished bodies, the number of streams of each, and the
+/// number of bytes that each stream sends.
+const HTTP2_CONNECTIONS: usize = 220;
 const STREAMS: u8 = 32;
 const STREAM_BYTES: usize = 2_000;
-/// The time after which memory is measured, and the rise over its level at rest that is allowed, in
-/// MiB: pages that the C library keeps between objects that are still in use.
-const REST: Duration = Duration::from_secs(10);
-const RISE: f64 = 32.0;
-/// Steps of one stay that take files, the size of a file, and the uploads at once.
+/// The time limit for memory to fall after the attack, and the permitted rise over memory at rest,
+/// in MiB. The rise is for pages that the C library keeps between objects in use.
+const MEMORY_DEADLINE: Duration = Duration::from_secs(10);
+const MAX_MEMORY_RISE: f64 = 32.0;
+/// Number of steps of one stay with files, the size of a file, and the number of concurrent
+/// uploads.
 const STEPS: usize = 12;
-const FILE: usize = 10_000_000;
-const UPLOADS: usize = 8;
-/// Networks that register clients, and addresses in each.
+const FILE_SIZE: usize = 10_000_000;
+const CONCURRENT_UPLOADS: usize = 8;
+/// Number of networks that register clients, and number of addresses in each.
 const NETWORKS: u8 = 4;
 const ADDRESSES: u8 = 50;
-/// Silent connections to a server with few files.
-const SILENT: usize = 1_500;
+/// Number of silent connections to a server with few files.
+const SILENT_CONNECTIONS: usize = 1_500;
 
-/// Sends bodies without a credential that never end, in both protocols; then looks at the memory.
+/// Sends endless bodies without a credential, in both protocols. Then checks the server's memory.
 pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
     let at_rest = stage.server.target.resident()?;
-    let mut first = format!("POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {ANNOUNCED}\r\n\r\n").into_bytes();
-    first.resize(first.len() + SENT, b' ');
-    let (first, second): (Arc<[u8]>, Arc<[u8]>) = (first.into(), unfinished_streams()?.into());
+    let mut http1_bytes = format!("POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {ANNOUNCED_LENGTH}\r\n\r\n").into_bytes();
+    http1_bytes.resize(http1_bytes.len() + SENT_BYTES, b' ');
+    let (http1_bytes, http2_bytes): (Arc<[u8]>, Arc<[u8]>) =
+        (http1_bytes.into(), unfinished_streams()?.into());
     let end = stage.begin();
-    let held = open.clone();
-    crowd(UNFINISHED + CONNECTIONS, end, move |who, _| {
-        let bytes = if who < UNFINISHED { &first } else { &second };
-        hold(
-            address,
-            who,
-            open.clone(),
-            bytes.clone(),
-            ClientBehaviour::Listens,
-        )
-    })
+    let counter = open.clone();
+    crowd(
+        HTTP1_CONNECTIONS + HTTP2_CONNECTIONS,
+        end,
+        move |number, _| {
+            let bytes = if number < HTTP1_CONNECTIONS {
+                &http1_bytes
+            } else {
+                &http2_bytes
+            };
+            hold(
+                address,
+                number,
+                open.clone(),
+                bytes.clone(),
+                ClientBehaviour::Listens,
+            )
+        },
+    )
     .await;
     let closed = Instant::now();
     let mut memory = stage.server.target.resident()?;
-    while memory > at_rest + RISE && closed.elapsed() < REST {
+    while memory > at_rest + MAX_MEMORY_RISE && closed.elapsed() < MEMORY_DEADLINE {
         tokio::time::sleep(Duration::from_millis(200)).await;
         memory = stage.server.target.resident()?;
     }
-    if memory > at_rest + RISE {
+    if memory > at_rest + MAX_MEMORY_RISE {
         stage.wrong.push(format!(
             "{memory:.0} MiB {} s after the connections closed, {at_rest:.0} MiB at rest",
-            REST.as_secs()
+            MEMORY_DEADLINE.as_secs()
         ));
     }
     Ok(format!(
         "{} of up to {} KB, 1.5 GB of address space; {memory:.0} MiB {:.1} s after",
-        held.describe("connections"),
-        grouped(u64::try_from(SENT / 1_000)?),
+        counter.describe("connections"),
+        grouped(u64::try_from(SENT_BYTES / 1_000)?),
         closed.elapsed().as_secs_f64()
     ))
 }
 
-/// Opens an HTTP/2 connection and begins a body on every stream.
+/// Returns the bytes that open an HTTP/2 connection and begin a body on every stream.
 fn unfinished_streams() -> anyhow::Result<Vec<u8>> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
-    // POST, http, and two literals without Huffman's code: the path and the authority.
+    // POST, http, and two literals without Huffman coding: the path and the authority.
     let mut block = vec![0x83, 0x86];
     for (name, value) in [(0x04, "/console/sign-in"), (0x01, "x")] {
         block.extend([name, u8::try_from(value.len())?]);
         block.extend(value.as_bytes());
     }
     for number in 0..STREAMS {
-        // HEADERS, which end the headers and not the request, then DATA.
+        // HEADERS, with the flag that ends the headers but not the stream, and then DATA.
         bytes.extend([
             0,
             0,
@@ -114,7 +126,7 @@ fn unfinished_streams() -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Uploads files to twelve steps of one stay until the stay has no room.
+/// Uploads files to twelve steps of one stay until the stay's limit is reached.
 pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     let (_, token) = stage.neighbour.stay().await?;
     let key = &stage.neighbour.key;
@@ -130,35 +142,42 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
         paths.push(format!("/guest/v1/stays/{token}/steps/{step}/files"));
     }
     let paths: Arc<[String]> = paths.into();
-    let content = [b"%PDF-1.7 ".as_slice(), &vec![b'x'; FILE]].concat();
+    let content = [b"%PDF-1.7 ".as_slice(), &vec![b'x'; FILE_SIZE]].concat();
     let caller = stage.neighbour.key.clone();
     let end = stage.begin();
-    let tally = crowd(UPLOADS, end, move |who, round| {
+    let tally = crowd(CONCURRENT_UPLOADS, end, move |number, round| {
         let (caller, paths, content) = (caller.clone(), paths.clone(), content.clone());
         async move {
-            let step = (who + usize::try_from(round).ok()? * UPLOADS) % paths.len();
-            // Each file differs, so none is taken for a repeated upload.
-            let head = format!("--XX\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\ncontent-type: application/pdf\r\n\r\n%PDF-1.7 {who} {round} ");
+            let step = (number + usize::try_from(round).ok()? * CONCURRENT_UPLOADS) % paths.len();
+            // The content of each file is different, so the server does not treat a file as a
+            // repeated upload.
+            let head = format!("--XX\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\ncontent-type: application/pdf\r\n\r\n%PDF-1.7 {number} {round} ");
             let body = [head.as_bytes(), &content, b"\r\n--XX--\r\n"].concat();
-            let sent = caller.send_form(&paths[step], "multipart/form-data; boundary=XX", body.into());
-            sent.await.ok()
+            let request = caller.send_form(&paths[step], "multipart/form-data; boundary=XX", body.into());
+            request.await.ok()
         }
     })
     .await;
-    let kept = tally.get(&201).copied().unwrap_or_default() * u64::try_from(FILE)?;
-    if kept > 210_000_000 {
-        stage.wrong.push(format!("one stay keeps {kept} bytes"));
+    let stored_bytes = tally.get(&201).copied().unwrap_or_default() * u64::try_from(FILE_SIZE)?;
+    if stored_bytes > 210_000_000 {
+        stage
+            .wrong
+            .push(format!("one stay keeps {stored_bytes} bytes"));
     }
-    ensure!(kept > 0, "no upload was accepted: {}", describe(&tally));
+    ensure!(
+        stored_bytes > 0,
+        "no upload was accepted: {}",
+        describe(&tally)
+    );
     Ok(format!(
-        "{UPLOADS} clients, files of {} MB: {}; {} MB kept",
-        FILE / 1_000_000,
+        "{CONCURRENT_UPLOADS} clients, files of {} MB: {}; {} MB kept",
+        FILE_SIZE / 1_000_000,
         describe(&tally),
-        kept / 1_000_000
+        stored_bytes / 1_000_000
     ))
 }
 
-/// Registers clients from many addresses of four networks; then a newcomer from another network
+/// Registers clients from many addresses of four networks. Then a client from another network
 /// registers.
 pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     let address = stage.server.target.address()?;
@@ -166,32 +185,32 @@ pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     let tally = crowd(
         usize::from(NETWORKS) * usize::from(ADDRESSES),
         end,
-        move |who, _| async move {
-            let network = u8::try_from(who / usize::from(ADDRESSES)).ok()?;
-            let host = u8::try_from(who % usize::from(ADDRESSES)).ok()?;
+        move |number, _| async move {
+            let network = u8::try_from(number / usize::from(ADDRESSES)).ok()?;
+            let host = u8::try_from(number % usize::from(ADDRESSES)).ok()?;
             register(address, Ipv4Addr::new(127, 1, network, 2 + host))
                 .await
                 .ok()
         },
     )
     .await;
-    let newcomer = register(address, Ipv4Addr::new(127, 9, 9, 9)).await?;
-    if newcomer != 201 {
+    let other_network_status = register(address, Ipv4Addr::new(127, 9, 9, 9)).await?;
+    if other_network_status != 201 {
         stage.wrong.push(format!(
-            "a newcomer from another network registers: {newcomer}"
+            "a newcomer from another network registers: {other_network_status}"
         ));
     }
     Ok(format!(
-        "{} addresses of {NETWORKS} networks: {}; a newcomer then: {newcomer}",
+        "{} addresses of {NETWORKS} networks: {}; a newcomer then: {other_network_status}",
         u16::from(NETWORKS) * u16::from(ADDRESSES),
         describe(&tally)
     ))
 }
 
-/// Registers a client from an address; returns the status of the answer.
-async fn register(server: SocketAddr, from: Ipv4Addr) -> anyhow::Result<u16> {
+/// Registers a client from an address. Returns the status of the response.
+async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     let socket = TcpSocket::new_v4()?;
-    socket.bind((from, 0).into())?;
+    socket.bind((source, 0).into())?;
     let mut stream: TcpStream = socket.connect(server).await?;
     let body = json!({ "client_name": "A", "redirect_uris": ["https://app.example/callback"], "token_endpoint_auth_method": "none" }).to_string();
     let head = format!(
@@ -200,14 +219,14 @@ async fn register(server: SocketAddr, from: Ipv4Addr) -> anyhow::Result<u16> {
     );
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(body.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await?;
-    let line = String::from_utf8_lossy(&answer);
-    Ok(line.split(' ').nth(1).context("no status")?.parse()?)
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await?;
+    let text = String::from_utf8_lossy(&response);
+    Ok(text.split(' ').nth(1).context("no status")?.parse()?)
 }
 
 /// Opens more silent connections than the server has files for.
 pub async fn few_files(stage: &mut Stage) -> anyhow::Result<String> {
-    let held = silent(stage, SILENT).await?;
-    Ok(format!("{held}, {} open files", grouped(FEW_FILES)))
+    let description = silent(stage, SILENT_CONNECTIONS).await?;
+    Ok(format!("{description}, {} open files", grouped(FEW_FILES)))
 }

@@ -1,11 +1,11 @@
-//! The attack: tries on a server of its own, on loopback only, what a hostile client, a hostile
-//! neighbour or a failing machine can do to others.
+//! The attack: runs a server of its own, on loopback only, and simulates what a hostile client, a
+//! hostile neighbour or a failing machine can do to others.
 //!
-//! In each scenario a *victim* organization writes under idempotency keys and reads, twenty times a
-//! second, during an attack by others. Afterwards every acknowledged write is checked. Attacker and
-//! victim share this process and this machine with the server, so times are upper bounds. The table
-//! goes to standard output, progress to standard error. The exit code is 1 if anything was lost,
-//! done twice or answered wrongly.
+//! In each scenario, a *victim* organization writes with idempotency keys and reads, twenty times a
+//! second, during an attack by others. Afterwards, every acknowledged write is checked. The
+//! attacker and the victim run in this process, on the same machine as the server, so all measured
+//! times are upper bounds. The table is written to standard output, the progress to standard error.
+//! The exit code is 1 if anything was lost, applied twice or answered wrongly.
 
 mod caller;
 mod connections;
@@ -34,8 +34,9 @@ use tokio_rustls::rustls::crypto::ring;
 use crate::stage::{Scenario, ScenarioSettings};
 use crate::table::Row;
 
-/// How much longer than planned a scenario may take, including its set-up and its final check.
-const GRACE: Duration = Duration::from_secs(300);
+/// The time beyond the planned length that a scenario may take, including its set-up and its final
+/// check.
+const GRACE_PERIOD: Duration = Duration::from_secs(300);
 
 /// Attack a server of its own, and report the effects on others.
 #[derive(Debug, Parser)]
@@ -63,13 +64,13 @@ fn main() -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()?;
     let (heading, rows) = runtime.block_on(async {
-        let mut end = signal(SignalKind::terminate())?;
+        let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            // A signal must also end the servers that this program has started, so it ends the
+            // A signal must also stop the servers that this program has started, so it ends the
             // program in order.
-            _ = end.recv() => bail!("told to end"),
+            _ = terminate.recv() => bail!("terminated by a signal"),
             interrupted = tokio::signal::ctrl_c() => bail!("interrupted: {interrupted:?}"),
-            played = play(&cli) => played,
+            result = run_scenarios(&cli) => result,
         }
     })?;
     print!("{}", table::table(&heading, &rows));
@@ -80,22 +81,20 @@ fn main() -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Plays all wanted scenarios. Returns the heading and the rows of the table.
-async fn play(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
+/// Runs all selected scenarios. Returns the heading and the rows of the table.
+async fn run_scenarios(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
     let program = std::env::current_exe()?;
-    let beside = program
-        .parent()
-        .context("this program is in no directory")?;
+    let directory = program.parent().context("this program has no directory")?;
     let binary = cli
         .server
         .clone()
-        .map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
+        .map_or_else(|| Ok(directory.join("vestibule")), std::path::absolute)?;
     ensure!(
         binary.is_file(),
-        "{} is not there; run `cargo build --release` first",
+        "{} does not exist; run `cargo build --release` first",
         binary.display()
     );
-    let is_wanted = |scenario: &Scenario| {
+    let is_selected = |scenario: &Scenario| {
         cli.only
             .as_deref()
             .is_none_or(|only| <&str>::from(scenario).contains(only))
@@ -103,22 +102,22 @@ async fn play(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
     let scenarios: Vec<_> = Scenario::VARIANTS
         .iter()
         .copied()
-        .filter(is_wanted)
+        .filter(is_selected)
         .collect();
     ensure!(!scenarios.is_empty(), "no scenario has such a name");
     let length = Duration::from_secs(cli.seconds) / u32::try_from(scenarios.len())?;
-    // Not the system's directory for temporary files, which may be in memory, where a commit costs
-    // nothing.
+    // The system's directory for temporary files is not suitable: if it is in memory, a commit
+    // costs nothing.
     let scratch = tempfile::Builder::new()
         .prefix("vestibule-attack-")
-        .tempdir_in(beside)?;
+        .tempdir_in(directory)?;
     let plan = format!(
         "{} of {:.0} s each",
         plural(scenarios.len(), "scenario"),
         length.as_secs_f64()
     );
     let heading = machine::heading(scratch.path(), &plan)?;
-    let ground = ScenarioSettings::new(
+    let settings = ScenarioSettings::new(
         binary,
         scratch.path().to_owned(),
         cli.postgres.clone(),
@@ -127,9 +126,10 @@ async fn play(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
     let mut rows = Vec::new();
     for scenario in scenarios {
         eprintln!("{}", <&str>::from(scenario));
-        let played = tokio::time::timeout(length + GRACE, stage::play(&ground, scenario)).await;
-        let row = played
-            .context("it takes too long")?
+        let result =
+            tokio::time::timeout(length + GRACE_PERIOD, stage::play(&settings, scenario)).await;
+        let row = result
+            .context("the scenario takes too long")?
             .with_context(|| <&str>::from(scenario))?;
         eprintln!("{row}");
         rows.push(row);

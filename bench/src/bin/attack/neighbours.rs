@@ -1,4 +1,4 @@
-//! Neighbours: organizations and a guest that do permitted things, but far too many of them.
+//! Neighbours: organizations and a guest that send permitted requests, but far too many.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,37 +20,37 @@ pub const MANUALS: &str = "/api/v1/portal-manuals";
 const PORTALS: &str = "/api/v1/portals";
 
 /// Number of clients whose bodies are refused, and the length of these bodies.
-const REFUSED: usize = 6;
-const LARGE: usize = 590_000;
+const REFUSED_CLIENTS: usize = 6;
+const BODY_LENGTH: usize = 590_000;
 /// Number of manuals in a heavy list.
-const HEAVY: usize = 300;
+const HEAVY_MANUALS: usize = 300;
 /// Number of readers of the list.
 const READERS: usize = 20;
 /// The pause between two changes of the list.
-const CHANGE: Duration = Duration::from_millis(100);
-/// Number of properties that are moved, and of clients that move them.
-const FLATS: usize = 20_000;
+const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
+/// Number of properties that move to another portal, and number of clients that move them.
+const PROPERTIES: usize = 20_000;
 const MOVERS: usize = 4;
 /// Number of clients that send messages for one guest, and the limit of messages of a stay.
 const GUESTS: usize = 16;
-const MESSAGES: usize = 200;
+const MAX_MESSAGES: usize = 200;
 /// Number of events in a sync whose receiver hangs, and the limit of all such events.
-const EVENTS: usize = 500;
-const MOST_EVENTS: usize = 100_000;
+const EVENTS_PER_SYNC: usize = 500;
+const MAX_EVENTS: usize = 100_000;
 /// Number of deliveries in a log that is deleted.
-const LOG: usize = 10_000;
+const LOG_LENGTH: usize = 10_000;
 
-/// Makes a request and returns the status of its answer.
+/// Makes a request and returns the status of the response.
 async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> Option<u16> {
     caller
         .send(method, &path, None, body)
         .await
         .ok()
-        .map(|heard| heard.status)
+        .map(|response| response.status)
 }
 
-/// Returns a step as large as a body may be. Everything in it is valid except its texts, which do
-/// not exist.
+/// Returns a step with a body of the maximum length. The only invalid parts of the step are the ids
+/// of its texts, which do not exist.
 fn large_step(neighbour: &Organization) -> Value {
     let option = json!({ "nameMlTextId": neighbour.new_id() });
     let options: Vec<_> = std::iter::repeat_n(option, 100).collect();
@@ -64,15 +64,15 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
         .neighbour
         .key_with(&["view_properties", "view_guides"])
         .await?;
-    let portal = json!({ "name": "Large", "supportNotes": "x".repeat(LARGE) }).to_string();
+    let portal = json!({ "name": "Large", "supportNotes": "x".repeat(BODY_LENGTH) }).to_string();
     let step = large_step(&stage.neighbour).to_string();
-    let sent = [step.len(), portal.len()].map(|length| length / 1_000);
+    let kilobytes = [step.len(), portal.len()].map(|length| length / 1_000);
     let (portal, step) = (Bytes::from(portal), Bytes::from(step));
     let (portals, steps): (Arc<str>, Arc<str>) = (PORTALS.into(), "/api/v1/precheck-steps".into());
     let key = stage.neighbour.key.clone();
     let end = stage.begin();
-    let tally = crowd(REFUSED, end, move |who, _| {
-        let (caller, path, body) = match who % 3 {
+    let tally = crowd(REFUSED_CLIENTS, end, move |number, _| {
+        let (caller, path, body) = match number % 3 {
             0 => (reader.clone(), portals.clone(), portal.clone()),
             1 => (key.clone(), portals.clone(), portal.clone()),
             _ => (key.clone(), steps.clone(), step.clone()),
@@ -87,27 +87,27 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
             .map(|status| format!("a refusal: {status}")),
     );
     Ok(format!(
-        "{REFUSED} clients, bodies of {} and {} KB: {}",
-        sent[0],
-        sent[1],
+        "{REFUSED_CLIENTS} clients, bodies of {} and {} KB: {}",
+        kilobytes[0],
+        kilobytes[1],
         describe(&tally)
     ))
 }
 
-/// Creates manuals of the largest length. Returns the length of their list in bytes.
+/// Creates manuals of the maximum length. Returns the length of their list in bytes.
 pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
-    for number in 0..HEAVY {
+    for number in 0..HEAVY_MANUALS {
         let text = "Long ago. ".repeat(500);
         let manual = json!({ "nickname": format!("Heavy {number}"), "title": "Long", "description": text, "internalDescription": text });
         neighbour.key.created(MANUALS, manual).await?;
     }
-    let listed = neighbour.key.get(MANUALS).await?;
+    let response = neighbour.key.get(MANUALS).await?;
     anyhow::ensure!(
-        listed.status == 200,
+        response.status == 200,
         "a list that cannot be read: {}",
-        listed.status
+        response.status
     );
-    Ok(u64::try_from(listed.body.len())?)
+    Ok(u64::try_from(response.body.len())?)
 }
 
 pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
@@ -124,11 +124,11 @@ pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
     let reading = crowd(READERS, end, move |_, _| {
         status(reader.clone(), Method::GET, list.clone(), Bytes::new())
     });
-    // A change makes the answer in memory invalid.
+    // A change invalidates the cached response.
     let changing = crowd(1, end, move |_, round| {
         let (key, manual) = (key.clone(), manual.clone());
         async move {
-            tokio::time::sleep(CHANGE).await;
+            tokio::time::sleep(CHANGE_INTERVAL).await;
             let change = json!({ "data": { "iconName": format!("icon-{round}") } }).to_string();
             status(key, Method::PATCH, manual, change.into()).await
         }
@@ -143,7 +143,7 @@ pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
 }
 
 pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
-    let flats = stage.neighbour.flats(FLATS).await?;
+    let flats = stage.neighbour.flats(PROPERTIES).await?;
     let mut bodies = Vec::new();
     for name in ["One", "Other"] {
         let portal = stage
@@ -158,14 +158,14 @@ pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
     let key = stage.neighbour.key.clone();
     let path: Arc<str> = "/api/v1/entity-scopes".into();
     let end = stage.begin();
-    let tally = crowd(MOVERS, end, move |who, round| {
-        let body = bodies[(who + usize::from(round % 2 == 1)) % 2].clone();
+    let tally = crowd(MOVERS, end, move |number, round| {
+        let body = bodies[(number + usize::from(round % 2 == 1)) % 2].clone();
         status(key.clone(), Method::POST, path.clone(), body)
     })
     .await;
     Ok(format!(
         "{MOVERS} clients, {} flats each time: {}",
-        grouped(u64::try_from(FLATS)?),
+        grouped(u64::try_from(PROPERTIES)?),
         describe(&tally)
     ))
 }
@@ -176,9 +176,9 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
     let message = Bytes::from(json!({ "text": "x".repeat(6_000) }).to_string());
     let guest = stage.neighbour.key.clone();
     let end = stage.begin();
-    let tally = crowd(GUESTS, end, move |who, _| {
+    let tally = crowd(GUESTS, end, move |number, _| {
         // Every fourth client reads the messages.
-        let (method, body) = if who % 4 == 3 {
+        let (method, body) = if number % 4 == 3 {
             (Method::GET, Bytes::new())
         } else {
             (Method::POST, message.clone())
@@ -187,110 +187,115 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
     })
     .await;
     let path = format!("{}/reservations/{stay}/messages", stage.neighbour.path);
-    let kept = stage
+    let messages = stage
         .neighbour
         .platform
         .ok(Method::GET, &path, Value::Null)
         .await?;
-    let kept = kept.as_array().map_or(0, Vec::len);
-    if kept > MESSAGES {
-        stage.wrong.push(format!("{kept} messages in a stay"));
+    let messages = messages.as_array().map_or(0, Vec::len);
+    if messages > MAX_MESSAGES {
+        stage.wrong.push(format!("{messages} messages in a stay"));
     }
     Ok(format!(
-        "{GUESTS} clients of one stay: {}; {kept} messages kept",
+        "{GUESTS} clients of one stay: {}; {messages} messages kept",
         describe(&tally)
     ))
 }
 
-/// Starts a receiver that accepts connections and sends nothing. Returns its URL and the number of
-/// connections.
-async fn hanging(holding: &mut JoinSet<()>) -> anyhow::Result<(String, Arc<AtomicU64>)> {
+/// Starts a receiver that accepts connections and sends nothing. Returns its URL and a counter of
+/// the connections.
+async fn start_hanging_receiver(
+    receiver_tasks: &mut JoinSet<()>,
+) -> anyhow::Result<(String, Arc<AtomicU64>)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("https://{}/hook", listener.local_addr()?);
-    let came = Arc::<AtomicU64>::default();
-    let counted = came.clone();
-    holding.spawn(async move {
-        let mut held = Vec::new();
+    let connections = Arc::<AtomicU64>::default();
+    let counter = connections.clone();
+    receiver_tasks.spawn(async move {
+        let mut streams = Vec::new();
         while let Ok((stream, _)) = listener.accept().await {
-            counted.fetch_add(1, Ordering::Relaxed);
-            held.push(stream);
-            // The service gives up after 10 s and has fewer deliveries under way.
-            if held.len() > 4_096 {
-                held.remove(0);
+            counter.fetch_add(1, Ordering::Relaxed);
+            streams.push(stream);
+            // The service closes a connection after 10 s and has fewer deliveries under way.
+            if streams.len() > 4_096 {
+                streams.remove(0);
             }
         }
     });
-    Ok((url, came))
+    Ok((url, connections))
 }
 
 pub async fn hanging_receiver(stage: &mut Stage) -> anyhow::Result<String> {
-    let mut holding = JoinSet::new();
-    let (url, came) = hanging(&mut holding).await?;
+    let mut receiver_tasks = JoinSet::new();
+    let (url, connections) = start_hanging_receiver(&mut receiver_tasks).await?;
     stage.neighbour.subscribe(&url).await?;
     let neighbour = stage.neighbour.clone();
     let end = stage.begin();
     let tally = crowd(1, end, move |_, round| {
         let neighbour = neighbour.clone();
         async move {
-            if usize::try_from(round).is_ok_and(|round| round >= MOST_EVENTS / EVENTS) {
+            if usize::try_from(round).is_ok_and(|round| round >= MAX_EVENTS / EVENTS_PER_SYNC) {
                 std::future::pending::<()>().await;
             }
-            tokio::time::sleep(CHANGE).await;
-            neighbour.tasks(EVENTS).await.ok().map(|()| 200)
+            tokio::time::sleep(CHANGE_INTERVAL).await;
+            neighbour.tasks(EVENTS_PER_SYNC).await.ok().map(|()| 200)
         }
     })
     .await;
-    let events = tally.get(&200).copied().unwrap_or_default() * u64::try_from(EVENTS)?;
-    let came = grouped(came.load(Ordering::Relaxed));
+    let events = tally.get(&200).copied().unwrap_or_default() * u64::try_from(EVENTS_PER_SYNC)?;
+    let connections = grouped(connections.load(Ordering::Relaxed));
     Ok(format!(
-        "{} events, {came} connections that hang, {} syncs unanswered",
+        "{} events, {connections} connections that hang, {} syncs unanswered",
         grouped(events),
         tally.get(&0).copied().unwrap_or_default()
     ))
 }
 
 pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
-    let mut holding = JoinSet::new();
-    let (url, _) = hanging(&mut holding).await?;
+    let mut receiver_tasks = JoinSet::new();
+    let (url, _) = start_hanging_receiver(&mut receiver_tasks).await?;
     let (platform, keys) = (stage.platform(), stage.keys.clone());
-    let (mut rounds, mut refused, end) = (0_u64, 0, stage.begin());
+    let (mut rounds, mut failed, end) = (0_u64, 0, stage.begin());
     let mut longest = Duration::ZERO;
     while Instant::now() < end {
-        let passing = async {
-            let passing = Organization::new(platform.clone(), keys.clone()).await?;
-            let subscription = passing.subscribe(&url).await?;
-            passing.tasks(LOG).await?;
-            let begun = Instant::now();
+        let erasure = async {
+            let organization = Organization::new(platform.clone(), keys.clone()).await?;
+            let subscription = organization.subscribe(&url).await?;
+            organization.tasks(LOG_LENGTH).await?;
+            let started = Instant::now();
             let path = format!("/api/v1/webhook-subscriptions?id={subscription}");
-            passing.key.ok(Method::DELETE, &path, Value::Null).await?;
-            passing
-                .platform
-                .ok(Method::DELETE, &passing.path, Value::Null)
+            organization
+                .key
+                .ok(Method::DELETE, &path, Value::Null)
                 .await?;
-            anyhow::Ok((passing, begun.elapsed()))
+            organization
+                .platform
+                .ok(Method::DELETE, &organization.path, Value::Null)
+                .await?;
+            anyhow::Ok((organization, started.elapsed()))
         };
-        match passing.await {
-            Ok((passing, took)) => {
-                (rounds, longest) = (rounds + 1, longest.max(took));
-                if let Ok(heard) = passing.key.get(PORTALS).await
-                    && !matches!(heard.status, 401 | 503)
+        match erasure.await {
+            Ok((organization, elapsed)) => {
+                (rounds, longest) = (rounds + 1, longest.max(elapsed));
+                if let Ok(response) = organization.key.get(PORTALS).await
+                    && !matches!(response.status, 401 | 503)
                 {
                     stage.wrong.push(format!(
                         "the key of an erased organization: {}",
-                        heard.status
+                        response.status
                     ));
                 }
             }
             Err(error) => {
                 eprintln!("  {error:#}");
-                refused += 1;
-                tokio::time::sleep(CHANGE).await;
+                failed += 1;
+                tokio::time::sleep(CHANGE_INTERVAL).await;
             }
         }
     }
-    let log = grouped(u64::try_from(LOG)?);
+    let log = grouped(u64::try_from(LOG_LENGTH)?);
     Ok(format!(
-        "{rounds} times {log} deliveries; deleted and erased within {:.0} ms at the most; {refused} failed",
+        "{rounds} times {log} deliveries; deleted and erased within {:.0} ms at the most; {failed} failed",
         longest.as_secs_f64() * 1e3
     ))
 }

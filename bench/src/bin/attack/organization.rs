@@ -9,19 +9,19 @@ use uuid::Uuid;
 
 use crate::caller::Caller;
 
-/// The largest number of records in one sync.
+/// The maximum number of records in one sync.
 const BATCH: usize = 10_000;
 
 /// An organization with a property.
 #[derive(Debug, Clone)]
 pub struct Organization {
-    /// Its path in the platform interface.
+    /// The path of the organization in the platform interface.
     pub path: String,
     /// A caller of the platform interface.
     pub platform: Caller,
     /// A caller with an API key that has all permissions.
     pub key: Caller,
-    /// The id of its property.
+    /// The id of the organization's property.
     pub flat: Uuid,
     keys: Keys,
 }
@@ -50,7 +50,7 @@ impl Organization {
         Ok(organization)
     }
 
-    /// Creates another API key with these permissions. Returns its caller.
+    /// Creates another API key with these permissions. Returns a caller with this key.
     pub async fn key_with(&self, permissions: &[&str]) -> anyhow::Result<Caller> {
         let key = json!({ "name": "attack", "permissions": permissions });
         let key = self
@@ -60,7 +60,7 @@ impl Organization {
         Ok(self.key.with(
             key["token"]
                 .as_str()
-                .context("an API key without its token")?,
+                .context("an API key without a token")?,
         ))
     }
 
@@ -99,7 +99,7 @@ impl Organization {
         self.sync(&tasks).await
     }
 
-    /// Creates a reservation. Returns its id and the token of its stay.
+    /// Creates a reservation. Returns its id and the token of its guest link.
     pub async fn stay(&self) -> anyhow::Result<(Uuid, String)> {
         let id = self.keys.next();
         let data = json!({
@@ -120,7 +120,7 @@ impl Organization {
             id,
             link["token"]
                 .as_str()
-                .context("a guest link without its token")?
+                .context("a guest link without a token")?
                 .to_owned(),
         ))
     }

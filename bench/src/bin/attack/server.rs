@@ -1,4 +1,4 @@
-//! The attacked server: a process that may end and be started again on the same database.
+//! The attacked server: a process that may end, and restarts on the same database.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, PipeReader};
@@ -12,42 +12,42 @@ use anyhow::{Context as _, bail, ensure};
 use bench::machine;
 use tempfile::TempDir;
 
-/// The key of the platform interface.
+/// The platform key of the attacked server.
 pub const PLATFORM_KEY: &str = "pk_attack";
-/// A time limit longer than an orderly stop may take.
-const END: Duration = Duration::from_secs(30);
+/// The time after which an orderly stop counts as failed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Texts in the log of a server that show a defect.
-const TROUBLE: [&str; 3] = [
+const DEFECT_TEXTS: [&str; 3] = [
     "panicked",
     "\"message\":\"failed\"",
     "could not be rolled back",
 ];
 
-/// Limits of the operating system for the server's process; none where there is no number.
+/// Limits of the operating system for the server's process. `None` means no limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     /// Address space, in bytes.
     pub address_space: Option<u64>,
-    /// Open files, soft and hard.
+    /// Open files, soft and hard limit.
     pub open_files: Option<u64>,
 }
 
 impl Limits {
-    /// A command that applies the limits and then becomes the program.
+    /// Returns a command that applies the limits and then runs the program.
     fn command(self, program: &Path) -> Command {
-        let mut set = String::new();
+        let mut limits = String::new();
         if let Some(bytes) = self.address_space {
             let kibibytes = bytes / 1024;
-            set.extend(["ulimit -v ", &kibibytes.to_string(), " && "]);
+            limits.extend(["ulimit -v ", &kibibytes.to_string(), " && "]);
         }
         if let Some(files) = self.open_files {
-            set.extend(["ulimit -n ", &files.to_string(), " && "]);
+            limits.extend(["ulimit -n ", &files.to_string(), " && "]);
         }
-        if set.is_empty() {
+        if limits.is_empty() {
             return Command::new(program);
         }
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("{set}exec \"$0\" \"$@\"")]);
+        command.args(["-c", &format!("{limits}exec \"$0\" \"$@\"")]);
         command.arg(program);
         command
     }
@@ -69,25 +69,25 @@ impl Target {
             .context("no server was started")
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> anyhow::Result<SocketAddr> {
         Ok(self.get()?.0)
     }
 
-    /// Returns the memory it occupies, in MiB.
+    /// Returns the memory that the server occupies, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         machine::resident(self.get()?.1)
     }
 }
 
-/// A server; killed when dropped.
+/// A server. Its process is killed when this value is dropped.
 pub struct AttackedServer {
-    /// Its address and process id.
+    /// The server's address and process id.
     pub target: Target,
     command: Command,
     running: Running,
     log: PathBuf,
-    /// The reading end of a log pipe that is not read; the pipe stays open as long as this exists.
+    /// The reading end of a log pipe that nobody reads. The pipe stays open until this is dropped.
     _unread: Option<PipeReader>,
     _directory: TempDir,
 }
@@ -97,15 +97,15 @@ struct Running(Child, BufReader<ChildStdout>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails if the process has ended by itself, which serves the same purpose.
+        // Fails if the process has already ended, which serves the same purpose.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
 impl AttackedServer {
-    /// Starts the server, on a new SQLite database inside `scratch` if no other is given. The log
-    /// goes to a file, or to a pipe that is never read.
+    /// Starts the server on `database`, or on a new SQLite database inside `scratch`. The server
+    /// logs to a file, or to a pipe that nobody reads.
     pub fn start(
         binary: &Path,
         scratch: &Path,
@@ -114,7 +114,7 @@ impl AttackedServer {
         limits: Limits,
     ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir_in(scratch)?;
-        let own = format!("sqlite:{}", directory.path().join("vestibule.db").display());
+        let new_database = format!("sqlite:{}", directory.path().join("vestibule.db").display());
         let mut command = limits.command(binary);
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_"))
@@ -134,9 +134,9 @@ impl AttackedServer {
             "--webhook-allow",
             "127.0.0.0/8",
         ]);
-        command.args(["--database-url", database.unwrap_or(&own)]);
-        // The limits of requests are off, so that they do not stop an attack. The limit of a guest
-        // stays.
+        command.args(["--database-url", database.unwrap_or(&new_database)]);
+        // The rate limits are disabled, so that they do not stop an attack. The rate limit for
+        // guests remains.
         command.args([
             "--rate-limit-per-minute",
             "0",
@@ -147,7 +147,7 @@ impl AttackedServer {
             "--console-rate-limit-per-second",
             "0",
         ]);
-        // As the files in `deploy/` set them.
+        // The same values as in the files in `deploy/`.
         command.env("MALLOC_TRIM_THRESHOLD_", "131072");
         command.env("MALLOC_MMAP_THRESHOLD_", "131072");
         let log = directory.path().join("log");
@@ -160,7 +160,7 @@ impl AttackedServer {
             command.env("VESTIBULE_LOG", "info").stderr(writer);
             Some(reader)
         };
-        let (running, address) = run(&mut command)?;
+        let (running, address) = start_process(&mut command)?;
         let target = Target::default();
         target.set(address, running.0.id());
         Ok(Self {
@@ -175,13 +175,13 @@ impl AttackedServer {
 
     /// Starts the server again after it has ended.
     pub fn restart(&mut self) -> anyhow::Result<()> {
-        let (running, address) = tokio::task::block_in_place(|| run(&mut self.command))?;
+        let (running, address) = tokio::task::block_in_place(|| start_process(&mut self.command))?;
         self.target.set(address, running.0.id());
         self.running = running;
         Ok(())
     }
 
-    /// Kills the server with SIGKILL and waits for its end.
+    /// Kills the server with SIGKILL and waits until it has ended.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.running.0.kill()?;
         self.running.0.wait()?;
@@ -190,34 +190,38 @@ impl AttackedServer {
 
     /// Stops the server with SIGTERM. Returns the exit status and how long the stop took.
     pub async fn terminate(&mut self) -> anyhow::Result<(ExitStatus, Duration)> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let process = self.running.0.id().to_string();
         ensure!(
             Command::new("kill")
                 .args(["-TERM", &process])
                 .status()?
                 .success(),
-            "no signal could be sent"
+            "the signal could not be sent"
         );
-        while begun.elapsed() < END {
+        while started.elapsed() < STOP_TIMEOUT {
             if let Some(status) = self.running.0.try_wait()? {
-                return Ok((status, begun.elapsed()));
+                return Ok((status, started.elapsed()));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        bail!("it does not end")
+        bail!("the server does not stop")
     }
 
-    /// Returns the lines of its log that show a defect.
+    /// Returns the lines of the server's log that show a defect.
     pub fn trouble(&self) -> anyhow::Result<Vec<String>> {
         let log = fs::read_to_string(&self.log)?;
-        let is_trouble = |line: &&str| TROUBLE.iter().any(|trouble| line.contains(trouble));
-        Ok(log.lines().filter(is_trouble).map(str::to_owned).collect())
+        let shows_defect = |line: &&str| DEFECT_TEXTS.iter().any(|text| line.contains(text));
+        Ok(log
+            .lines()
+            .filter(shows_defect)
+            .map(str::to_owned)
+            .collect())
     }
 }
 
-/// Starts a process and waits until it reports its address. Blocks.
-fn run(command: &mut Command) -> anyhow::Result<(Running, SocketAddr)> {
+/// Starts a process and waits until it prints its address. Blocks the thread.
+fn start_process(command: &mut Command) -> anyhow::Result<(Running, SocketAddr)> {
     let mut child = command
         .spawn()
         .with_context(|| command.get_program().display().to_string())?;

@@ -1,4 +1,4 @@
-//! The scenarios, and the code that plays one.
+//! The scenarios, and the code that runs one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::table::Row;
 use crate::victim::Victim;
 use crate::{connections, ends, limits, neighbours, swapped};
 
-/// The number of findings printed to standard error.
-const SHOWN_LINES: usize = 5;
+/// The maximum number of findings that are printed to standard error.
+const MAX_PRINTED_FINDINGS: usize = 5;
 
 /// The settings that all scenarios share.
 pub struct ScenarioSettings {
@@ -90,7 +90,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// Runs the attack. Returns a description of the load it kept up.
+    /// Runs the attack. Returns a description of the load.
     async fn attack(self, stage: &mut Stage) -> anyhow::Result<String> {
         match self {
             Self::Nothing => {
@@ -118,7 +118,7 @@ impl Scenario {
         }
     }
 
-    /// Limits of the operating system under which the server runs.
+    /// Returns the limits of the operating system for the server.
     fn limits(self) -> Limits {
         match self {
             Self::UnfinishedBodies => Limits {
@@ -140,17 +140,17 @@ pub struct Stage {
     pub victim: Arc<Victim>,
     pub neighbour: Organization,
     pub keys: Keys,
-    /// Defects that the attack itself found.
+    /// Defects that the attack found.
     pub wrong: Vec<String>,
     length: Duration,
-    busy: Option<(JoinHandle<()>, watch::Sender<bool>)>,
+    victim_work: Option<(JoinHandle<()>, watch::Sender<bool>)>,
 }
 
 impl Stage {
-    /// Starts the victim's regular work. Returns when the attack must end.
+    /// Starts the victim's regular work. Returns the time when the attack must end.
     pub fn begin(&mut self) -> Instant {
-        let (end, is_over) = watch::channel(false);
-        self.busy = Some((tokio::spawn(self.victim.clone().go_about(is_over)), end));
+        let (end, stop) = watch::channel(false);
+        self.victim_work = Some((tokio::spawn(self.victim.clone().go_about(stop)), end));
         Instant::now() + self.length
     }
 
@@ -160,15 +160,15 @@ impl Stage {
     }
 }
 
-/// Plays a scenario on a server of its own.
-pub async fn play(ground: &ScenarioSettings, scenario: Scenario) -> anyhow::Result<Row> {
+/// Runs a scenario on a server of its own.
+pub async fn play(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Result<Row> {
     let ScenarioSettings {
         binary,
         scratch,
         postgres,
         length,
         keys,
-    } = ground;
+    } = settings;
     let is_log_read = scenario != Scenario::UnreadLog;
     let server = tokio::task::block_in_place(|| {
         AttackedServer::start(
@@ -190,34 +190,34 @@ pub async fn play(ground: &ScenarioSettings, scenario: Scenario) -> anyhow::Resu
         keys: keys.clone(),
         wrong: Vec::new(),
         length: *length,
-        busy: None,
+        victim_work: None,
     };
 
-    let held = scenario.attack(&mut stage).await?;
-    let (busy, end) = stage
-        .busy
+    let load = scenario.attack(&mut stage).await?;
+    let (victim_work, end) = stage
+        .victim_work
         .take()
-        .context("the victim was not sent about its business")?;
+        .context("the attack did not start the victim's work")?;
     end.send_replace(true);
-    busy.await?;
+    victim_work.await?;
     let verdict = stage.victim.audit(&stage.neighbour).await?;
     let mut wrong = [stage.wrong, verdict.wrong, stage.server.trouble()?].concat();
     let record = std::mem::take(&mut *stage.victim.record());
     wrong.extend(record.wrong);
     let failures = stage.victim.failures() + stage.neighbour.key.failures();
     wrong.extend((0..failures).map(|_| "a 5xx other than 503".to_owned()));
-    for what in verdict
+    for finding in verdict
         .lost
         .iter()
         .chain(&verdict.double)
         .chain(&wrong)
-        .take(SHOWN_LINES)
+        .take(MAX_PRINTED_FINDINGS)
     {
-        eprintln!("  {what}");
+        eprintln!("  {finding}");
     }
     Ok(Row {
         what: scenario.into(),
-        held,
+        held: load,
         memory: record.memory,
         times: record.times,
         refused: record.refused,

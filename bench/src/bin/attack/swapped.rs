@@ -14,13 +14,13 @@ use crate::organization::{Organization, record};
 use crate::stage::Stage;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
-/// The limit of an attacker's requests.
-const MOST: u64 = 1_000_000;
+/// The maximum number of an attacker's requests.
+const MAX_REQUESTS: u64 = 1_000_000;
 /// The pause between two rounds.
-const PAUSE: Duration = Duration::from_millis(20);
+const ROUND_DELAY: Duration = Duration::from_millis(20);
 
-/// Creates one object of every kind that has an id. Returns the ids.
-async fn furnished(victim: &Organization) -> anyhow::Result<Vec<String>> {
+/// Creates one object of every kind with an id. Returns the ids.
+async fn create_objects(victim: &Organization) -> anyhow::Result<Vec<String>> {
     let (stay, _) = victim.stay().await?;
     let [group, tag, task, device, review] = [(); 5].map(|()| victim.new_id());
     victim
@@ -67,7 +67,7 @@ async fn furnished(victim: &Organization) -> anyhow::Result<Vec<String>> {
 /// Returns the method and path of every operation on an object with an id.
 async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
     let document: Value = serde_json::from_slice(&caller.get("/api/v1/openapi.json").await?.body)?;
-    let mut found = Vec::new();
+    let mut operations_with_id = Vec::new();
     for (path, operations) in document["paths"]
         .as_object()
         .context("a document without paths")?
@@ -80,16 +80,16 @@ async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
             Method::DELETE,
         ] {
             if path.contains('{') && operations.get(method.as_str().to_lowercase()).is_some() {
-                found.push((method, path.clone()));
+                operations_with_id.push((method, path.clone()));
             }
         }
     }
-    ensure!(!found.is_empty(), "a document without ids");
-    Ok(found)
+    ensure!(!operations_with_id.is_empty(), "a document without ids");
+    Ok(operations_with_id)
 }
 
-/// Returns the path with `id` for its parameters and `en` for a language.
-fn filled(path: &str, id: &str) -> String {
+/// Returns the path with `id` as the value of its parameters, except `en` for a language.
+fn path_with_id(path: &str, id: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{language}" => "en",
         part if part.starts_with('{') => id,
@@ -98,23 +98,19 @@ fn filled(path: &str, id: &str) -> String {
     format!("/api/v1{}", parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Creates access tokens of one member and one app, one for each organization.
-async fn of_both(
+/// Creates two access tokens of one member and one app, one for each organization.
+async fn member_tokens(
     platform: &Caller,
     organizations: [&Organization; 2],
 ) -> anyhow::Result<[Caller; 2]> {
     let (app, member) = (organizations[0].new_id(), organizations[0].new_id());
-    let described = json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] });
+    let body = json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] });
     platform
-        .ok(
-            Method::PUT,
-            &format!("/platform/v1/oauth-apps/{app}"),
-            described,
-        )
+        .ok(Method::PUT, &format!("/platform/v1/oauth-apps/{app}"), body)
         .await?;
     let mut callers = organizations.map(|organization| organization.key.clone());
     for (organization, caller) in organizations.into_iter().zip(&mut callers) {
-        let described = json!({
+        let body = json!({
             "name": "Member", "email": "member@example.com", "permissions": PERMISSIONS, "propertyIds": null,
             "isActive": true, "isTwoFactorEnrolled": true,
         });
@@ -122,21 +118,21 @@ async fn of_both(
             .ok(
                 Method::PUT,
                 &format!("{}/members/{member}", organization.path),
-                described,
+                body,
             )
             .await?;
-        let wanted = json!({ "memberId": member, "oauthAppId": app, "permissions": PERMISSIONS });
+        let body = json!({ "memberId": member, "oauthAppId": app, "permissions": PERMISSIONS });
         let token = platform
             .ok(
                 Method::POST,
                 &format!("{}/access-tokens", organization.path),
-                wanted,
+                body,
             )
             .await?;
         *caller = organization.key.with(
             token["token"]
                 .as_str()
-                .context("an access token without its token")?,
+                .context("an access token without a token")?,
         );
     }
     Ok(callers)
@@ -144,31 +140,33 @@ async fn of_both(
 
 pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     let victim = stage.victim.organization.clone();
-    let ids = furnished(&victim).await?;
+    let ids = create_objects(&victim).await?;
     let operations = operations(&victim.key).await?;
-    // The owner reads each path with one of the ids first. Otherwise a 404 would prove nothing.
+    // First the owner reads each path with one of the ids, because a 404 proves nothing if the path
+    // never returns an object.
     for (_, path) in operations
         .iter()
         .filter(|(method, _)| method == Method::GET)
     {
-        let mut is_read = false;
+        let mut is_readable = false;
         for id in &ids {
-            is_read |= victim.key.get(&filled(path, id)).await?.status == 200;
+            is_readable |= victim.key.get(&path_with_id(path, id)).await?.status == 200;
         }
         // The victim creates manuals only later.
         ensure!(
-            is_read || path == "/portal-manuals/{id}",
-            "nothing to be read at {path}"
+            is_readable || path == "/portal-manuals/{id}",
+            "no object can be read at {path}"
         );
     }
-    let [here, there] = of_both(&stage.platform(), [&victim, &stage.neighbour]).await?;
+    let [victim_member, neighbour_member] =
+        member_tokens(&stage.platform(), [&victim, &stage.neighbour]).await?;
     let (attacker, end) = (stage.neighbour.key.clone(), stage.begin());
-    let (mut requested, mut repeated, mut unanswered) = (0_u64, 0_u64, 0_u64);
-    tokio::time::sleep(PAUSE * 50).await;
-    while Instant::now() < end && requested + repeated < MOST {
-        let last = stage.victim.last()?;
+    let (mut requested, mut repeated_keys, mut unanswered) = (0_u64, 0_u64, 0_u64);
+    tokio::time::sleep(ROUND_DELAY * 50).await;
+    while Instant::now() < end && requested + repeated_keys < MAX_REQUESTS {
+        let last_write = stage.victim.last()?;
         for (method, path) in &operations {
-            for id in ids.iter().chain([&last.id]) {
+            for id in ids.iter().chain([&last_write.id]) {
                 let body = match *method {
                     Method::GET => &b""[..],
                     Method::PATCH => b"{\"data\":{}}",
@@ -178,54 +176,56 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                 match attacker
                     .send(
                         method.clone(),
-                        &filled(path, id),
+                        &path_with_id(path, id),
                         None,
                         Bytes::from_static(body),
                     )
                     .await
                 {
                     // A request other than a read may be refused with 400 before its object is
-                    // looked up.
-                    Ok(heard) if heard.status == 404 || heard.status == 503 => {}
-                    Ok(heard) if method != Method::GET && heard.status == 400 => {}
-                    Ok(heard) => stage.wrong.push(format!(
+                    // read.
+                    Ok(response) if response.status == 404 || response.status == 503 => {}
+                    Ok(response) if method != Method::GET && response.status == 400 => {}
+                    Ok(response) => stage.wrong.push(format!(
                         "{method} {} of the victim: {}",
-                        filled(path, id),
-                        heard.status
+                        path_with_id(path, id),
+                        response.status
                     )),
                     Err(_) => unanswered += 1,
                 }
             }
         }
         // Sends the victim's key and body in the neighbour's organization, and one key of one
-        // member in both.
-        let body = json!({ "nickname": last.key, "title": "Wi-Fi" }).to_string();
-        let mine = attacker
-            .send(Method::POST, MANUALS, Some(&last.key), body.into())
+        // member in both organizations.
+        let body = json!({ "nickname": last_write.key, "title": "Wi-Fi" }).to_string();
+        let response = attacker
+            .send(Method::POST, MANUALS, Some(&last_write.key), body.into())
             .await?;
-        if mine.is_replay || mine.data()["id"] == last.id.as_str() {
+        if response.is_replay || response.data()["id"] == last_write.id.as_str() {
             stage.wrong.push(format!(
                 "a key of the victim: {} {:.300}",
-                mine.status,
-                mine.text()
+                response.status,
+                response.text()
             ));
         }
         let key = stage.keys.next().to_string();
         let category = Bytes::from(json!({ "title": key }).to_string());
         let path = "/api/v1/portal-manual-categories";
-        let one = here
+        let first = victim_member
             .send(Method::POST, path, Some(&key), category.clone())
             .await?;
-        let other = there.send(Method::POST, path, Some(&key), category).await?;
-        if other.is_replay || one.data()["id"] == other.data()["id"] {
+        let second = neighbour_member
+            .send(Method::POST, path, Some(&key), category)
+            .await?;
+        if second.is_replay || first.data()["id"] == second.data()["id"] {
             stage.wrong.push(format!(
                 "a key in both organizations: {} {:.300}",
-                other.status,
-                other.text()
+                second.status,
+                second.text()
             ));
         }
-        repeated += 2;
-        tokio::time::sleep(PAUSE).await;
+        repeated_keys += 2;
+        tokio::time::sleep(ROUND_DELAY).await;
     }
     let counts = format!(
         "{} requests for {} ids by {} operations",
@@ -235,7 +235,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     );
     Ok(format!(
         "{counts}, {} keys repeated; {unanswered} unanswered",
-        grouped(repeated)
+        grouped(repeated_keys)
     ))
 }
 
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn path_parameters_are_replaced_by_values() {
         assert_eq!(
-            filled("/translations/{id}/entries/{language}", "7"),
+            path_with_id("/translations/{id}/entries/{language}", "7"),
             "/api/v1/translations/7/entries/en"
         );
         assert_eq!(
-            filled("/properties/{propertyId}/portal-manuals", "7"),
+            path_with_id("/properties/{propertyId}/portal-manuals", "7"),
             "/api/v1/properties/7/portal-manuals"
         );
     }

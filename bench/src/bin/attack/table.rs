@@ -11,14 +11,14 @@ use crate::crowd::grouped;
 pub struct Row {
     /// The name of the scenario.
     pub what: &'static str,
-    /// The load that the attacker kept up.
+    /// A description of the attacker's load.
     pub held: String,
-    /// The largest memory of the server that was seen, in MiB.
+    /// The maximum memory of the server, in MiB.
     pub memory: f64,
     /// The times of the victim's requests, in milliseconds.
     pub times: Vec<f64>,
-    /// The number of the victim's requests without an answer, or with an answer that asks to try
-    /// again.
+    /// The number of the victim's requests without a response, or with a response that asks the
+    /// client to try again.
     pub refused: u64,
     /// The number of acknowledged writes that are missing.
     pub lost: usize,
@@ -29,7 +29,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns whether the server kept all promises: no loss, no duplicate, no other defect.
+    /// Returns whether the table shows no loss, no duplicate and no other defect.
     pub const fn is_clean(&self) -> bool {
         self.lost == 0 && self.double == 0 && self.wrong == 0
     }
@@ -48,13 +48,12 @@ impl Display for Row {
             wrong,
         } = self;
         let longest = times.iter().copied().fold(0.0, f64::max);
-        let [middle, most, longest] =
-            [median(times), ninety_ninth(times), longest].map(milliseconds);
+        let [p50, p99, longest] = [median(times), ninety_ninth(times), longest].map(milliseconds);
         let requests = grouped(u64::try_from(times.len()).unwrap_or(u64::MAX));
         let memory = figure(*memory);
         write!(
             f,
-            "| {what} | {held}; {memory} MiB | {requests} · {middle} · {most} · {longest} · {} |",
+            "| {what} | {held}; {memory} MiB | {requests} · {p50} · {p99} · {longest} · {} |",
             grouped(*refused)
         )?;
         write!(f, " {lost} | {double} | {wrong} |")

@@ -1,5 +1,5 @@
-//! The victim: makes requests during an attack, and checks afterwards that every acknowledged write
-//! is there.
+//! The victim: an organization that makes requests during an attack. Afterwards, it checks that
+//! every acknowledged write exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,22 +16,24 @@ use tokio::task::JoinSet;
 use crate::caller::{CallAnswer, Caller};
 use crate::organization::Organization;
 
-/// The interval of its rounds. In each it requests `/healthz`, makes a write, and reads that write.
+/// The interval of rounds. In each round, the victim requests `/healthz`, makes a write, and reads
+/// that write.
 const PACE: Duration = Duration::from_millis(50);
-/// The limit of rounds under way at once.
-const AT_ONCE: usize = 400;
+/// The maximum number of rounds that run at the same time.
+const MAX_ROUNDS: usize = 400;
 /// The pause before a write is repeated with its key.
-const AGAIN: Duration = Duration::from_millis(200);
-/// How long it repeats a write without an answer, and how long the final check repeats a request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REPEAT_DELAY: Duration = Duration::from_millis(200);
+/// How long the victim repeats a write without a response, and how long the final check repeats a
+/// request.
+const REPEAT_LIMIT: Duration = Duration::from_secs(60);
 /// The number of rounds between two readings of the server's memory.
-const MEMORY_EVERY: u32 = 5;
-/// About how many keys are sent once more at the end.
-const REPEATED: usize = 200;
+const ROUNDS_PER_MEMORY_READING: u32 = 5;
+/// The approximate number of keys that are sent again in the final check.
+const REPEATED_KEYS: usize = 200;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
-/// The prefix of the names of all the victim's objects.
-const OWN: &str = "victim-";
+/// The prefix of the names of all objects of the victim.
+const NAME_PREFIX: &str = "victim-";
 
 /// An acknowledged write.
 #[derive(Debug, Clone)]
@@ -46,17 +48,18 @@ pub struct Acknowledged {
 /// The victim's observations so far.
 #[derive(Debug, Default)]
 pub struct Record {
-    /// The times of its requests, in milliseconds.
+    /// The times of the requests, in milliseconds.
     pub times: Vec<f64>,
-    /// The number of requests without an answer, or with an answer that asks to try again.
+    /// The number of requests without a response, or with a response that asks the client to try
+    /// again.
     pub refused: u64,
     /// The acknowledged writes.
     pub acknowledged: Vec<Acknowledged>,
-    /// The keys without an answer.
+    /// The keys of writes without a response.
     pub unanswered: BTreeSet<String>,
-    /// Descriptions of wrong answers.
+    /// Descriptions of wrong responses.
     pub wrong: Vec<String>,
-    /// The largest memory of the server that was seen, in MiB.
+    /// The maximum memory of the server, in MiB.
     pub memory: f64,
 }
 
@@ -80,7 +83,7 @@ pub struct Victim {
 
 impl Victim {
     pub fn new(organization: Organization, keys: Keys) -> anyhow::Result<Self> {
-        // The victim has connections of its own, as if it ran on a machine of its own.
+        // The victim has connections of its own, as if it ran on another machine.
         let caller = Caller::new(organization.key.target().clone(), organization.key.token())?;
         Ok(Self {
             organization,
@@ -95,37 +98,37 @@ impl Victim {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of 5xx answers other than 503, both during the attack and in the final
-    /// check.
+    /// Returns the number of responses with a 5xx status other than 503, during the attack and in
+    /// the final check.
     pub fn failures(&self) -> u64 {
         self.caller.failures()
     }
 
-    /// Starts rounds at a fixed pace, however long the answers take. When it is told to stop, waits
-    /// for the rounds under way.
-    pub async fn go_about(self: Arc<Self>, mut is_over: watch::Receiver<bool>) {
-        let (mut rounds, places) = (JoinSet::new(), Arc::new(Semaphore::new(AT_ONCE)));
+    /// Starts rounds at a constant rate, however long the responses take. At the stop signal, waits
+    /// for the rounds that are running.
+    pub async fn go_about(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        let (mut rounds, permits) = (JoinSet::new(), Arc::new(Semaphore::new(MAX_ROUNDS)));
         let mut pace = tokio::time::interval(PACE);
         let mut number = 0_u32;
         loop {
             tokio::select! {
                 // The wait also ends when the sender is dropped.
-                _ = is_over.changed() => break,
+                _ = stop.changed() => break,
                 _ = pace.tick() => {}
             }
             number += 1;
-            if number.is_multiple_of(MEMORY_EVERY)
+            if number.is_multiple_of(ROUNDS_PER_MEMORY_READING)
                 && let Ok(memory) = self.caller.target().resident()
             {
                 let mut record = self.record();
                 record.memory = record.memory.max(memory);
             }
             while rounds.try_join_next().is_some() {}
-            let (victim, key) = (self.clone(), format!("{OWN}{}", self.keys.next()));
-            if let Ok(place) = places.clone().try_acquire_owned() {
+            let (victim, key) = (self.clone(), format!("{NAME_PREFIX}{}", self.keys.next()));
+            if let Ok(permit) = permits.clone().try_acquire_owned() {
                 rounds.spawn(async move {
                     tokio::join!(victim.health(), victim.write_and_read(key));
-                    drop(place);
+                    drop(permit);
                 });
             } else {
                 self.record().refused += 3;
@@ -134,29 +137,29 @@ impl Victim {
         rounds.join_all().await;
     }
 
-    /// Makes a request and records its time. Returns none if the request must be repeated.
-    async fn noted(
+    /// Makes a request and records its time. Returns `None` if the request must be repeated.
+    async fn timed(
         &self,
         request: impl Future<Output = anyhow::Result<CallAnswer>>,
     ) -> Option<CallAnswer> {
-        let begun = Instant::now();
-        let heard = request.await.ok();
+        let started = Instant::now();
+        let response = request.await.ok();
         let mut record = self.record();
-        record.times.push(begun.elapsed().as_secs_f64() * 1_000.0);
-        let heard = heard.filter(|heard| !heard.is_passing());
-        record.refused += u64::from(heard.is_none());
-        heard
+        record.times.push(started.elapsed().as_secs_f64() * 1_000.0);
+        let response = response.filter(|response| !response.is_passing());
+        record.refused += u64::from(response.is_none());
+        response
     }
 
-    fn is_wrong(&self, what: String) {
+    fn record_wrong(&self, what: String) {
         self.record().wrong.push(what);
     }
 
     async fn health(&self) {
-        if let Some(heard) = self.noted(self.caller.get("/healthz")).await
-            && heard.status != 200
+        if let Some(response) = self.timed(self.caller.get("/healthz")).await
+            && response.status != 200
         {
-            self.is_wrong(format!("/healthz: {}", heard.status));
+            self.record_wrong(format!("/healthz: {}", response.status));
         }
     }
 
@@ -167,106 +170,106 @@ impl Victim {
             .await
     }
 
-    /// Repeats a write under one key until it is answered, then reads the object.
+    /// Repeats a write with one key until there is a response, then reads the object.
     async fn write_and_read(&self, key: String) {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.record().unanswered.insert(key.clone());
-        let heard = loop {
-            match self.noted(self.write(&key)).await {
-                Some(heard) => break heard,
-                None if begun.elapsed() > PATIENCE => return,
-                None => tokio::time::sleep(AGAIN).await,
+        let response = loop {
+            match self.timed(self.write(&key)).await {
+                Some(response) => break response,
+                None if started.elapsed() > REPEAT_LIMIT => return,
+                None => tokio::time::sleep(REPEAT_DELAY).await,
             }
         };
-        self.acknowledge(&key, heard);
-        if let Some(heard) = self
-            .noted(self.caller.get(&format!("{MANUALS}?search={key}")))
+        self.acknowledge(&key, response);
+        if let Some(response) = self
+            .timed(self.caller.get(&format!("{MANUALS}?search={key}")))
             .await
         {
-            let names = names(&heard);
-            if heard.status != 200 || names != [key.as_str()] {
-                self.is_wrong(format!(
+            let names = names(&response);
+            if response.status != 200 || names != [key.as_str()] {
+                self.record_wrong(format!(
                     "{key} was written, and then read: {} {names:?}",
-                    heard.status
+                    response.status
                 ));
             }
         }
     }
 
-    /// Records the first answer to a key.
-    fn acknowledge(&self, key: &str, heard: CallAnswer) {
+    /// Records the first response to a key.
+    fn acknowledge(&self, key: &str, response: CallAnswer) {
         let mut record = self.record();
         record.unanswered.remove(key);
-        match heard.data()["id"].as_str() {
-            Some(id) if heard.status == 201 => {
+        match response.data()["id"].as_str() {
+            Some(id) if response.status == 201 => {
                 record.acknowledged.push(Acknowledged {
                     key: key.into(),
                     id: id.into(),
-                    answer: heard.body,
+                    answer: response.body,
                 });
             }
             _ => record.wrong.push(format!(
                 "POST under {key}: {} {:.300}",
-                heard.status,
-                heard.text()
+                response.status,
+                response.text()
             )),
         }
     }
 
-    /// Repeats a request until its answer is final.
-    async fn answered<F: Future<Output = anyhow::Result<CallAnswer>>>(
+    /// Repeats a request until its response is final.
+    async fn final_response<F: Future<Output = anyhow::Result<CallAnswer>>>(
         &self,
-        ask: impl Fn() -> F,
+        request: impl Fn() -> F,
     ) -> anyhow::Result<CallAnswer> {
-        let begun = Instant::now();
-        let mut last = None;
-        while begun.elapsed() < PATIENCE {
-            match ask().await {
-                Ok(heard) if !heard.is_passing() => return Ok(heard),
-                other => last = Some(other),
+        let started = Instant::now();
+        let mut last_result = None;
+        while started.elapsed() < REPEAT_LIMIT {
+            match request().await {
+                Ok(response) if !response.is_passing() => return Ok(response),
+                other => last_result = Some(other),
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(REPEAT_DELAY).await;
         }
-        bail!("no answer that stays, after the attack: {last:?}")
+        bail!("no final response after the attack: {last_result:?}")
     }
 
-    /// Checks every write, and checks that the victim and a neighbour do not see each other's
+    /// Checks every write. Also checks that the victim and a neighbour do not see each other's
     /// objects.
     pub async fn audit(&self, neighbour: &Organization) -> anyhow::Result<Verdict> {
         let mut verdict = Verdict::default();
-        // Repeating a write under its key is the only way to learn whether it was applied.
+        // Only a repetition of a write with its key shows whether the write was applied.
         let unanswered = self.record().unanswered.clone();
         for key in unanswered {
-            let heard = self.answered(|| self.write(&key)).await?;
-            self.acknowledge(&key, heard);
+            let response = self.final_response(|| self.write(&key)).await?;
+            self.acknowledge(&key, response);
         }
         let acknowledged = self.record().acknowledged.clone();
         for Acknowledged { key, answer, .. } in acknowledged
             .iter()
-            .step_by(acknowledged.len().div_ceil(REPEATED).max(1))
+            .step_by(acknowledged.len().div_ceil(REPEATED_KEYS).max(1))
         {
-            let again = self.answered(|| self.write(key)).await?;
-            if !again.is_replay || again.status != 201 || again.body != answer {
+            let repeated = self.final_response(|| self.write(key)).await?;
+            if !repeated.is_replay || repeated.status != 201 || repeated.body != answer {
                 verdict.wrong.push(format!(
                     "{key} was sent again: {} {:.300}",
-                    again.status,
-                    again.text()
+                    repeated.status,
+                    repeated.text()
                 ));
             }
         }
-        let listed = self.answered(|| self.caller.get(MANUALS)).await?;
-        compare(&acknowledged, &listed.data(), &mut verdict);
-        let theirs = self.answered(|| neighbour.key.get(MANUALS)).await?;
-        let seen: BTreeSet<_> = ids(&theirs.data()).collect();
+        let own_list = self.final_response(|| self.caller.get(MANUALS)).await?;
+        compare(&acknowledged, &own_list.data(), &mut verdict);
+        let neighbour_list = self.final_response(|| neighbour.key.get(MANUALS)).await?;
+        let neighbour_ids: BTreeSet<_> = ids(&neighbour_list.data()).collect();
         let leaked = acknowledged
             .iter()
-            .filter(|one| seen.contains(&one.id))
-            .map(|one| format!("{} is the neighbour's", one.key));
+            .filter(|write| neighbour_ids.contains(&write.id))
+            .map(|write| format!("{} is the neighbour's", write.key));
         verdict.wrong.extend(leaked);
-        if theirs.status != 200 {
+        if neighbour_list.status != 200 {
             verdict
                 .wrong
-                .push(format!("the neighbour's list: {}", theirs.status));
+                .push(format!("the neighbour's list: {}", neighbour_list.status));
         }
         Ok(verdict)
     }
@@ -282,8 +285,8 @@ impl Victim {
 }
 
 /// Returns the nicknames in a list.
-fn names(heard: &CallAnswer) -> Vec<String> {
-    let data = heard.data();
+fn names(response: &CallAnswer) -> Vec<String> {
+    let data = response.data();
     data.as_array()
         .into_iter()
         .flatten()
@@ -304,25 +307,25 @@ fn ids(listed: &Value) -> impl Iterator<Item = String> {
 
 /// Compares the acknowledged writes with the objects in a list.
 fn compare(acknowledged: &[Acknowledged], listed: &Value, verdict: &mut Verdict) {
-    let mut there = BTreeMap::<&str, Vec<&str>>::new();
+    let mut ids_by_name = BTreeMap::<&str, Vec<&str>>::new();
     for row in listed.as_array().into_iter().flatten() {
         let (name, id) = (row["nickname"].as_str(), row["id"].as_str());
-        there
+        ids_by_name
             .entry(name.unwrap_or_default())
             .or_default()
             .push(id.unwrap_or_default());
     }
     for Acknowledged { key, id, .. } in acknowledged {
-        match there.remove(key.as_str()).as_deref() {
-            Some([only]) if only == id => {}
+        match ids_by_name.remove(key.as_str()).as_deref() {
+            Some([id_in_list]) if id_in_list == id => {}
             Some(ids) if ids.contains(&id.as_str()) => drop(verdict.double.insert(key.clone())),
             _ => drop(verdict.lost.insert(key.clone())),
         }
     }
     verdict.wrong.extend(
-        there
+        ids_by_name
             .keys()
-            .map(|name| format!("nobody was told of {name:?}, and it is there")),
+            .map(|name| format!("{name:?} exists, but its write was not acknowledged")),
     );
 }
 
