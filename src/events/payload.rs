@@ -69,7 +69,7 @@ impl Owner for Payloads {
         let mut context = Context::of_known(self.0.system(tx, now), caller);
         let subjects: Vec<Result<DeliverySubject>> =
             reported.iter().map(DeliverySubject::of).collect();
-        let records = read(&mut context, subjects.iter().flatten())?;
+        let records = read_records(&mut context, subjects.iter().flatten())?;
         let data = subjects
             .into_iter()
             .map(|subject| data(&mut context, &records, *id, subject?))

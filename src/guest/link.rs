@@ -35,11 +35,11 @@ fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String,
         .into_iter()
         .filter(|token| named("", token).is_some())
         .collect();
-    let mut found = HashMap::new();
+    let mut callers = HashMap::new();
     if !stays.is_empty() {
         let organizations = organizations("", &stays);
         for row in tx.rows(&STAYS, &[organizations.into(), stays.into()])? {
-            found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
+            callers.insert(row.get(5)?, identified(&row, Access::guest, None)?);
         }
     }
     if !previews.is_empty() {
@@ -51,14 +51,14 @@ fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String,
         let hashes = Value::ManyBytes(previews.keys().cloned().collect());
         for row in tx.rows(&PREVIEWS, &[organizations.into(), hashes])? {
             if let Some(token) = previews.get(&row.get::<Vec<u8>>(5)?) {
-                found.insert(
+                callers.insert(
                     token.clone(),
                     identified(&row, Access::preview, Some(row.get(6)?))?,
                 );
             }
         }
     }
-    Ok(identified_tokens)
+    Ok(callers)
 }
 
 /// Returns the organizations that tokens name, each once.

@@ -162,7 +162,11 @@ pub(crate) fn forget_records(
     }
     let mut manuals = among(context, links_by_manual.keys().copied().collect())?;
     for ManualWithCover { manual, .. } in &mut manuals {
-        for (kind, id) in named.get(&manual.answered.id).into_iter().flatten() {
+        for (kind, id) in links_by_manual
+            .get(&manual.answered.id)
+            .into_iter()
+            .flatten()
+        {
             forget_record(&mut manual.answered, *kind, *id);
         }
         manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());

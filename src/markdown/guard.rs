@@ -327,7 +327,7 @@ impl Escaper<'_> {
         if (self.is_marked)(&tag.name) {
             let escaped = tag.text.replace('&', "&amp;").replace('<', "&lt;");
             let escaped = escaped.replace('>', "&gt;").replace('*', "&#42;");
-            self.push(&format!("<mark>{shown}</mark>"));
+            self.push(&format!("<mark>{escaped}</mark>"));
         } else {
             self.push(tag.text);
         }

@@ -66,13 +66,13 @@ pub(super) fn page(
     problem: PageProblem,
 ) -> Response {
     let language = people::language(service, headers);
-    let own = texts::consent::table(language);
-    let around = SignInFrame::new(service, language, "", None).words;
+    let consent_texts = texts::consent::table(language);
+    let frame_texts = SignInFrame::new(service, language, "", None).words;
     let (title, text) = match problem {
-        PageProblem::Client => texts.unknown_client,
-        PageProblem::Document => texts.bad_document,
-        PageProblem::Redirect => texts.bad_redirect,
-        PageProblem::Request | PageProblem::TooLong => texts.bad_request,
+        PageProblem::Client => consent_texts.unknown_client,
+        PageProblem::Document => consent_texts.bad_document,
+        PageProblem::Redirect => consent_texts.bad_redirect,
+        PageProblem::Request | PageProblem::TooLong => consent_texts.bad_request,
         PageProblem::Form => frame_texts.foreign_form,
         PageProblem::Unavailable => frame_texts.unavailable,
     };

@@ -44,7 +44,7 @@ pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static SignInWo
     sign_in::table(language(service, headers))
 }
 
-fn known(tag: &str) -> Option<&'static str> {
+fn supported(tag: &str) -> Option<&'static str> {
     sign_in::LANGUAGES
         .into_iter()
         .find(|language| *language == tag)

@@ -184,7 +184,7 @@ pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
 
 fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<SessionLookup> {
     let Some(organization) = named(PREFIX, &token) else {
-        return Ok(SessionLookup::Nothing);
+        return Ok(SessionLookup::NotFound);
     };
     let Some(row) = tx.row(
         &BY_TOKEN,
@@ -196,7 +196,7 @@ fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Sessi
     lookup_from_row(&row, token, now)
 }
 
-fn of_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
+fn lookup_from_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
     let (created_at, used_at): (Timestamp, Timestamp) = (row.get(1)?, row.get(2)?);
     let (Json(member), id, Json(settings)) = (row.get(4)?, row.get(5)?, row.get(6)?);
     let organization = Organization { id, settings };

@@ -88,12 +88,14 @@ fn render(
 
 fn fields(
     texts: &SignInSetupWords,
-    typed: &SetupInput,
-    wrong: &[(&'static str, InvalidField)],
+    input: &SetupInput,
+    errors: &[(&'static str, InvalidField)],
 ) -> Vec<SetupField> {
     let field = |name: &'static str, (label, hint): Notice, value: &str, attributes| {
-        let error = wrong.iter().find(|(field, _)| *field == name);
-        let error = error.map(|(_, wrong)| describe(texts, *wrong));
+        let error = errors
+            .iter()
+            .find(|(field, _)| *field == name)
+            .map(|(_, error)| describe(texts, *error));
         let ids = [("hint", !hint.is_empty()), ("error", error.is_some())];
         let ids = ids.iter().filter(|(_, is_there)| *is_there);
         SetupField {

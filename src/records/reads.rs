@@ -4,10 +4,10 @@
 use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
+use engine::moment::Moment;
 use engine::operation::{
     ById, CacheBasis, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits,
 };
-use engine::moment::Moment;
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;

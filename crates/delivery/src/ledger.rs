@@ -240,7 +240,7 @@ fn lease(
     for (organization, ids) in by_organization::<Uuid>(&expired)? {
         tx.execute(&RELEASE_EXPIRED, &values![organization, ids, due])?;
     }
-    let mut seen = Vec::new();
+    let mut batches = Vec::new();
     let mut search = take(tx, limiter, from, due, Some(until), &mut |_, batch| {
         batches.push(batch);
     })?;

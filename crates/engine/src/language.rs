@@ -206,7 +206,7 @@ impl LanguageReader {
         let fit_of = |language: &RequestedLanguage| language.fit(&version);
         let other = |tag: &str| {
             Tag::parse(tag)
-                .map(RequestedLanguage::fit_of)
+                .map(RequestedLanguage::of)
                 .as_ref()
                 .and_then(fit_of)
         };

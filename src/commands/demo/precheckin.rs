@@ -529,7 +529,8 @@ impl Maker<'_> {
         }
         let created = self.api.call("createPrecheckStep", &[], fields).await?;
         if let Some(title) = &step.title {
-            self.translate(&created["displayTitleMlTextId"], title).await?;
+            self.translate(&created["displayTitleMlTextId"], title)
+                .await?;
         }
         self.assign("precheck_step", &created["id"], step.property_scope)
             .await

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::super::sync::OnInvalid;
 use super::super::versions::Versions;
-use super::{BatchRecord, RecordState, SyncBatch, SyncRecord, named, references};
+use super::{BatchRecord, RecordState, SyncBatch, SyncRecord, referenced_records, references};
 use crate::events;
 use crate::records::{HostTally, RecordKind, RecordOrigin, stored};
 
@@ -36,7 +36,7 @@ impl SyncBatch {
             },
             writer,
             on_invalid,
-            begun: stored::begin_change(context)?,
+            change_time: stored::begin_change(context)?,
             versions: Versions::load(context, versioned.map(|record| (record.kind, record.id)))?,
             ..Self::default()
         };
@@ -55,7 +55,7 @@ impl SyncBatch {
         }
         for (kind, ids) in doomed {
             for id in &ids {
-                batch.naming.insert((kind, *id), BTreeSet::new());
+                batch.referrers.insert((kind, *id), BTreeSet::new());
             }
             for (from_kind, from, id) in
                 stored::linked_from_among(context, kind, ids.into_iter().collect())?
@@ -63,13 +63,13 @@ impl SyncBatch {
                 if let Ok(from_kind) = from_kind.parse::<RecordKind>() {
                     wanted.entry(from_kind).or_default().insert(from);
                     batch
-                        .naming
+                        .referrers
                         .entry((kind, id))
                         .or_default()
                         .insert((from_kind, from));
                 } else {
                     batch
-                        .configured
+                        .referring_settings
                         .entry((kind, id))
                         .or_default()
                         .push((from_kind, from));
@@ -81,7 +81,7 @@ impl SyncBatch {
             .into_iter()
             .flatten()
             .copied();
-        batch.arrived = events::arrived_reviews(context, reviews.collect())?;
+        batch.known_reviews = events::arrived_reviews(context, reviews.collect())?;
         for (kind, ids) in wanted {
             for row in stored::find_rows(context, kind, ids.into_iter().collect())? {
                 batch.hold(kind, &row)?;
@@ -96,7 +96,7 @@ impl SyncBatch {
             return Err(Error::internal("a stored record is not a JSON object"));
         };
         let created_at = Moment(row.get(3)?);
-        let stored = Some((created_at, named(kind, &data)));
+        let stored = Some((created_at, referenced_records(kind, &data)));
         let now = Some(RecordState {
             data,
             origin: RecordOrigin::from_row(row)?,
@@ -104,7 +104,7 @@ impl SyncBatch {
             created_at,
             updated_at: Moment(row.get(4)?),
         });
-        self.slots.insert(
+        self.records.insert(
             (kind, id),
             BatchRecord {
                 stored,

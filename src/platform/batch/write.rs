@@ -10,7 +10,7 @@ use engine::values;
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::{BatchRecord, RecordState, SyncBatch, named};
+use super::{BatchRecord, RecordState, SyncBatch, referenced_records};
 use crate::events;
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
@@ -27,13 +27,13 @@ impl SyncBatch {
     /// Writes the result of the batch.
     pub(in crate::platform) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
         std::mem::take(&mut self.versions).write(context)?;
-        let has_domains = self.slots.iter().any(|((kind, _), slot)| {
-            *kind == RecordKind::CustomUrl && (slot.is_changed || slot.was_removed)
+        let has_domains = self.records.iter().any(|((kind, _), slot)| {
+            *kind == RecordKind::CustomUrl && (slot.is_changed || slot.was_deleted)
         });
         let removed = self.removed();
         self.remove(context, &removed)?;
         let mut written: Vec<_> = self
-            .slots
+            .records
             .drain()
             .filter(|(_, slot)| slot.is_changed && slot.now.is_some())
             .collect();
@@ -43,7 +43,7 @@ impl SyncBatch {
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
         let mut relinked: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
         let mut changed: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
-        let mut last = self.begun;
+        let mut last = self.change_time;
         for ((kind, id), slot) in written {
             let BatchRecord { stored, now, .. } = slot;
             let Some(RecordState {
@@ -57,7 +57,7 @@ impl SyncBatch {
                 continue;
             };
             last = last.max(updated_at.0);
-            let names = named(kind, &data);
+            let names = referenced_records(kind, &data);
             if stored.is_some() {
                 changed.entry(kind).or_default().push(id);
             } else {
@@ -106,7 +106,7 @@ impl SyncBatch {
             )?;
         }
         stored::save_all(context, rows)?;
-        if last > self.begun {
+        if last > self.change_time {
             stored::end_change(context, last)?;
         }
         if has_domains && let Err((host, refused)) = follow_domains(context)? {
@@ -127,14 +127,14 @@ impl SyncBatch {
         }
         stored::link_all(context, links.into_iter())?;
         context.execute_many(&INSERT_GUEST_LINK, tokens)?;
-        events::note_arrived_reviews(context, std::mem::take(&mut self.arriving))?;
+        events::note_arrived_reviews(context, std::mem::take(&mut self.new_reviews))?;
         events::set_timers(context, &self.timers)?;
         events::fire_all(context, &self.happenings)
     }
 
     /// Returns the stored records to delete, with their time of creation.
     fn removed(&self) -> Vec<((RecordKind, Uuid), Moment)> {
-        let removed = self.slots.iter().filter(|(_, slot)| slot.was_removed);
+        let removed = self.records.iter().filter(|(_, slot)| slot.was_deleted);
         let mut removed: Vec<_> = removed
             .filter_map(|(record, slot)| Some((*record, slot.stored.as_ref()?.0)))
             .collect();
@@ -153,7 +153,11 @@ impl SyncBatch {
         let known = context.listed::<LinkingThings>();
         for ((kind, id), _) in removed {
             by_kind.entry(*kind).or_default().push(*id);
-            for (from, of) in self.configured.remove(&(*kind, *id)).unwrap_or_default() {
+            for (from, of) in self
+                .referring_settings
+                .remove(&(*kind, *id))
+                .unwrap_or_default()
+            {
                 let module = known.iter().find(|module| module.filed_as == from);
                 let module = module.ok_or_else(|| {
                     Error::internal("a record of an unknown kind refers to this one")

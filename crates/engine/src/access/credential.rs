@@ -380,8 +380,8 @@ fn find_one(
     presented: PresentedToken,
     now: Timestamp,
 ) -> Result<Option<Identified>> {
-    let (statement, params) = shown.by_hash();
-    match (tx.row(statement, &params)?, shown.kind) {
+    let (statement, params) = presented.by_hash();
+    match (tx.row(statement, &params)?, presented.kind) {
         (Some(row), TokenKind::Key) => api_key(&row, now, None),
         (Some(row), TokenKind::Token) => connection(slice::from_ref(&row), now),
         (None, TokenKind::Key) => tx
@@ -418,10 +418,11 @@ pub fn find_all(
             .into_iter()
             .collect());
     }
-    let (keys, tokens): (Vec<PresentedToken>, Vec<PresentedToken>) =
-        shown.iter().partition(|shown| shown.kind == TokenKind::Key);
-    let mut found = HashMap::new();
-    look(tx, (&KEYS_BY_HASH, 6), &keys, &mut found, |row| {
+    let (keys, tokens): (Vec<PresentedToken>, Vec<PresentedToken>) = presented
+        .iter()
+        .partition(|presented| presented.kind == TokenKind::Key);
+    let mut callers = HashMap::new();
+    read_by_hashes(tx, (&KEYS_BY_HASH, 6), &keys, &mut callers, |row| {
         api_key(row, now, None)
     })?;
     let others: Vec<_> = keys
@@ -468,7 +469,7 @@ pub fn revisions_of(
 }
 
 /// Reads the rows that a statement finds by hashes. `column` is the column with the row's hash.
-fn look(
+fn read_by_hashes(
     tx: &mut Transaction<'_>,
     (statement, column): (&'static Statement, usize),
     presented: &[PresentedToken],
@@ -478,8 +479,14 @@ fn look(
     if presented.is_empty() {
         return Ok(());
     }
-    let organizations: BTreeSet<Uuid> = shown.iter().map(|shown| shown.organization).collect();
-    let hashes = shown.iter().map(|shown| shown.hash.to_vec()).collect();
+    let organizations: BTreeSet<Uuid> = presented
+        .iter()
+        .map(|presented| presented.organization)
+        .collect();
+    let hashes = presented
+        .iter()
+        .map(|presented| presented.hash.to_vec())
+        .collect();
     for row in tx.rows(
         statement,
         &[

@@ -27,7 +27,7 @@ pub struct Shape {
     schema: Schema,
     /// The schema as JSON. It suggests the closest field name for a misspelt one, and has the limit
     /// of a tool call.
-    written: Value,
+    schema_json: Value,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<PathStep>, usize)>,
@@ -201,7 +201,7 @@ impl Shape {
 
     /// Returns the limit of a tool call that gives none ([`tool_limit`]).
     pub(crate) fn tool_limit(&self) -> Option<u64> {
-        tool_limit(&self.written)
+        tool_limit(&self.schema_json)
     }
 
     /// Returns the input of an operation from the sent values. Returns 400 with every failing

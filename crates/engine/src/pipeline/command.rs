@@ -61,7 +61,7 @@ pub(super) async fn command(
         drop(key_guard);
         outcome
     };
-    tokio::spawn(running.in_current_span())
+    tokio::spawn(task.in_current_span())
         .await
         .map_err(Error::internal)?
 }

@@ -111,7 +111,7 @@ impl Weighter<AnswerKey, KeptAnswer> for ByBytes {
         // The compressed form is at most about as long as the plain one. A value takes about twice
         // the bytes of its text.
         let bytes = question.request.len() + 2 * length;
-        OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
+        ENTRY_OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
@@ -222,9 +222,8 @@ impl Memory {
         revisions: Revisions,
         now: Timestamp,
     ) -> Option<KeptAnswer> {
-        let kept = self.answers.get(question);
-        let kept = kept.filter(|kept| {
-            let validity = kept.validity();
+        let response = self.answers.get(key).filter(|response| {
+            let validity = response.validity();
             basis.is_unchanged(validity.revisions, revisions) && validity.holds.contains(&now)
         });
         let count = if response.is_some() {
@@ -239,15 +238,15 @@ impl Memory {
     /// Caches a response under the revisions that its caller was identified with.
     pub(super) fn keep(
         &self,
-        question: AnswerKey,
+        key: AnswerKey,
         answer: Answer,
         revisions: Revisions,
         holds: Range<Timestamp>,
     ) -> Result<KeptAnswer> {
-        let value = answer.local().filter(|_| question.takes_value);
+        let value = answer.local().filter(|_| key.takes_value);
         let text = answer.into_text()?;
         let validity = Validity { revisions, holds };
-        let kept = if let Some(value) = value {
+        let response = if let Some(value) = value {
             KeptAnswer::Value(Arc::new(CachedValue {
                 validity,
                 value,
@@ -264,11 +263,11 @@ impl Memory {
                 deflated: OnceLock::new(),
             }))
         };
-        self.answers.insert(question.clone(), kept.clone());
-        if !self.answers.contains_key(&question) {
+        self.answers.insert(key.clone(), response.clone());
+        if !self.answers.contains_key(&key) {
             self.refusals.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(kept)
+        Ok(response)
     }
 }
 
@@ -299,7 +298,7 @@ impl AnswerKey {
                 .is_limited()
                 .then_some(access.credential),
             takes_value: head.is_local && !operation.answers_text,
-            request: asked.into(),
+            request: parameters.into(),
         };
         Some((key, basis))
     }

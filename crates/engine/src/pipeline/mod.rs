@@ -273,7 +273,7 @@ async fn finish(
         now: service.clock.now(),
     });
     let mut facts = RequestFacts::default();
-    let answered = match through(&call, payload, &mut facts).await {
+    let answered = match run_stages(&call, payload, &mut facts).await {
         Err(error) => {
             let error = if error.kind() == ErrorKind::Authentication {
                 let required = RequiredCredential::at(operation.surface);
@@ -302,7 +302,7 @@ fn retry_after(error: &Error, quota: Option<&Quota>) -> Option<u64> {
 
 /// Adds warnings about unknown query parameters to a success. Tool calls are left as they are,
 /// because they refuse unknown parameters.
-fn warned(call: &Call, body: Body) -> Body {
+fn with_parameter_warnings(call: &Call, body: Body) -> Body {
     if call.head.query.is_empty() || call.head.is_tool_call {
         return body;
     }
@@ -613,8 +613,10 @@ fn read(
             {
                 let cached = service
                     .memory
-                    .keep(question, answer, identified.revisions, holds)?;
-                return Ok(ReadOutcome::Done(Success::cached(operation, kept, head.id)));
+                    .keep(key, answer, identified.revisions, holds)?;
+                return Ok(ReadOutcome::Done(Success::cached(
+                    operation, cached, head.id,
+                )));
             }
             answer
         }

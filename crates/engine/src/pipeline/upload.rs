@@ -337,7 +337,7 @@ impl BodyReader<'_> {
 
     fn refused(&self, message: String) -> Error {
         let issues = self.issues.iter().cloned();
-        Error::issues(found.chain([Issue::at(Vec::new(), message)]).collect())
+        Error::issues(issues.chain([Issue::at(Vec::new(), message)]).collect())
     }
 }
 

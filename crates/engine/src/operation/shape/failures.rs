@@ -49,9 +49,9 @@ impl Shape {
             Failure::AdditionalProperties { unexpected } => {
                 // The schema has the known names beside the failing keyword.
                 let keyword = error.schema_path().as_str();
-                let siblings = keyword
-                    .rsplit_once('/')
-                    .and_then(|(parent, _)| self.written.pointer(&format!("{parent}/properties")));
+                let siblings = keyword.rsplit_once('/').and_then(|(parent, _)| {
+                    self.schema_json.pointer(&format!("{parent}/properties"))
+                });
                 for name in unexpected {
                     issues.add_with(child_path(&path, name), |path| {
                         self.stranger_at(path, siblings)
