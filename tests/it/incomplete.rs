@@ -11,6 +11,8 @@ use tokio::time::timeout;
 use vestibule::server::Limits;
 
 use crate::support::App;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use crate::support::node::Node;
 
 /// Time limit of a response, even on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -186,4 +188,63 @@ async fn shutdown_does_not_wait_for_incomplete_requests_of_unknown_senders() {
     let begun = Instant::now();
     app.server.stop().await;
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+/// Opens an HTTP/2 connection and begins a request with a body on each of 32 streams.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+async fn begin_streams(address: &str) -> TcpStream {
+    const STREAMS: u32 = 32;
+    const BYTES: u32 = 2_000;
+    let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    // POST, http, and the path and the authority as literals.
+    let mut headers = vec![0x83, 0x86];
+    for (name, value) in [(0x04, "/console/sign-in"), (0x01, "x")] {
+        headers.extend([name, u8::try_from(value.len()).unwrap()]);
+        headers.extend(value.as_bytes());
+    }
+    let mut frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        frames.extend(&length[1..]);
+        frames.extend([kind, flags]);
+        frames.extend(stream.to_be_bytes());
+        frames.extend(payload);
+    };
+    for number in 0..STREAMS {
+        // HEADERS with all headers, then DATA; neither ends the stream.
+        frame(1, 4, 2 * number + 1, &headers);
+        frame(0, 0, 2 * number + 1, &vec![b' '; BYTES as usize]);
+    }
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(&frames).await.unwrap();
+    stream
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_returns_to_its_level_at_rest_after_unfinished_bodies() {
+    /// The most memory that may stay beyond the level at rest, in MiB.
+    const RISE: u64 = 12;
+    let directory = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}/memory.db", directory.path().display());
+    let node = Node::start(&database, &[]);
+    let resident = || node.resident().unwrap();
+    let at_rest = resident();
+    let address = node.base.trim_start_matches("http://");
+    let connections = join_all((0..400).map(|_| begin_streams(address))).await;
+    let until = Instant::now() + SOON;
+    while resident() < at_rest + 2 * RISE && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let held = resident();
+    assert!(held >= at_rest + 2 * RISE, "{at_rest} MiB, then {held} MiB");
+    drop(connections);
+    let until = Instant::now() + 2 * SOON;
+    while resident() > at_rest + RISE && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let after = resident();
+    assert!(
+        after <= at_rest + RISE,
+        "{at_rest} MiB at rest, {held} MiB with the bodies, {after} MiB after"
+    );
 }

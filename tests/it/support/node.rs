@@ -40,6 +40,18 @@ impl Node {
         }
     }
 
+    /// Returns the process's resident memory that belongs to no file, in MiB. Returns `None` where
+    /// the system does not show it.
+    pub fn resident(&self) -> Option<u64> {
+        let status = format!("/proc/{}/status", self.process.pid());
+        let status = std::fs::read_to_string(status).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"))?;
+        let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kibibytes >> 10)
+    }
+
     /// Sends `kill -9` and waits until the process has ended.
     pub fn kill(&mut self) {
         self.process.kill();

@@ -31,6 +31,7 @@ use tokio_util::task::TaskTracker;
 use super::Limits;
 use super::answer::{ConnectionService, LastEvent, ProgressLimits, ProgressTracker, Streams};
 use super::clients::Clients;
+use super::memory::Work;
 use super::tls::Tls;
 use crate::surface::Interface;
 use engine::pipeline::OutboundBuffer;
@@ -95,6 +96,9 @@ pub async fn accept(
         outbound.clone(),
         closing.token().clone(),
     ));
+    let work = connections.work.clone();
+    let returning = async move { work.return_memory().await };
+    tokio::spawn(closing.token().clone().run_until_cancelled_owned(returning));
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, peer)) => {
@@ -154,6 +158,7 @@ struct Connections {
     progress_limits: ProgressLimits,
     places: Arc<Semaphore>,
     open: Mutex<Open>,
+    work: Arc<Work>,
     closing: CancellationToken,
     serving: TaskTracker,
 }
@@ -219,6 +224,7 @@ impl Connections {
             progress_limits: timeout,
             places,
             open: Mutex::default(),
+            work: Arc::default(),
             closing,
             serving: TaskTracker::new(),
         }
@@ -305,6 +311,7 @@ impl Connections {
         let socket = Socket {
             stream,
             activity: activity.clone(),
+            work: self.work.clone(),
             dropping: None,
         };
         let Some(way) = self.way(socket, activity).await else {
@@ -580,6 +587,7 @@ struct Dropping {
 pub(super) struct Socket {
     stream: TcpStream,
     activity: Arc<Activity>,
+    work: Arc<Work>,
     dropping: Option<Dropping>,
 }
 
@@ -615,6 +623,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        self.work.add_connection();
         if self.activity.is_cut.load(Ordering::Relaxed) {
             // A socket that is already closed makes this fail, without consequence.
             let _ = self.stream.set_zero_linger();
@@ -628,7 +637,10 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.work.add(buffer.filled().len() - before);
+        polled
     }
 }
 

@@ -5,6 +5,7 @@ mod client_address;
 mod clients;
 mod connections;
 mod managed;
+mod memory;
 mod open_files;
 mod tls;
 
