@@ -199,11 +199,11 @@ mod tests {
         let [image, custom_field] = [1, 2].map(Uuid::from_u128);
         manual.image_id = Some(image);
         manual.custom_field_id = Some(custom_field);
-        let links: Vec<_> = named(&manual).collect();
+        let links: Vec<_> = linked_records(&manual).collect();
         assert_eq!(links.len(), 2);
         for (kind, id) in links {
             forget_record(&mut manual, kind, id);
         }
-        assert_eq!(named(&manual).count(), 0);
+        assert_eq!(linked_records(&manual).count(), 0);
     }
 }

@@ -238,15 +238,15 @@ mod tests {
         step.write_only.fees_payment_account_id = Some(third);
         step.write_only.background_check_account_id = Some(fourth);
         step.fee_product_ids = vec![fifth];
-        let links = named(&step);
+        let links = linked_records(&step);
         assert_eq!(links.len(), 5);
         // Records of different kinds can have the same id.
         forget_record(&mut step, RecordKind::Image, first);
-        assert_eq!(named(&step), links);
+        assert_eq!(linked_records(&step), links);
         for (kind, id) in links {
             forget_record(&mut step, kind, id);
         }
-        assert!(named(&step).is_empty());
+        assert!(linked_records(&step).is_empty());
     }
 
     #[test]

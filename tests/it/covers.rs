@@ -47,7 +47,7 @@ impl PhotoProvider {
     }
 
     /// Returns the requests since the last call: target, `Authorization`, `Accept-Version`.
-    pub fn asked(&self) -> Vec<[String; 3]> {
+    pub fn requests(&self) -> Vec<[String; 3]> {
         let requests = self.server.take_requests();
         requests
             .iter()

@@ -33,7 +33,7 @@ fn start(database_url: &str, authority: &TestAuthority) -> Node {
     let [allow, ca] = authority.flags();
     let flags = [
         "--webhook-timeout",
-        PATIENCE,
+        WEBHOOK_TIMEOUT,
         "--webhook-retry-base=50ms",
         &allow,
         &ca,

@@ -34,10 +34,10 @@ impl Connector {
             assert_eq!(request.target(), "/commands?site=1");
             assert_eq!(request.header("content-type"), "application/json");
             ready(match *shared.lock().unwrap() {
-                NEVER => Reply::Stalled(String::new()),
+                NO_RESPONSE => Reply::Stalled(String::new()),
                 status => {
-                    let said = "what the provider says";
-                    Reply::Response(response(status, "location: /elsewhere", said))
+                    let message = "what the provider says";
+                    Reply::Response(response(status, "location: /elsewhere", message))
                 }
             })
         })
@@ -241,7 +241,7 @@ on_both_with! {
             let (api, path) = (api.clone(), path.clone());
             tokio::spawn(async move { api.post_with_key(&path, "k", json!({})).await })
         };
-        while connector.received.lock().unwrap().is_empty() {
+        while connector.server.requests().is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         // While the command runs, the key is in use on every node, but other requests of the

@@ -424,7 +424,7 @@ with_authority! {
                 let is_over = || seen.ended.load(Ordering::Relaxed) == seen.connections.load(Ordering::Relaxed);
                 until(&app, &format!("{} has its connection closed", case.what), async || is_over()).await;
             }
-            assert!(seen.said.load(Ordering::Relaxed) < FLOOD_BYTES, "{} is read: {:?} bytes", case.what, seen.said);
+            assert!(seen.bytes_sent.load(Ordering::Relaxed) < FLOOD_BYTES, "{} is read: {:?} bytes", case.what, seen.bytes_sent);
         }
     }
 

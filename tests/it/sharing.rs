@@ -472,7 +472,7 @@ async fn an_aborted_read_leaves_the_queue_for_a_connection() {
     until_queued(&store, 1).await;
     read.abort();
     assert!(read.await.unwrap_err().is_cancelled());
-    assert_eq!(store.load().until_queued, 0);
+    assert_eq!(store.load().queued, 0);
     drop(go);
     held.await.unwrap().unwrap();
 }

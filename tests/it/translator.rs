@@ -80,11 +80,11 @@ impl TranslationProvider {
     }
 
     /// Returns the bodies of the requests since the last call, ordered by language and text.
-    fn asked(&self) -> Vec<Value> {
+    fn requests(&self) -> Vec<Value> {
         let requests = self.server.take_requests();
-        let mut asked: Vec<Value> = requests.iter().map(RecordedRequest::json).collect();
-        asked.sort_by_key(|body| format!("{} {}", body["target"], body["q"]));
-        asked
+        let mut bodies: Vec<Value> = requests.iter().map(RecordedRequest::json).collect();
+        bodies.sort_by_key(|body| format!("{} {}", body["target"], body["q"]));
+        bodies
     }
 
     async fn until_requested(&self, count: usize) {
@@ -94,7 +94,7 @@ impl TranslationProvider {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("asked {} times within 10 s", self.server.requests().len());
+        panic!("{} requests within 10 s", self.server.requests().len());
     }
 }
 

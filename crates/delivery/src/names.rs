@@ -149,8 +149,8 @@ mod tests {
             tokio::time::timeout(Duration::ZERO, lookups.begin(Uuid::from_u128(organization))).await
         };
         let mut permits = Vec::new();
-        while let Ok(permits) = soon(1).await {
-            permits.push(permits);
+        while let Ok(permit) = soon(1).await {
+            permits.push(permit);
         }
         assert_eq!(permits.len(), MAX_LOOKUPS_PER_ORGANIZATION);
         let other = soon(2).await;

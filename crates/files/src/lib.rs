@@ -270,7 +270,7 @@ mod tests {
             (keys(&files, None).await, read(&files, "a/1").await),
             (Vec::new(), None)
         );
-        drop(writing);
+        drop(writer);
         // Remains of a killed process.
         std::fs::create_dir_all(directory.path().join("b")).unwrap();
         for name in ["b/old#1", "b/new#1", "b/kept"] {

@@ -86,7 +86,7 @@ impl Site {
     }
 
     /// Returns the number of connections so far. Each request has a connection of its own.
-    pub fn asked(&self) -> usize {
+    pub fn request_count(&self) -> usize {
         self.server.connections()
     }
 }

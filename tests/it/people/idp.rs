@@ -73,7 +73,7 @@ struct Behaviour {
     publishes_all: bool,
     /// The issued authorization code, with the parameters of its authorization request.
     issued_code: Option<(String, Vec<(String, String)>)>,
-    parameter: Vec<String>,
+    requests: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -123,7 +123,7 @@ impl Idp {
             userinfo: ResponseKind::Custom(401, "{}".into()),
             publishes_all: false,
             issued_code: None,
-            parameter: Vec::new(),
+            requests: Vec::new(),
         }));
         let idp = Self {
             issuer,
@@ -188,7 +188,7 @@ impl Idp {
     }
 
     /// Returns the requests since the last call.
-    pub fn parameter(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.behaviour.lock().unwrap().requests)
     }
 

@@ -126,7 +126,7 @@ async fn sign_ins_and_refusals_are_logged_without_secrets() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_claim_is_logged_with_its_expected_value() {
     let idp = Idp::start().await;
-    idp.goes_by(&Clock::system());
+    idp.use_clock(&Clock::system());
     let directory = tempfile::tempdir().unwrap();
     let node = Node::start(
         &format!("sqlite:{}", directory.path().join("log.db").display()),

@@ -231,7 +231,7 @@ async fn assert_outage_survived(closed: ProxyMode, clients: usize) {
     let Some(database_url) = fresh_postgres().await else {
         return;
     };
-    let proxy = DatabaseProxy::in_front_of(&database_url).await;
+    let proxy = DatabaseProxy::before(&database_url).await;
     let server = Process::start(&proxy.database_url);
     let client = Client::of(&server).await;
     let load = ReadWriteLoad::start(&client, clients);

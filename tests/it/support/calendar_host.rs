@@ -59,7 +59,7 @@ impl CalendarHost {
     }
 
     /// Returns the heads of the requests so far, in lower case.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         let requests = self.server.requests();
         requests
             .iter()

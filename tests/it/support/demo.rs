@@ -38,7 +38,7 @@ impl Demo {
             "stay with a new step to do",
             "stay with a changed agreement",
         ];
-        let mut said = Vec::new();
+        let mut printed_values = Vec::new();
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
         command.args(["demo", "--listen", "127.0.0.1:0"]);
         let process = ServerProcess::start_reading(&mut command, Stdio::null(), |output| {
@@ -49,9 +49,9 @@ impl Demo {
                     .find(|name| line.trim_start().starts_with(*name))
                 {
                     let value = line.trim_start()[name.len()..].trim().to_owned();
-                    said.push(((*name).to_owned(), value));
+                    printed_values.push(((*name).to_owned(), value));
                 }
-                if said.len() == names.len() {
+                if printed_values.len() == names.len() {
                     break;
                 }
             }
@@ -60,7 +60,7 @@ impl Demo {
         Self {
             _process: process,
             http: Client::new(),
-            said,
+            printed_values,
         }
     }
 

@@ -34,7 +34,7 @@ pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result
 
 /// Waits until `count` writes are queued.
 pub async fn until_queued(store: &Store, count: usize) {
-    while store.load().until_queued < count {
+    while store.load().queued < count {
         tokio::task::yield_now().await;
     }
 }

@@ -476,7 +476,7 @@ mod tests {
             key: "a/1".into(),
             stored_file: &mut stored_file,
             fields: Map::new(),
-            found: Vec::new(),
+            issues: Vec::new(),
             unparsed: Arc::default(),
         };
         let read = reader.read(body, "b").await;
