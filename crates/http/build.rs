@@ -1,5 +1,5 @@
-//! Compresses the script of the API reference. Instead of five megabytes, the program then contains
-//! less than a third of that.
+//! Compresses the script of the API reference for the program. The compressed script has less than
+//! a third of its five megabytes.
 
 use std::error::Error;
 use std::fs::File;
@@ -14,11 +14,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let script = scalar_api_reference::get_asset("scalar.js")
         .ok_or("scalar.js is missing in the crate of the API reference")?;
     let directory = PathBuf::from(std::env::var("OUT_DIR")?);
-    let mut packed = GzEncoder::new(
+    let mut encoder = GzEncoder::new(
         File::create(directory.join("scalar.js.gz"))?,
         Compression::default(),
     );
-    packed.write_all(&script)?;
-    packed.finish()?;
+    encoder.write_all(&script)?;
+    encoder.finish()?;
     Ok(())
 }

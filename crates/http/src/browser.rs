@@ -1,5 +1,5 @@
-//! Answers for browsers. The guest's page, the console, the sign-in and the consent answer through
-//! this module, so all of them send the same security headers. Each has its own [`Policy`].
+//! Responses for browsers. The guest's page, the console, the sign-in page and the consent page use
+//! this module, so all of them have the same security headers. Each has its own [`Policy`].
 
 use std::fmt::Write as _;
 
@@ -16,44 +16,43 @@ use http::header::{
 use http::{HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 
-/// The type of pages.
+/// The content type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 
-/// Pages use no feature of the device.
-const PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), \
+/// The permissions policy of pages, which use no feature of the device.
+const NO_PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), \
      geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), serial=(), \
      usb=(), xr-spatial-tracking=()";
 
-/// The policy of an answer whose own cannot be written.
-const NOTHING: HeaderValue =
+/// The content security policy of a response whose own policy is not a valid header value.
+const STRICTEST_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; form-action 'none'");
 
-/// The limits of an answer in a browser: its sources, the targets of its forms, the pages that may
-/// frame it, and the sites that learn its address.
+/// The limits of a response in a browser: the sources that it may load, the targets of its forms,
+/// the pages that may frame it, and the sites that learn its address.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// The directives about the sources of the answer, as in a content security policy. Everything
-    /// that no directive names is forbidden.
+    /// The directives about the sources of the response, as in a content security policy.
+    /// Everything without a directive is forbidden.
     pub loads: String,
-    /// The targets that forms may have.
+    /// The permitted targets of forms.
     pub forms: FormTargets,
-    /// Whether pages of this service may show the answer in a frame.
+    /// Whether pages of this service may show the response in a frame.
     pub is_framed_by_us: bool,
-    /// The sites that learn the address of the answer when a link is followed.
+    /// The sites that learn the address of the response when a person follows a link.
     pub referrer: Referrer,
 }
 
-/// The targets that the forms of a page may have. Browsers check every redirect of a form against
-/// them.
+/// The permitted targets of the forms of a page. A browser also checks each redirect of a form.
 #[derive(Debug, Clone)]
 pub enum FormTargets {
-    /// To this service and to these sources.
+    /// This service and these sources.
     Here(Vec<String>),
-    /// Anywhere. This is for a form whose address this server has written, and which redirects to
-    /// an address that leads on to unknown places.
+    /// Any target. This is for a form whose address this server has written, and which redirects to
+    /// an address with further redirects to unknown targets.
     Anywhere,
 }
 
@@ -62,7 +61,7 @@ pub enum FormTargets {
 pub enum Referrer {
     /// No site.
     Nobody,
-    /// This service only. Forms are checked by it.
+    /// Only this service, which checks the referrer of forms.
     ThisService,
 }
 
@@ -76,7 +75,8 @@ impl Referrer {
 }
 
 impl Policy {
-    /// Returns a policy with these directives about sources. Its forms lead to this service.
+    /// Returns a policy with these directives about sources. Its forms may only target this
+    /// service.
     #[must_use]
     pub fn new(loads: impl Into<String>, referrer: Referrer) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Policy {
         }
     }
 
-    /// Returns the same policy for an answer that pages of this service may show in a frame.
+    /// Returns the same policy for a response that pages of this service may show in a frame.
     #[must_use]
     pub fn framed(mut self) -> Self {
         self.is_framed_by_us = true;
@@ -111,11 +111,11 @@ impl Policy {
         }
         if let FormTargets::Here(sources) = &self.forms {
             let _ = write!(policy, "; form-action 'self'");
-            for source in sources.iter().filter(|source| is_harmless(source)) {
+            for source in sources.iter().filter(|source| is_single_source(source)) {
                 let _ = write!(policy, " {source}");
             }
         }
-        HeaderValue::from_str(&policy).unwrap_or(NOTHING)
+        HeaderValue::from_str(&policy).unwrap_or(STRICTEST_POLICY)
     }
 
     const fn ancestors(&self) -> &'static str {
@@ -131,14 +131,14 @@ impl Policy {
     }
 }
 
-/// Whether a source ends neither its directive nor the header.
-fn is_harmless(source: &str) -> bool {
+/// Returns whether a source contains no character that ends its directive or the header.
+fn is_single_source(source: &str) -> bool {
     source
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b';' && byte != b',')
 }
 
-/// Returns the hash of an inline style or script as a source of a policy: `sha256-…`.
+/// Returns the hash of an inline style or script in the form of a policy's source: `sha256-…`.
 #[must_use]
 pub fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
@@ -149,13 +149,13 @@ pub fn rendered(template: &impl Template) -> Result<String> {
     template.render().map_err(Error::internal)
 }
 
-/// Answers with a page. A page that could not be rendered is a 500 with the text of `instead`.
+/// Returns a page. If the page could not be rendered, returns a 500 with the text of `fallback`.
 #[must_use]
 pub fn page(
     policy: &Policy,
     status: u16,
     html: Result<String>,
-    instead: impl FnOnce() -> String,
+    fallback: impl FnOnce() -> String,
 ) -> Response {
     let (status, html) = match html {
         Ok(html) => (status, html),
@@ -164,7 +164,7 @@ pub fn page(
                 cause = error.cause(),
                 "could not render a page; answered 500"
             );
-            (500, instead())
+            (500, fallback())
         }
     };
     let mut response = file(policy, HTML, html);
@@ -173,7 +173,8 @@ pub fn page(
     response
 }
 
-/// Answers with a file of a type. No cache may store it, and no search engine may list it.
+/// Returns a file with its content type. No cache may store the file, and no search engine may list
+/// it.
 #[must_use]
 pub fn file(policy: &Policy, content_type: &'static str, body: impl Into<Body>) -> Response {
     let headers = [
@@ -184,13 +185,13 @@ pub fn file(policy: &Policy, content_type: &'static str, body: impl Into<Body>) 
         (X_FRAME_OPTIONS, policy.frame_options()),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (X_ROBOTS_TAG, HeaderValue::from_static("noindex")),
-        (PERMISSIONS_POLICY, HeaderValue::from_static(PERMISSIONS)),
+        (PERMISSIONS_POLICY, HeaderValue::from_static(NO_PERMISSIONS)),
     ];
     (headers, body.into()).into_response()
 }
 
-/// Redirects to another address by GET, so that going back or reloading does not send a form
-/// twice.
+/// Redirects to another address by GET, so that the browser does not send a form twice when a
+/// person goes back or reloads.
 #[must_use]
 pub fn redirect(address: &str, referrer: Referrer) -> Response {
     let Ok(location) = HeaderValue::from_str(address) else {
@@ -206,7 +207,7 @@ pub fn redirect(address: &str, referrer: Referrer) -> Response {
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-/// Adds cookies to an answer.
+/// Adds cookies to a response.
 #[must_use]
 pub fn with_cookies(
     mut response: Response,
@@ -218,7 +219,7 @@ pub fn with_cookies(
     response
 }
 
-/// Adds the seconds to wait before a retry, where they are known.
+/// Adds `Retry-After` with the seconds until a retry, if they are known.
 #[must_use]
 pub fn retriable(mut response: Response, retry_after: Option<u64>) -> Response {
     if let Some(seconds) = retry_after {
@@ -231,7 +232,7 @@ pub fn retriable(mut response: Response, retry_after: Option<u64>) -> Response {
 mod tests {
     use super::*;
 
-    fn written(policy: &Policy) -> String {
+    fn header_text(policy: &Policy) -> String {
         policy.header().to_str().unwrap().to_owned()
     }
 
@@ -240,7 +241,7 @@ mod tests {
         let allowed = |sources: &[&str]| {
             let sources = sources.iter().map(|&source| source.to_owned()).collect();
             let policy = Policy::new("", Referrer::Nobody).with_forms(FormTargets::Here(sources));
-            written(&policy)
+            header_text(&policy)
                 .rsplit_once("form-action ")
                 .unwrap()
                 .1
@@ -265,15 +266,15 @@ mod tests {
     fn only_a_framed_page_names_this_service_as_its_frame() {
         let policy = Policy::new("img-src 'self'", Referrer::Nobody);
         assert_eq!(
-            written(&policy),
+            header_text(&policy),
             "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; img-src 'self'; form-action 'self'"
         );
-        assert!(written(&policy.framed()).contains("frame-ancestors 'self'"));
+        assert!(header_text(&policy.framed()).contains("frame-ancestors 'self'"));
     }
 
     #[test]
     fn a_policy_that_is_no_header_allows_nothing() {
         let policy = Policy::new("img-src\n*", Referrer::Nobody);
-        assert_eq!(policy.header(), NOTHING);
+        assert_eq!(policy.header(), STRICTEST_POLICY);
     }
 }

@@ -1,12 +1,13 @@
-//! The way in by HTTP: connections, the surfaces that are made of the list of operations, and
-//! responses for browsers.
+//! HTTP: connections, the surfaces that are generated from the list of operations, and responses
+//! for browsers.
 //!
-//! [`server`] accepts connections within limits of number, time and memory, and gives each request
-//! to the [`surface`]: REST routes, tools and the OpenAPI documents, which are made of the
-//! operations of the engine. [`browser`] has the security headers of pages.
+//! [`server`] accepts connections, limits their number, their time and their memory, and passes
+//! each request to the [`surface`]. The surface consists of REST routes, tools and the OpenAPI
+//! documents, all generated from the operations of the engine. [`browser`] sets the security
+//! headers of pages.
 //!
 //! Modules of the program add routes of their own ([`engine::module::Module::routes`]). This crate
-//! knows none of them.
+//! does not depend on any of them.
 
 pub mod browser;
 pub mod server;

@@ -1,4 +1,4 @@
-//! The sending of answers: progress timeouts, and the data that clients have not taken yet.
+//! Sends responses: progress timeouts, and the data that clients have not read yet.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -63,21 +63,22 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The progress of sending answers, of a connection or of a stream.
+/// The progress of the responses of a connection or of a stream.
 #[derive(Default)]
 pub(super) struct ProgressTracker {
-    /// The number of answers that are not completely sent.
+    /// The number of responses that are not completely sent.
+    /// When the client last took a part of a response.
     answers: AtomicUsize,
-    moved: LastEvent,
-    /// The outbound buffer space of the last answer. Its organization decides whether the timeout
-    /// is shortened.
-    held: Mutex<Weak<OutboundReservation>>,
-    /// Whether the connection has streams. Each stream has its own timeout, so the connection has
-    /// twice the time.
+    last_progress: LastEvent,
+    /// The reserved space in the outbound buffer of the last response. Its organization decides
+    /// whether the timeout is shortened.
+    reserved_space: Mutex<Weak<OutboundReservation>>,
+    /// Whether the connection has streams. Each stream has its own timeout, so the timeout of the
+    /// connection is twice as long.
     has_streams: AtomicBool,
 }
 
-/// The progress timeout of an answer.
+/// The progress timeout of a response.
 #[derive(Clone)]
 pub(super) struct ProgressLimits {
     /// The usual timeout.
@@ -89,49 +90,51 @@ pub(super) struct ProgressLimits {
 }
 
 impl ProgressTracker {
-    /// Returns when an answer has made no progress for the timeout.
+    /// Returns when a response has made no progress for the timeout.
     pub(super) async fn is_lost(&self, limits: &ProgressLimits) {
-        let mut hurries = limits.outbound.changes();
+        let mut changes = limits.outbound.changes();
         loop {
-            hurries.mark_unchanged();
-            let is_hurried = self.held().upgrade().map_or_else(
+            changes.mark_unchanged();
+            let is_hurried = self.reserved_space().upgrade().map_or_else(
                 || limits.outbound.is_hurried(None),
-                |held| held.is_hurried(),
+                |reserved_space| reserved_space.is_hurried(),
             );
-            let times = if self.has_streams.load(Ordering::Relaxed) {
+            let factor = if self.has_streams.load(Ordering::Relaxed) {
                 2
             } else {
                 1
             };
-            let limit = times
+            let limit = factor
                 * if is_hurried {
                     limits.hurried
                 } else {
                     limits.usual
                 };
-            let until = if self.answers.load(Ordering::Relaxed) > 0 {
-                self.moved.when() + limit
+            let deadline = if self.answers.load(Ordering::Relaxed) > 0 {
+                self.last_progress.when() + limit
             } else {
                 Instant::now() + limit
             };
-            if until <= Instant::now() {
+            if deadline <= Instant::now() {
                 return;
             }
             tokio::select! {
-                () = tokio::time::sleep_until(until) => {}
+                () = tokio::time::sleep_until(deadline) => {}
                 // `limits` owns the sender, so the channel stays open.
-                _ = hurries.changed() => {}
+                _ = changes.changed() => {}
             }
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Weak<OutboundReservation>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reserved_space(&self) -> MutexGuard<'_, Weak<OutboundReservation>> {
+        self.reserved_space
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs the streams of HTTP/2 connections, each until its client stops taking the answer. An
-/// aborted stream is reset, and the other streams of the connection continue.
+/// Runs the streams of HTTP/2 connections. Aborts a stream whose client does not read the response:
+/// the stream is reset, and the other streams of the connection continue.
 #[derive(Clone)]
 pub(super) struct Streams(pub ProgressLimits);
 
@@ -147,8 +150,8 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
     }
 }
 
-/// The lifetime of the browser's note that this host is reached by TLS alone: a year.
-const TLS_ALONE: HeaderValue = HeaderValue::from_static("max-age=31536000");
+/// The header that tells browsers to use only TLS for this host, for a year.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// The interface, as one connection uses it.
 pub(super) struct ConnectionService {
@@ -160,9 +163,9 @@ pub(super) struct ConnectionService {
 }
 
 impl ConnectionService {
-    /// Notes on a request whose it is. Takes a place among the requests of a client behind a
-    /// trusted proxy, and notes where there is none.
-    fn place(&self, request: &mut Request<Incoming>) -> Option<Place> {
+    /// Adds the client's address to a request. For a client of a trusted proxy, also counts the
+    /// request, and marks the request if the client has too many.
+    fn identify_client(&self, request: &mut Request<Incoming>) -> Option<Place> {
         let (peer, proxies) = (self.activity.peer(), &self.clients.proxies);
         let address = network(proxies.client(peer, request.headers()));
         let extensions = request.extensions_mut();
@@ -170,11 +173,11 @@ impl ConnectionService {
         if !proxies.has(peer) {
             return None;
         }
-        let place = self.clients.enter(address);
-        if place.is_none() {
+        let client_request = self.clients.enter(address);
+        if client_request.is_none() {
             extensions.insert(OverLimit);
         }
-        place
+        client_request
     }
 }
 
@@ -184,76 +187,87 @@ impl Service<Request<Incoming>> for ConnectionService {
     type Future = BoxFuture<'static, Result<Response<Outgoing>, Infallible>>;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        let turn = self.activity.begin();
+        let request_guard = self.activity.begin();
         let extensions = request.extensions_mut();
         extensions.insert(Receiving::new(self.activity.receive()));
-        let place = self.place(&mut request);
+        let client_request = self.identify_client(&mut request);
         let activity = self.activity.clone();
         let is_secure = self.is_secure;
-        let answered = self.interface.clone().answer(request.map(Body::new));
+        let response_future = self.interface.clone().answer(request.map(Body::new));
         async move {
-            let mut response = answered.await;
+            let mut response = response_future.await;
             if response.extensions_mut().remove::<UnreadBody>().is_some() {
                 activity.close_in_stages();
             }
             if is_secure {
                 response
                     .headers_mut()
-                    .insert(STRICT_TRANSPORT_SECURITY, TLS_ALONE);
+                    .insert(STRICT_TRANSPORT_SECURITY, HSTS);
             }
-            let held = response.extensions_mut().remove();
-            let sending = Arc::new(Sending::begin(turn, held, place));
+            let reserved_space = response.extensions_mut().remove();
+            let sending = Arc::new(Sending::begin(
+                request_guard,
+                reserved_space,
+                client_request,
+            ));
             Ok(response.map(|body| Outgoing {
                 body,
                 sending,
                 has_begun: false,
-                is_over: false,
+                has_ended: false,
             }))
         }
         .boxed()
     }
 }
 
-/// State that exists until the last byte of an answer is taken or the answer is aborted.
+/// State that exists until the client has read the last byte of a response, or the response is
+/// aborted.
 struct Sending {
-    turn: RequestGuard,
+    request_guard: RequestGuard,
     stream: Option<Arc<ProgressTracker>>,
-    held: Option<Arc<OutboundReservation>>,
-    _place: Option<Place>,
+    reserved_space: Option<Arc<OutboundReservation>>,
+    _client_request: Option<Place>,
     /// The number of chunks that the connection has not taken yet.
-    pieces: AtomicUsize,
-    /// Wakes the body when the last chunk is taken.
-    waits: AtomicWaker,
+    pending_chunks: AtomicUsize,
+    /// Wakes the body when the connection takes the last chunk.
+    body_waker: AtomicWaker,
 }
 
 impl Sending {
     fn begin(
-        turn: RequestGuard,
-        held: Option<Arc<OutboundReservation>>,
-        place: Option<Place>,
+        request_guard: RequestGuard,
+        reserved_space: Option<Arc<OutboundReservation>>,
+        client_request: Option<Place>,
     ) -> Self {
         let stream = STREAM.try_with(Arc::clone).ok();
         if stream.is_some() {
-            turn.progress().has_streams.store(true, Ordering::Relaxed);
+            request_guard
+                .progress()
+                .has_streams
+                .store(true, Ordering::Relaxed);
         }
         let sending = Self {
-            turn,
+            request_guard,
             stream,
-            held,
-            _place: place,
-            pieces: AtomicUsize::new(0),
-            waits: AtomicWaker::new(),
+            reserved_space,
+            _client_request: client_request,
+            pending_chunks: AtomicUsize::new(0),
+            body_waker: AtomicWaker::new(),
         };
         for progress in sending.trackers() {
-            progress.moved.note();
-            *progress.held() = sending.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
+            progress.last_progress.note();
+            *progress.reserved_space() = sending
+                .reserved_space
+                .as_ref()
+                .map_or_else(Weak::new, Arc::downgrade);
             progress.answers.fetch_add(1, Ordering::Relaxed);
         }
         sending
     }
 
     fn trackers(&self) -> impl Iterator<Item = &ProgressTracker> {
-        [self.turn.progress()]
+        [self.request_guard.progress()]
             .into_iter()
             .chain(self.stream.as_deref())
     }
@@ -267,13 +281,13 @@ impl Drop for Sending {
     }
 }
 
-/// The body of an answer. On a stream it ends only after all of it was taken. Until then the stream
-/// can be aborted, which drops the unsent chunks.
+/// The body of a response. On a stream, the body ends only after the connection has taken all of
+/// it. Until then, the stream can be aborted, which drops the unsent chunks.
 pub(super) struct Outgoing {
     body: Body,
     sending: Arc<Sending>,
     has_begun: bool,
-    is_over: bool,
+    has_ended: bool,
 }
 
 impl HttpBody for Outgoing {
@@ -284,18 +298,18 @@ impl HttpBody for Outgoing {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<AnswerChunk>, axum::Error>>> {
-        if !self.is_over {
+        if !self.has_ended {
             self.has_begun = true;
             if let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 return Poll::Ready(Some(frame.map(|frame| {
                     frame.map_data(|bytes| AnswerChunk::new(bytes, &self.sending))
                 })));
             }
-            self.is_over = true;
+            self.has_ended = true;
         }
         if self.sending.stream.is_some() {
-            self.sending.waits.register(context.waker());
-            if self.sending.pieces.load(Ordering::Acquire) > 0 {
+            self.sending.body_waker.register(context.waker());
+            if self.sending.pending_chunks.load(Ordering::Acquire) > 0 {
                 return Poll::Pending;
             }
         }
@@ -319,7 +333,7 @@ pub(super) struct AnswerChunk {
 
 impl AnswerChunk {
     fn new(bytes: Bytes, sending: &Arc<Sending>) -> Self {
-        sending.pieces.fetch_add(1, Ordering::Relaxed);
+        sending.pending_chunks.fetch_add(1, Ordering::Relaxed);
         Self {
             bytes,
             sending: sending.clone(),
@@ -329,8 +343,8 @@ impl AnswerChunk {
 
 impl Drop for AnswerChunk {
     fn drop(&mut self) {
-        if self.sending.pieces.fetch_sub(1, Ordering::Release) == 1 {
-            self.sending.waits.wake();
+        if self.sending.pending_chunks.fetch_sub(1, Ordering::Release) == 1 {
+            self.sending.body_waker.wake();
         }
     }
 }
@@ -347,7 +361,7 @@ impl Buf for AnswerChunk {
     fn advance(&mut self, count: usize) {
         self.sending
             .trackers()
-            .for_each(|progress| progress.moved.note());
+            .for_each(|progress| progress.last_progress.note());
         self.bytes.advance(count);
     }
 }

@@ -1,5 +1,5 @@
-//! Finds the address of a client, also behind proxies. Every limit by address, and the log, use
-//! this address. Nothing else in the program reads a forwarding header.
+//! Finds the address of a client, also behind proxies. The log and every limit by address use this
+//! address. Nothing else in the program reads a forwarding header.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address ranges of proxies whose forwarding headers are believed.
+/// The address ranges of proxies whose forwarding headers the server trusts.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
-    /// Trusts these ranges.
+    /// Creates a list of trusted ranges.
     #[must_use]
     pub fn new(ranges: &[IpNet]) -> Self {
         Self(ranges.into())
     }
 
-    /// Whether an address is that of a trusted proxy.
+    /// Returns whether an address is that of a trusted proxy.
     #[must_use]
     pub fn has(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -30,12 +30,12 @@ impl TrustedProxies {
 
     /// Returns the address of the client behind a connection from `peer`.
     ///
-    /// If the peer is not trusted, that is the peer. Otherwise it is the last forwarded address
-    /// that is not itself a trusted proxy. An entry that is no address ends the search, because
-    /// nothing before it can be attributed; the proxy that wrote the entry counts then.
+    /// If the peer is not trusted, returns the peer. Otherwise returns the last forwarded address
+    /// that is not itself a trusted proxy. An entry that is not an address ends the search, because
+    /// entries before it cannot be attributed. The client is then the proxy that wrote the entry.
     ///
-    /// `X-Forwarded-For` comes first, because almost every proxy sets it. A proxy that sets it and
-    /// lets a `Forwarded` of its client through must not be misled by the latter.
+    /// `X-Forwarded-For` takes precedence over `Forwarded`, because almost every proxy sets it. If
+    /// a proxy sets only `X-Forwarded-For`, a client could choose its own `Forwarded`.
     #[must_use]
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
@@ -43,9 +43,9 @@ impl TrustedProxies {
             return client;
         }
         let hops = if headers.contains_key(&X_FORWARDED_FOR) {
-            of_list(headers)
+            x_forwarded_for(headers)
         } else {
-            of_forwarded(headers)
+            forwarded(headers)
         };
         for hop in hops.into_iter().rev() {
             let Some(address) = hop else { break };
@@ -58,16 +58,19 @@ impl TrustedProxies {
     }
 }
 
-/// Returns the addresses of `X-Forwarded-For`, in order; `None` for an entry that is no address.
-fn of_list(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
+/// Returns the addresses of `X-Forwarded-For`, in order. An entry that is not an address is `None`.
+fn x_forwarded_for(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
     let lines = headers.get_all(&X_FORWARDED_FOR).iter();
     let lines = lines.map(|line| line.to_str().unwrap_or("-"));
-    lines.flat_map(|line| line.split(',')).map(node).collect()
+    lines
+        .flat_map(|line| line.split(','))
+        .map(parse_address)
+        .collect()
 }
 
-/// Returns the addresses of `Forwarded` (RFC 7239, section 4), in order; `None` for an element
-/// without an address.
-fn of_forwarded(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
+/// Returns the addresses of `Forwarded` (RFC 7239, section 4), in order. An element without an
+/// address is `None`.
+fn forwarded(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
     let lines = headers.get_all(FORWARDED).iter();
     let lines = lines.map(|line| line.to_str().unwrap_or("-"));
     let elements = lines.flat_map(|line| split(line, ','));
@@ -75,7 +78,7 @@ fn of_forwarded(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
         split(element, ';').into_iter().find_map(|pair| {
             let (name, value) = pair.split_once('=')?;
             let is_for = name.trim().eq_ignore_ascii_case("for");
-            is_for.then(|| node(value.trim().trim_matches('"')))?
+            is_for.then(|| parse_address(value.trim().trim_matches('"')))?
         })
     };
     elements.map(address).collect()
@@ -84,20 +87,20 @@ fn of_forwarded(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
 /// Splits a text at a separator outside of quotes.
 fn split(text: &str, separator: char) -> Vec<&str> {
     let mut is_quoted = false;
-    text.split(|letter| {
-        is_quoted ^= letter == '"';
-        letter == separator && !is_quoted
+    text.split(|c| {
+        is_quoted ^= c == '"';
+        c == separator && !is_quoted
     })
     .collect()
 }
 
-/// Reads an address, with or without a port; IPv6 with a port is in brackets.
-fn node(text: &str) -> Option<IpAddr> {
+/// Parses an address, with or without a port. IPv6 with a port is in brackets.
+fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
-    let bare = text
+    let without_brackets = text
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'));
-    let address = bare.unwrap_or(text).parse::<IpAddr>().ok();
+    let address = without_brackets.unwrap_or(text).parse::<IpAddr>().ok();
     let address = address.or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()));
     address.map(|address| address.to_canonical())
 }
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_last_address_that_is_no_proxy_is_the_client() {
-        for (line, found) in [
+        for (line, expected) in [
             ("203.0.113.7", "203.0.113.7"),
             ("198.51.100.1, 203.0.113.7", "203.0.113.7"),
             ("203.0.113.7, 10.1.1.1,10.2.2.2", "203.0.113.7"),
@@ -137,7 +140,7 @@ mod tests {
             ("[2001:db8::1]:443", "2001:db8::1"),
             ("[2001:db8::1]", "2001:db8::1"),
             ("::ffff:203.0.113.7", "203.0.113.7"),
-            // All are proxies, so the first of them asks.
+            // All addresses are proxies, so the first of them is the client.
             ("10.9.9.9, 10.1.1.1", "10.9.9.9"),
             // An entry that is not an address ends the search at the proxy that wrote it.
             ("203.0.113.7, unknown", "10.0.0.1"),
@@ -146,11 +149,11 @@ mod tests {
         ] {
             assert_eq!(
                 client("10.0.0.1", &[("x-forwarded-for", line)]),
-                found,
+                expected,
                 "{line}"
             );
         }
-        for (line, found) in [
+        for (line, expected) in [
             ("for=203.0.113.7", "203.0.113.7"),
             ("For=\"[2001:db8::1]:4711\";proto=https", "2001:db8::1"),
             (
@@ -162,7 +165,11 @@ mod tests {
             ("for=203.0.113.7;host=\"a,b;for=1.1.1.1\"", "203.0.113.7"),
             ("proto=https", "10.0.0.1"),
         ] {
-            assert_eq!(client("10.0.0.1", &[("forwarded", line)]), found, "{line}");
+            assert_eq!(
+                client("10.0.0.1", &[("forwarded", line)]),
+                expected,
+                "{line}"
+            );
         }
         let lines = [
             ("x-forwarded-for", "203.0.113.7"),
@@ -181,7 +188,7 @@ mod tests {
             ("forwarded", "for=198.51.100.1"),
         ];
         assert_eq!(client("203.0.113.7", &forged), "203.0.113.7");
-        // The proxy sets one header and lets the other through.
+        // The proxy sets one header and passes the other through.
         let passed = [
             ("x-forwarded-for", "203.0.113.7"),
             ("forwarded", "for=198.51.100.1"),
@@ -190,7 +197,7 @@ mod tests {
     }
 
     proptest! {
-        /// A proxy appends the address that it sees, so the entries of a client do not count.
+        /// A proxy appends the address that it sees, so entries that the client sends do not count.
         #[test]
         fn what_the_proxy_appends_counts(sent in "[ -~]{0,60}") {
             let line = format!("{sent}, 203.0.113.7");

@@ -1,5 +1,5 @@
-//! Counts the requests under way of clients behind trusted proxies. Connections from a proxy carry
-//! requests of many clients, so the limit of connections from one address cannot hold for them.
+//! Counts the requests in progress of clients behind trusted proxies. A connection from a proxy has
+//! requests of many clients, so the limit of connections per address cannot apply to these clients.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,36 +10,37 @@ use super::TrustedProxies;
 
 /// The clients behind trusted proxies.
 pub(super) struct Clients {
-    /// The proxies that are trusted.
+    /// The trusted proxies.
     pub(super) proxies: TrustedProxies,
-    most: Option<NonZeroUsize>,
-    under_way: Mutex<HashMap<IpAddr, usize>>,
+    max: Option<NonZeroUsize>,
+    in_progress: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A request under way of a client. Dropping it counts the request no longer.
+/// A counted request of a client. When dropped, the request no longer counts.
 pub(super) struct Place {
     clients: Arc<Clients>,
     address: IpAddr,
 }
 
 impl Clients {
-    /// Lets each client have at most so many requests under way; `None` is no limit.
-    pub(super) fn new(proxies: TrustedProxies, most: Option<NonZeroUsize>) -> Self {
+    /// Creates the counter. A client may have at most `max` requests in progress. `None` means no
+    /// limit.
+    pub(super) fn new(proxies: TrustedProxies, max: Option<NonZeroUsize>) -> Self {
         Self {
             proxies,
-            most,
-            under_way: Mutex::default(),
+            max,
+            in_progress: Mutex::default(),
         }
     }
 
-    /// Counts a request of a client. Returns `None` where the client has too many already.
+    /// Counts a request of a client. Returns `None` if the client already has too many.
     pub(super) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let mut under_way = self
-            .under_way
+        let mut in_progress = self
+            .in_progress
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let count = under_way.entry(address).or_default();
-        if self.most.is_some_and(|most| *count >= most.get()) {
+        let count = in_progress.entry(address).or_default();
+        if self.max.is_some_and(|max| *count >= max.get()) {
             return None;
         }
         *count += 1;
@@ -52,12 +53,12 @@ impl Clients {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let under_way = &self.clients.under_way;
-        let mut under_way = under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = under_way.get_mut(&self.address) {
+        let in_progress = &self.clients.in_progress;
+        let mut in_progress = in_progress.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = in_progress.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
-                under_way.remove(&self.address);
+                in_progress.remove(&self.address);
             }
         }
     }
@@ -80,6 +81,6 @@ mod tests {
         assert!(clients.enter(address(2)).is_some());
         drop(places);
         assert!(clients.enter(address(1)).is_some());
-        assert!(clients.under_way.lock().unwrap().is_empty());
+        assert!(clients.in_progress.lock().unwrap().is_empty());
     }
 }

@@ -1,12 +1,12 @@
-//! Connections: how many may be open, and how long each may stay unused.
+//! Connections: the limit of their number, and how long each may stay unused.
 //!
-//! Three rules hold for every protocol, also before the client has shown which protocol it speaks:
+//! Three rules apply to every protocol, and also before the server knows the protocol:
 //!
 //! - A connection without a request in progress is closed after a timeout. A request is in progress
-//!   from the end of its headers until the last byte of its answer is taken.
-//! - An answer is aborted if its client does not read it ([`super::answer`]).
-//! - When all connection slots are taken, or all slots of one address, the connections that have
-//!   been idle the longest are closed.
+//!   from the end of its headers until the client has read the last byte of the response.
+//! - A response is aborted if its client does not read it ([`super::answer`]).
+//! - If all connection slots are taken, or all slots of one address, the server closes the
+//!   connections that have been idle the longest.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -36,47 +36,48 @@ use super::tls::Tls;
 use crate::surface::Interface;
 use engine::pipeline::OutboundBuffer;
 
-/// The most HTTP/2 streams of one connection.
-const STREAMS: u32 = 32;
+/// The maximum number of HTTP/2 streams of one connection.
+const MAX_STREAMS: u32 = 32;
 /// Bytes that an HTTP/2 client may send on a stream before the server reads them.
 const STREAM_WINDOW: u32 = 64 << 10;
 /// Bytes that an HTTP/2 client may send on all streams of a connection before the server reads
-/// them. Unread bytes are held in memory, up to this limit for each connection.
+/// them. Unread bytes take memory, up to this limit for each connection.
 const CONNECTION_WINDOW: u32 = 128 << 10;
-/// Bytes that are read and discarded of a request that was answered early. Without that, the client
-/// could get a reset before it reads the answer (RFC 9112, section 9.6).
-const DROPPED: usize = 16 << 20;
+/// If the server responds before it has read the whole request, it reads and discards up to this
+/// many bytes. Otherwise the client could get a reset before it reads the response (RFC 9112,
+/// section 9.6).
+const MAX_DISCARDED: usize = 16 << 20;
 /// Time limit for discarding the rest of such a request.
-const DROPPING: Duration = Duration::from_secs(5);
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of checks for incomplete requests during shutdown.
-const LOOK_AT_END: Duration = Duration::from_millis(100);
-/// The most bytes that a connection's read buffer may hold. It is also the limit of a request's
-/// headers.
-const BUFFER: usize = 64 << 10;
-/// Bytes that one read takes from a connection. A read of 8 KiB that is filled would let the HTTP
-/// library double its buffer, up to [`BUFFER`], for every connection with a body that arrives
-/// faster than it is read. Large buffers between small ones also keep the C library from returning
-/// memory when they are freed.
-const READ: usize = (8 << 10) - 1;
-/// The most header fields that are read, and the most bytes of an HTTP/2 header list. The surface
-/// has lower limits and answers with an explanation.
-const HEADERS: usize = 256;
-const HEADER_LIST: u32 = 64 << 10;
-/// Bytes of an HTTP/2 stream that are buffered before its client has taken the bytes before them.
+const INCOMPLETE_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// The maximum size of a connection's read buffer in bytes. It also limits the headers of a
+/// request.
+const MAX_BUFFER: usize = 64 << 10;
+/// The maximum number of bytes of one read from a connection. If a read filled 8 KiB, the HTTP
+/// library would double its buffer, up to [`MAX_BUFFER`]. That would happen for every connection
+/// with a body that arrives faster than the server reads it. Large buffers between small ones also
+/// prevent the C library from returning freed memory.
+const MAX_READ: usize = (8 << 10) - 1;
+/// The maximum number of header fields, and the maximum size of an HTTP/2 header list in bytes. The
+/// surface has lower limits, and its responses explain them.
+const MAX_HEADERS: usize = 256;
+const MAX_HEADER_LIST: u32 = 64 << 10;
+/// Bytes of an HTTP/2 stream that are buffered before the client has taken the bytes before them.
 const SEND_BUFFER: usize = 64 << 10;
-/// Interval of HTTP/2 keep-alive pings, and the time that the client has to answer one.
-const PING: Duration = Duration::from_secs(10);
-/// Time that a connection has to end by itself after the server has asked it to close.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Pause between the last accepted connection and closing the idle ones. A request that has already
-/// arrived is read in that time.
-const READ_PAUSE: Duration = Duration::from_millis(100);
-/// Pause after a failed accept, for example when file descriptors are used up.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Interval of HTTP/2 keep-alive pings, and the time limit for the client's reply.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// Time in which a connection may end by itself after the server has asked it to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Delay between the last accepted connection and closing the idle ones. In this time the server
+/// reads requests that have already arrived.
+const READ_DELAY: Duration = Duration::from_millis(100);
+/// Delay after a failed accept, for example when there are no free file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Interval of searches for idle connections while a new connection waits for a slot.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Divisor of the connection limit: `limit / BATCH` idle connections are closed at once, so that
-/// the search does not run for each new connection.
+const IDLE_SEARCH_INTERVAL: Duration = Duration::from_millis(100);
+/// Divisor of the connection limit: the server closes `limit / BATCH` idle connections at once, so
+/// that the search does not run for each new connection.
 const BATCH: usize = 128;
 
 /// Accepts connections until `stop` is cancelled, then waits for all connections to end.
@@ -99,26 +100,26 @@ pub async fn accept(
     let work = connections.work.clone();
     let returning = async move { work.return_memory().await };
     tokio::spawn(closing.token().clone().run_until_cancelled_owned(returning));
-    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-        match accepted {
+    while let Some(result) = stop.run_until_cancelled(listener.accept()).await {
+        match result {
             Ok((stream, peer)) => {
-                let place = stop.run_until_cancelled(connections.place()).await;
-                connections.admit(stream, peer.ip(), place);
+                let permit = stop.run_until_cancelled(connections.slot_permit()).await;
+                connections.admit(stream, peer.ip(), permit);
             }
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection; trying again shortly");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
-    for (stream, address) in queued(listener) {
+    for (stream, address) in queued_connections(listener) {
         connections.admit(stream, address, None);
     }
     let _hurry = outbound.shorten_timeouts();
     if !connections.serving.is_empty() {
-        // Read pending requests first: a connection that was never read would close without an
-        // answer.
-        tokio::time::sleep(READ_PAUSE).await;
+        // Read pending requests first. A connection that was never read would close without a
+        // response.
+        tokio::time::sleep(READ_DELAY).await;
     }
     drop(closing);
     connections.serving.close();
@@ -126,18 +127,18 @@ pub async fn accept(
 }
 
 /// Returns the connections in the kernel's accept queue. Closing the listener would reset them.
-fn queued(listener: TcpListener) -> Vec<(TcpStream, IpAddr)> {
+fn queued_connections(listener: TcpListener) -> Vec<(TcpStream, IpAddr)> {
     let Ok(listener) = listener.into_std() else {
         return Vec::new();
     };
-    let accepted = std::iter::from_fn(|| listener.accept().ok());
-    let opened = |stream: std::net::TcpStream| {
+    let connections = std::iter::from_fn(|| listener.accept().ok());
+    let to_tokio_stream = |stream: std::net::TcpStream| {
         stream
             .set_nonblocking(true)
             .and_then(|()| TcpStream::from_std(stream))
     };
-    accepted
-        .filter_map(|(stream, peer)| Some((opened(stream).ok()?, peer.ip())))
+    connections
+        .filter_map(|(stream, peer)| Some((to_tokio_stream(stream).ok()?, peer.ip())))
         .collect()
 }
 
@@ -156,14 +157,14 @@ struct Connections {
     clients: Arc<Clients>,
     builder: auto::Builder<Streams>,
     progress_limits: ProgressLimits,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     open: Mutex<Open>,
     work: Arc<Work>,
     closing: CancellationToken,
     serving: TaskTracker,
 }
 
-/// The open connections, and how many of them each address has.
+/// The open connections, and the number of connections of each address.
 #[derive(Default)]
 struct Open {
     next: u64,
@@ -171,7 +172,7 @@ struct Open {
     of_address: HashMap<IpAddr, usize>,
 }
 
-/// The registration of an open connection. Dropping it removes the connection from [`Open`].
+/// The registration of an open connection. When dropped, it removes the connection from [`Open`].
 struct ConnectionEntry {
     connections: Arc<Connections>,
     number: u64,
@@ -196,21 +197,21 @@ impl Connections {
             .http1()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.idle)
-            .max_buf_size(BUFFER)
-            .max_headers(HEADERS);
+            .max_buf_size(MAX_BUFFER)
+            .max_headers(MAX_HEADERS);
         builder
             .http2()
             .timer(TokioTimer::new())
-            .keep_alive_interval(Some(PING))
-            .keep_alive_timeout(PING);
+            .keep_alive_interval(Some(PING_INTERVAL))
+            .keep_alive_timeout(PING_INTERVAL);
         builder
             .http2()
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(HEADER_LIST)
+            .max_concurrent_streams(MAX_STREAMS)
+            .max_header_list_size(MAX_HEADER_LIST)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_send_buf_size(SEND_BUFFER);
-        let places = Arc::new(Semaphore::new(limits.connections));
+        let slots = Arc::new(Semaphore::new(limits.connections));
         let clients = Arc::new(Clients::new(
             limits.trusted_proxies.clone(),
             limits.connections_per_address,
@@ -222,7 +223,7 @@ impl Connections {
             interface,
             builder,
             progress_limits: timeout,
-            places,
+            slots,
             open: Mutex::default(),
             work: Arc::default(),
             closing,
@@ -230,11 +231,11 @@ impl Connections {
         }
     }
 
-    /// Waits for a connection slot. While all slots are taken, idle connections are closed, and
-    /// answers whose clients do not read get a shorter progress timeout.
-    async fn place(&self) -> OwnedSemaphorePermit {
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return place;
+    /// Waits for a connection slot. While all slots are taken, closes idle connections, and
+    /// shortens the progress timeout of responses.
+    async fn slot_permit(&self) -> OwnedSemaphorePermit {
+        if let Ok(permit) = self.slots.clone().try_acquire_owned() {
+            return permit;
         }
         let _hurry = self.progress_limits.outbound.shorten_timeouts();
         loop {
@@ -242,21 +243,21 @@ impl Connections {
                 self.open().activities.values(),
                 (self.limits.connections / BATCH).max(1),
             );
-            if let Ok(Ok(place)) =
-                tokio::time::timeout(LOOK_EVERY, self.places.clone().acquire_owned()).await
+            if let Ok(Ok(permit)) =
+                tokio::time::timeout(IDLE_SEARCH_INTERVAL, self.slots.clone().acquire_owned()).await
             {
-                return place;
+                return permit;
             }
         }
     }
 
-    /// Serves a connection in its own task. If its address is at the limit, an idle connection of
-    /// the same address is closed; without one the new connection is dropped.
+    /// Serves a connection in its own task. If its address is at the limit, closes an idle
+    /// connection of the same address. If there is none, drops the new connection.
     fn admit(
         self: &Arc<Self>,
         stream: TcpStream,
         address: IpAddr,
-        place: Option<OwnedSemaphorePermit>,
+        permit: Option<OwnedSemaphorePermit>,
     ) {
         let Some(entry) = self.enter(address) else {
             return;
@@ -264,10 +265,12 @@ impl Connections {
         self.serving.spawn(async move {
             entry.connections.serve(stream, &entry.activity).await;
             drop(entry);
-            drop(place);
+            drop(permit);
         });
     }
 
+    /// Registers a connection. Returns `None` if its address is at the limit and has no idle
+    /// connection.
     fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionEntry> {
         let address = network(peer);
         let mut open = self.open();
@@ -277,12 +280,12 @@ impl Connections {
             of_address,
         } = &mut *open;
         let count = of_address.entry(address).or_default();
-        let is_one_too_many = self
+        let is_at_limit = self
             .limits
             .connections_per_address
             .is_some_and(|limit| *count >= limit.get())
             && !self.clients.proxies.has(peer);
-        if is_one_too_many
+        if is_at_limit
             && !dismiss(
                 activities
                     .values()
@@ -312,12 +315,12 @@ impl Connections {
             stream,
             activity: activity.clone(),
             work: self.work.clone(),
-            dropping: None,
+            discard_limits: None,
         };
-        let Some(way) = self.way(socket, activity).await else {
+        let Some(transport) = self.transport(socket, activity).await else {
             return;
         };
-        let answering = ConnectionService {
+        let service = ConnectionService {
             interface: self.interface.clone(),
             is_secure: self.tls.is_some(),
             activity: activity.clone(),
@@ -325,71 +328,72 @@ impl Connections {
         };
         let mut connection = pin!(
             self.builder
-                .serve_connection(TokioIo::new(SmallReads(way)), answering)
+                .serve_connection(TokioIo::new(SmallReads(transport)), service)
         );
         tokio::select! {
-            () = self.see_to_its_end(connection.as_mut(), activity) => {}
+            () = self.run_to_end(connection.as_mut(), activity) => {}
             () = activity.progress.is_lost(&self.progress_limits) => {
-                // Discard also the bytes of the unread answer that the kernel still buffers.
-                activity.is_cut.store(true, Ordering::Relaxed);
+                // Also discard the bytes of the unread response that the kernel still buffers.
+                activity.is_aborted.store(true, Ordering::Relaxed);
             }
         }
     }
 
     /// Does the TLS handshake, if TLS is configured. A client that does not complete the handshake
-    /// in time is treated as an idle connection.
-    async fn way(&self, socket: Socket, activity: &Activity) -> Option<Transport> {
+    /// in time is treated like an idle connection.
+    async fn transport(&self, socket: Socket, activity: &Activity) -> Option<Transport> {
         let Some(tls) = &self.tls else {
             return Some(Either::Left(socket));
         };
-        let closes = async {
+        let shutdown = async {
             self.closing.cancelled().await;
-            tokio::time::sleep(LAST_WORDS).await;
+            tokio::time::sleep(CLOSE_TIMEOUT).await;
         };
         tokio::select! {
-            agreed = tls.agree(socket, LAST_WORDS) => agreed.map(Either::Right),
+            stream = tls.agree(socket, CLOSE_TIMEOUT) => stream.map(Either::Right),
             () = tokio::time::sleep(self.limits.idle) => None,
-            () = activity.gives_way() => None,
-            () = closes => None,
+            () = activity.until_dismissed() => None,
+            () = shutdown => None,
         }
     }
 
-    async fn see_to_its_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
-        let mut closes_since = None;
+    /// Serves a connection until it ends. Closes it when it is idle for too long, or at shutdown.
+    async fn run_to_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
+        let mut closing_since = None;
         let closing = async {
-            // Read a pending request first. Over TLS it may have arrived with the end of the
-            // handshake.
-            let begun = Instant::now();
+            // Read a pending request first. With TLS, the request may have arrived with the end of
+            // the handshake.
+            let started = Instant::now();
             self.closing.cancelled().await;
-            tokio::time::sleep_until(begun + READ_PAUSE).await;
+            tokio::time::sleep_until(started + READ_DELAY).await;
         };
         let mut closing = pin!(closing);
         loop {
-            let idle = if closes_since.is_some() {
-                LAST_WORDS
+            let idle = if closing_since.is_some() {
+                CLOSE_TIMEOUT
             } else {
                 self.limits.idle
             };
             tokio::select! {
-                ended = connection.as_mut() => {
-                    if let Err(error) = ended {
+                result = connection.as_mut() => {
+                    if let Err(error) = result {
                         tracing::debug!(%error, "a connection ended with an error");
                     }
                     return;
                 }
-                () = activity.is_idle_for(idle, closes_since) => {
-                    if closes_since.is_some() {
+                () = activity.until_idle_for(idle, closing_since) => {
+                    if closing_since.is_some() {
                         return;
                     }
                 }
-                () = &mut closing, if closes_since.is_none() => {}
-                () = activity.gives_way() => return,
+                () = &mut closing, if closing_since.is_none() => {}
+                () = activity.until_dismissed() => return,
                 // An incomplete request has changed nothing, and its client could keep it open for
-                // long.
-                () = activity.only_receives(), if closes_since.is_some() => return,
+                // a long time.
+                () = activity.until_only_incomplete(), if closing_since.is_some() => return,
             }
             connection.as_mut().graceful_shutdown();
-            closes_since = Some(Instant::now());
+            closing_since = Some(Instant::now());
         }
     }
 
@@ -412,26 +416,27 @@ impl Drop for ConnectionEntry {
 }
 
 /// Asks up to `count` of the longest idle connections to close. Returns whether there was any.
-fn dismiss<'a>(among: impl Iterator<Item = &'a Arc<Activity>>, count: usize) -> bool {
-    let is_silent = |activity: &&Arc<Activity>| {
+fn dismiss<'a>(activities: impl Iterator<Item = &'a Arc<Activity>>, count: usize) -> bool {
+    let is_dismissible = |activity: &&Arc<Activity>| {
         activity.is_idle() && !activity.is_dismissed.load(Ordering::Relaxed)
     };
-    let mut silent: Vec<_> = among
-        .filter(is_silent)
-        .map(|activity| (activity.silent.when(), activity))
+    let mut idle: Vec<_> = activities
+        .filter(is_dismissible)
+        .map(|activity| (activity.last_request_end.when(), activity))
         .collect();
-    if count < silent.len() {
-        silent.select_nth_unstable_by_key(count, |(since, _)| *since);
-        silent.truncate(count);
+    if count < idle.len() {
+        idle.select_nth_unstable_by_key(count, |(since, _)| *since);
+        idle.truncate(count);
     }
-    for (_, activity) in &silent {
+    for (_, activity) in &idle {
         activity.is_dismissed.store(true, Ordering::Relaxed);
         activity.dismissed.notify_one();
     }
-    !silent.is_empty()
+    !idle.is_empty()
 }
 
-/// What counts as one address: of IPv6, the network of 64 bits that a customer is given.
+/// Returns the address that limits count. For IPv6, this is the network of 64 bits that a customer
+/// usually gets.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -443,23 +448,23 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
 pub(super) struct Activity {
     peer: IpAddr,
     address: IpAddr,
-    /// Requests in progress.
-    turns: AtomicUsize,
-    /// Requests in progress whose body is incomplete.
-    receiving: AtomicUsize,
-    /// Whether a request was answered before its body was read. If so, the connection is closed in
-    /// stages.
+    /// The number of requests in progress.
+    requests: AtomicUsize,
+    /// The number of requests in progress whose body is incomplete.
+    incomplete_bodies: AtomicUsize,
+    /// Whether the server responded to a request before it had read the body. If so, the connection
+    /// is closed in stages.
     closes_in_stages: AtomicBool,
     /// When the last request ended. Only meaningful while no request is in progress.
-    silent: LastEvent,
-    /// The progress of the answers of the connection.
+    last_request_end: LastEvent,
+    /// The progress of the responses of the connection.
     progress: ProgressTracker,
     is_dismissed: AtomicBool,
     dismissed: Notify,
-    is_cut: AtomicBool,
+    is_aborted: AtomicBool,
 }
 
-/// A guard for a request in progress.
+/// Counts a request as in progress until dropped.
 pub(super) struct RequestGuard(Arc<Activity>);
 
 impl Activity {
@@ -467,14 +472,14 @@ impl Activity {
         Self {
             peer,
             address: network(peer),
-            turns: AtomicUsize::new(0),
-            receiving: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
+            incomplete_bodies: AtomicUsize::new(0),
             closes_in_stages: AtomicBool::new(false),
-            silent: LastEvent::default(),
+            last_request_end: LastEvent::default(),
             progress: ProgressTracker::default(),
             is_dismissed: AtomicBool::new(false),
             dismissed: Notify::new(),
-            is_cut: AtomicBool::new(false),
+            is_aborted: AtomicBool::new(false),
         }
     }
 
@@ -485,14 +490,14 @@ impl Activity {
 
     /// Counts a request as in progress until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> RequestGuard {
-        self.turns.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         RequestGuard(self.clone())
     }
 
     /// Counts the body of a request as incomplete until the guard is dropped.
-    pub(super) fn receive(self: &Arc<Self>) -> Incomplete {
-        self.receiving.fetch_add(1, Ordering::Relaxed);
-        Incomplete(self.clone())
+    pub(super) fn receive(self: &Arc<Self>) -> IncompleteBody {
+        self.incomplete_bodies.fetch_add(1, Ordering::Relaxed);
+        IncompleteBody(self.clone())
     }
 
     /// Makes the connection read and discard the rest of the request before it is closed.
@@ -500,61 +505,60 @@ impl Activity {
         self.closes_in_stages.store(true, Ordering::Relaxed);
     }
 
-    /// Returns when all requests in progress have been incomplete for [`LAST_WORDS`].
-    async fn only_receives(&self) {
+    /// Returns when all requests in progress have been incomplete for [`CLOSE_TIMEOUT`].
+    async fn until_only_incomplete(&self) {
         let mut since = None;
         loop {
-            let turns = self.turns.load(Ordering::Relaxed);
-            since = if turns > 0 && self.receiving.load(Ordering::Relaxed) >= turns {
+            let requests = self.requests.load(Ordering::Relaxed);
+            since = if requests > 0 && self.incomplete_bodies.load(Ordering::Relaxed) >= requests {
                 since.or_else(|| Some(Instant::now()))
             } else {
                 None
             };
-            if since.is_some_and(|since| since.elapsed() >= LAST_WORDS) {
+            if since.is_some_and(|since| since.elapsed() >= CLOSE_TIMEOUT) {
                 return;
             }
-            tokio::time::sleep(LOOK_AT_END).await;
+            tokio::time::sleep(INCOMPLETE_CHECK_INTERVAL).await;
         }
     }
 
     fn is_idle(&self) -> bool {
-        self.turns.load(Ordering::Relaxed) == 0
+        self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns when no request has been in progress for the duration `long`. Time before `since`
-    /// does not count.
-    async fn is_idle_for(&self, long: Duration, since: Option<Instant>) {
+    /// Returns when no request has been in progress for `duration`. Time before `since` does not
+    /// count.
+    async fn until_idle_for(&self, duration: Duration, since: Option<Instant>) {
         loop {
             let now = Instant::now();
-            let silent = if self.is_idle() {
-                self.silent.when()
+            let idle_since = if self.is_idle() {
+                self.last_request_end.when()
             } else {
                 now
             };
-            let until = since.map_or(silent, |since| since.max(silent)) + long;
-            if until <= now {
+            let deadline = since.map_or(idle_since, |since| since.max(idle_since)) + duration;
+            if deadline <= now {
                 return;
             }
-            tokio::time::sleep_until(until).await;
+            tokio::time::sleep_until(deadline).await;
         }
     }
 
-    /// Returns when the connection is asked to make room for another and has no request in
-    /// progress.
-    async fn gives_way(&self) {
+    /// Returns when the connection is asked to close and has no request in progress.
+    async fn until_dismissed(&self) {
         loop {
             self.dismissed.notified().await;
             if self.is_idle() {
                 return;
             }
-            // A request arrived first, so the connection stays.
+            // A request arrived before, so the connection stays open.
             self.is_dismissed.store(false, Ordering::Relaxed);
         }
     }
 }
 
 impl RequestGuard {
-    /// Returns the progress of the answers of the connection.
+    /// Returns the progress of the responses of the connection.
     pub(super) fn progress(&self) -> &ProgressTracker {
         &self.0.progress
     }
@@ -562,24 +566,24 @@ impl RequestGuard {
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.silent.note();
-        self.0.turns.fetch_sub(1, Ordering::Relaxed);
+        self.0.last_request_end.note();
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A guard for a request whose body is incomplete.
-pub(super) struct Incomplete(Arc<Activity>);
+/// Counts the body of a request as incomplete until dropped.
+pub(super) struct IncompleteBody(Arc<Activity>);
 
-impl Drop for Incomplete {
+impl Drop for IncompleteBody {
     fn drop(&mut self) {
-        self.0.receiving.fetch_sub(1, Ordering::Relaxed);
+        self.0.incomplete_bodies.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Limits for discarding the rest of a request before its connection is closed.
-struct Dropping {
-    left: usize,
-    until: Pin<Box<Sleep>>,
+struct DiscardLimits {
+    remaining: usize,
+    deadline: Pin<Box<Sleep>>,
 }
 
 /// The socket of a connection. If the connection is aborted, closing the socket discards all unsent
@@ -588,23 +592,27 @@ pub(super) struct Socket {
     stream: TcpStream,
     activity: Arc<Activity>,
     work: Arc<Work>,
-    dropping: Option<Dropping>,
+    discard_limits: Option<DiscardLimits>,
 }
 
 impl Socket {
     /// Reads and discards the bytes that the client still sends, within the limits of bytes and
     /// time.
-    fn poll_drop(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let dropping = self.dropping.get_or_insert_with(|| Dropping {
-            left: DROPPED,
-            until: Box::pin(tokio::time::sleep(DROPPING)),
+    fn poll_discard(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let discard_limits = self.discard_limits.get_or_insert_with(|| DiscardLimits {
+            remaining: MAX_DISCARDED,
+            deadline: Box::pin(tokio::time::sleep(DISCARD_TIMEOUT)),
         });
         let mut bytes = [0; 8 << 10];
-        while dropping.left > 0 && dropping.until.as_mut().poll(context).is_pending() {
+        while discard_limits.remaining > 0
+            && discard_limits.deadline.as_mut().poll(context).is_pending()
+        {
             let mut buffer = ReadBuf::new(&mut bytes);
             match ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => {
-                    dropping.left = dropping.left.saturating_sub(buffer.filled().len());
+                    discard_limits.remaining = discard_limits
+                        .remaining
+                        .saturating_sub(buffer.filled().len());
                 }
                 _ => break,
             }
@@ -612,7 +620,7 @@ impl Socket {
         Poll::Ready(())
     }
 
-    /// Returns the client's first byte without consuming it; `None` if the client has closed its
+    /// Returns the client's first byte without consuming it, or `None` if the client has closed its
     /// side.
     pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
         let mut byte = [0];
@@ -624,8 +632,8 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         self.work.add_connection();
-        if self.activity.is_cut.load(Ordering::Relaxed) {
-            // A socket that is already closed makes this fail, without consequence.
+        if self.activity.is_aborted.load(Ordering::Relaxed) {
+            // This fails without consequences if the socket is already closed.
             let _ = self.stream.set_zero_linger();
         }
     }
@@ -671,17 +679,17 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let socket = self.get_mut();
-        if socket.dropping.is_none() {
+        if socket.discard_limits.is_none() {
             ready!(Pin::new(&mut socket.stream).poll_shutdown(context))?;
         }
         if socket.activity.closes_in_stages.load(Ordering::Relaxed) {
-            ready!(socket.poll_drop(context));
+            ready!(socket.poll_discard(context));
         }
         Poll::Ready(Ok(()))
     }
 }
 
-/// A transport of which each read takes at most [`READ`] bytes.
+/// A transport whose reads take at most [`MAX_READ`] bytes.
 struct SmallReads<T>(T);
 
 impl<T: AsyncRead + Unpin> AsyncRead for SmallReads<T> {
@@ -690,10 +698,10 @@ impl<T: AsyncRead + Unpin> AsyncRead for SmallReads<T> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let most = buffer.remaining().min(READ);
-        let mut part = ReadBuf::new(buffer.initialize_unfilled_to(most));
-        ready!(Pin::new(&mut self.0).poll_read(context, &mut part))?;
-        let count = part.filled().len();
+        let max = buffer.remaining().min(MAX_READ);
+        let mut limited = ReadBuf::new(buffer.initialize_unfilled_to(max));
+        ready!(Pin::new(&mut self.0).poll_read(context, &mut limited))?;
+        let count = limited.filled().len();
         buffer.advance(count);
         Poll::Ready(Ok(()))
     }

@@ -1,5 +1,5 @@
-//! A certificate that the process replaces by itself, and the answers to the challenges of the
-//! authority that issues it (TLS-ALPN-01, RFC 8737).
+//! A certificate that the process obtains and renews itself. Also answers the challenges of the
+//! certificate authority (TLS-ALPN-01, RFC 8737).
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,14 +7,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// The protocol name with which an authority asks for the answer to a challenge.
+/// The protocol name with which an authority requests the answer to a challenge.
 pub(super) const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// The present certificate and the present answers to challenges.
+/// The current certificate and the current answers to challenges.
 #[derive(Debug, Default)]
 pub(super) struct ManagedCertificate {
     current: RwLock<Option<Arc<CertifiedKey>>>,
-    /// The certificate that answers the challenge for a host name, by that name.
+    /// The certificates that answer challenges, by host name.
     answers: RwLock<HashMap<String, Arc<CertifiedKey>>>,
 }
 
@@ -31,7 +31,7 @@ impl ManagedCertificate {
         answers.insert(name, Arc::new(certificate));
     }
 
-    /// Forgets the answers to all challenges.
+    /// Removes the answers to all challenges.
     pub(super) fn forget_answers(&self) {
         let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
         answers.clear();
@@ -40,7 +40,7 @@ impl ManagedCertificate {
 
 impl ResolvesServerCert for ManagedCertificate {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // An authority offers this protocol alone (RFC 8737, section 3).
+        // An authority offers only this protocol (RFC 8737, section 3).
         let is_challenge = hello.alpn().into_iter().flatten().eq([CHALLENGE_PROTOCOL]);
         if !is_challenge {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);

@@ -6,14 +6,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Interval between two looks at the amount of work. Memory is back within twice this time after a
-/// burst.
+/// Interval of checks of the amount of work. At most twice this time after a burst, the memory is
+/// returned.
 const INTERVAL: Duration = Duration::from_secs(4);
-/// Bytes of work after which memory is returned. Less work leaves too little behind to be worth a
-/// visit to every heap.
-const WORTHWHILE: u64 = 1 << 20;
-/// Bytes of work that a connection counts for, in addition to the bytes that it sent.
-const CONNECTION: u64 = 16 << 10;
+/// Bytes of work after which memory is returned. After less work there is too little free memory to
+/// justify a visit to every heap.
+const MIN_WORK: u64 = 1 << 20;
+/// Bytes of work that each connection counts as, in addition to the bytes that its client sent.
+const WORK_PER_CONNECTION: u64 = 16 << 10;
 
 /// The work since memory was last returned, in bytes.
 #[derive(Default)]
@@ -28,16 +28,17 @@ impl Work {
 
     /// Counts a connection that ended.
     pub(super) fn add_connection(&self) {
-        self.0.fetch_add(CONNECTION, Ordering::Relaxed);
+        self.0.fetch_add(WORK_PER_CONNECTION, Ordering::Relaxed);
     }
 
-    /// Returns memory to the system, now and then, for as long as it is polled.
+    /// Repeatedly returns memory to the system. Never ends.
     pub(super) async fn return_memory(&self) {
-        // The last look of a burst comes while its bodies are still in use.
+        // At the last check of a burst, its bodies may still be in use, so memory is returned once
+        // more.
         let mut is_due_again = false;
         loop {
             tokio::time::sleep(INTERVAL).await;
-            let is_due = self.0.load(Ordering::Relaxed) >= WORTHWHILE;
+            let is_due = self.0.load(Ordering::Relaxed) >= MIN_WORK;
             if !is_due && !is_due_again {
                 continue;
             }

@@ -20,38 +20,40 @@ pub use tls::{CertificateFacts, Tls};
 /// The resources that clients may use.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The most open connections.
+    /// The maximum number of open connections.
     pub connections: usize,
-    /// The most open connections of one address; null means no limit.
+    /// The maximum number of open connections of one address. `None` means no limit.
     pub connections_per_address: Option<NonZeroUsize>,
-    /// Proxies that say for whom they ask. Of a client behind one, requests under way are counted
-    /// in place of connections.
+    /// Proxies whose forwarding headers the server trusts. For a client behind such a proxy, the
+    /// server limits requests in progress instead of connections.
     pub trusted_proxies: TrustedProxies,
-    /// How long a connection may be without a request. It also limits reading the headers of a
-    /// request and a TLS handshake.
+    /// How long a connection may be without a request. It also limits the time to read the headers
+    /// of a request, and the time of a TLS handshake.
     pub idle: Duration,
-    /// The progress timeout: how long an answer may wait for a client that reads none of it.
+    /// The progress timeout: how long a response may wait while the client reads none of it.
     pub progress_timeout: Duration,
-    /// The progress timeout while other answers wait for space in `outbound_bytes`, and during
+    /// The progress timeout while other responses wait for space in `outbound_bytes`, and during
     /// shutdown.
     pub hurried_progress_timeout: Duration,
-    /// The most bytes of answers that wait to be sent.
+    /// The maximum total size of the responses that wait to be sent, in bytes.
     pub outbound_bytes: u64,
-    /// The most bytes of request bodies in memory.
+    /// The maximum total size of the request bodies in memory, in bytes.
     pub incoming: u64,
-    /// How long a request waits for space among answers or bodies.
+    /// How long a request waits for space among responses or bodies.
     pub room: Duration,
 }
 
 /// Open files that are reserved for the database, guests' files and outgoing connections.
-const OTHER_FILES: u64 = 256;
+const RESERVED_FILES: u64 = 256;
 
 impl Limits {
-    /// Reduces the number of connections to the open files that the process may have.
+    /// Reduces the number of connections to the number of files that the process may open.
     #[must_use]
     pub fn fitted(self, open_files: u64) -> Self {
-        let left = open_files.saturating_sub(OTHER_FILES).max(open_files / 2);
-        let connections = usize::try_from(left).unwrap_or(usize::MAX);
+        let available = open_files
+            .saturating_sub(RESERVED_FILES)
+            .max(open_files / 2);
+        let connections = usize::try_from(available).unwrap_or(usize::MAX);
         Self {
             connections: self.connections.min(connections.max(1)),
             ..self

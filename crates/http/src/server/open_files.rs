@@ -1,9 +1,9 @@
-//! The limit of open files (`nofile`), of which each connection takes one.
+//! The limit of open files (`nofile`). Each connection takes one file.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A lower limit is logged as a warning, because the server then accepts fewer connections.
-const COMFORTABLE: u64 = 4_096;
+/// The server logs a warning if the limit is lower, because it then accepts fewer connections.
+const SUFFICIENT: u64 = 4_096;
 
 /// Raises the soft limit of open files to the hard limit, and returns the limit in force. Logs a
 /// warning if the limit is low.
@@ -20,7 +20,7 @@ pub fn raise() -> u64 {
         current
     };
     let limit = limit.unwrap_or(u64::MAX);
-    if limit < COMFORTABLE {
+    if limit < SUFFICIENT {
         tracing::warn!(
             open_files = limit,
             "the limit of open files is low; the server accepts fewer connections (ulimit -n)"

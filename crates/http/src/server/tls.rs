@@ -1,8 +1,8 @@
 //! TLS for incoming connections: the certificate and the handshake.
 //!
-//! HTTP/1.1 and HTTP/2 are offered, with the same limits as without TLS. The certificate is in
-//! files, which are read at the start and at each reload, or it is installed while the process
-//! runs. A new certificate does not change open connections.
+//! The server offers HTTP/1.1 and HTTP/2, with the same limits as without TLS. The certificate is
+//! in files, which are read at the start and at each reload, or it is installed while the process
+//! runs. A new certificate does not affect open connections.
 
 use std::io::{self, Read as _};
 use std::net::IpAddr;
@@ -28,48 +28,48 @@ use x509_cert::ext::pkix::name::GeneralName;
 use super::connections::Socket;
 use super::managed::{CHALLENGE_PROTOCOL, ManagedCertificate};
 
-/// The most bytes of a certificate or key file. A chain has a few KiB.
-const LARGEST: u64 = 1 << 20;
-/// The most bytes that are read from a client that does not speak TLS before its connection is
+/// The maximum size of a certificate or key file in bytes. A chain has a few KiB.
+const MAX_FILE_SIZE: u64 = 1 << 20;
+/// The maximum number of bytes that are read from a client without TLS before its connection is
 /// closed.
-const STRAY_BYTES: usize = 64 << 10;
-/// The answer to a client that speaks HTTP without TLS.
-const NOT_WITHOUT: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n\
+const MAX_DISCARDED: usize = 64 << 10;
+/// The response to a client that uses HTTP without TLS.
+const TLS_REQUIRED: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n\
 This port speaks https.\n";
 
-/// The certificate for clients, and where it comes from.
+/// The certificate for clients, and its source.
 pub struct Tls {
     source: CertificateSource,
     current: RwLock<Arc<ServerConfig>>,
 }
 
-/// Where the certificate comes from.
+/// The source of the certificate.
 enum CertificateSource {
     /// Two files, which an operator replaces.
     Files { certificate: PathBuf, key: PathBuf },
-    /// [`Tls::install`].
+    /// A certificate that [`Tls::install`] sets.
     Managed(Arc<ManagedCertificate>),
 }
 
 impl Tls {
-    /// Reads a certificate chain and its private key, both in PEM. Blocks.
+    /// Reads a certificate chain and its private key, both in PEM. Blocks the thread.
     pub fn open(certificate: &Path, key: &Path, now: Timestamp) -> Result<Self, String> {
-        let read = Pair::read(certificate, key)?;
-        if !read.is_valid(now) {
-            tracing::warn!(not_before = %read.not_before, not_after = %read.not_after, "the TLS certificate is not valid now; clients may refuse to connect");
+        let pair = Pair::read(certificate, key)?;
+        if !pair.is_valid(now) {
+            tracing::warn!(not_before = %pair.not_before, not_after = %pair.not_after, "the TLS certificate is not valid now; clients may refuse to connect");
         }
-        measure(read.not_after);
+        publish_expiry(pair.not_after);
         Ok(Self {
             source: CertificateSource::Files {
                 certificate: certificate.to_owned(),
                 key: key.to_owned(),
             },
-            current: RwLock::new(read.config),
+            current: RwLock::new(pair.config),
         })
     }
 
-    /// Begins without a certificate. Until [`Tls::install`] is called, every handshake fails,
-    /// except those of an authority whose challenge has an answer.
+    /// Starts without a certificate. Until [`Tls::install`] is called, every handshake fails,
+    /// except that of an authority whose challenge has an answer.
     pub fn managed() -> Result<Self, String> {
         let managed = Arc::new(ManagedCertificate::default());
         let mut config = builder()?.with_cert_resolver(managed.clone());
@@ -81,20 +81,20 @@ impl Tls {
         })
     }
 
-    /// Uses a certificate chain and its private key, both in PEM, for new connections. Only for a
-    /// managed certificate.
+    /// Uses a certificate chain and its private key, both in PEM, for new connections. Fails if the
+    /// certificate is in files.
     pub fn install(&self, pem: &[u8]) -> Result<CertificateFacts, String> {
         let CertificateSource::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());
         };
-        let (facts, certified) = certified(pem)?;
-        managed.install(certified);
-        measure(facts.not_after);
+        let (facts, certified_key) = certified_key(pem)?;
+        managed.install(certified_key);
+        publish_expiry(facts.not_after);
         Ok(facts)
     }
 
-    /// Sets the certificate and the key that answer an authority's challenge for a host name. Only
-    /// for a managed certificate.
+    /// Sets the certificate and the key that answer an authority's challenge for a host name. Fails
+    /// if the certificate is in files.
     pub fn answer_challenge(
         &self,
         name: &str,
@@ -104,16 +104,16 @@ impl Tls {
         let CertificateSource::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());
         };
-        // `CertifiedKey::from_der` compares the key with the certificate, and refuses the critical
-        // extension of such a certificate, which only authorities understand.
+        // `CertifiedKey::from_der` is not suitable: it compares the key with the certificate, and
+        // refuses the critical extension of such a certificate, which only authorities understand.
         let key =
             crypto::ring::sign::any_supported_type(&key).map_err(|error| error.to_string())?;
-        let certified = CertifiedKey::new(vec![certificate], key);
-        managed.answer(name.to_ascii_lowercase(), certified);
+        let certified_key = CertifiedKey::new(vec![certificate], key);
+        managed.answer(name.to_ascii_lowercase(), certified_key);
         Ok(())
     }
 
-    /// Forgets the answers to challenges.
+    /// Removes the answers to challenges.
     pub fn forget_challenges(&self) {
         if let CertificateSource::Managed(managed) = &self.source {
             managed.forget_answers();
@@ -123,57 +123,58 @@ impl Tls {
     /// Reads a certificate chain and its key from one PEM text, and returns the facts about the
     /// certificate.
     pub fn examine_pem(pem: &[u8]) -> Result<CertificateFacts, String> {
-        certified(pem).map(|(facts, _)| facts)
+        certified_key(pem).map(|(facts, _)| facts)
     }
 
-    /// Reads a certificate and its key, and returns the facts about the certificate. Blocks.
+    /// Reads a certificate and its key, and returns the facts about the certificate. Blocks the
+    /// thread.
     pub fn examine(certificate: &Path, key: &Path) -> Result<CertificateFacts, String> {
-        let read = Pair::read(certificate, key)?;
+        let pair = Pair::read(certificate, key)?;
         Ok(CertificateFacts {
-            names: read.names,
-            not_before: read.not_before,
-            not_after: read.not_after,
+            names: pair.names,
+            not_before: pair.not_before,
+            not_after: pair.not_after,
         })
     }
 
-    /// Reads both files again and uses them for new connections. If they cannot be used, nothing
-    /// changes. Blocks. A managed certificate is not in files, and stays as it is.
+    /// Reads both files again and uses them for new connections. If they are not usable, nothing
+    /// changes. Does nothing for a certificate that is not in files. Blocks the thread.
     pub fn reload(&self, now: Timestamp) -> Result<(), String> {
         let CertificateSource::Files { certificate, key } = &self.source else {
             return Ok(());
         };
-        let read = Pair::read(certificate, key)?;
-        if !read.is_valid(now) {
+        let pair = Pair::read(certificate, key)?;
+        if !pair.is_valid(now) {
             let path = certificate.display();
             return Err(format!(
                 "{path}: is valid from {} until {}, and not now",
-                read.not_before, read.not_after
+                pair.not_before, pair.not_after
             ));
         }
-        measure(read.not_after);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read.config;
+        publish_expiry(pair.not_after);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = pair.config;
         Ok(())
     }
 
-    /// Does the handshake with a client; `None` if it fails.
+    /// Does the handshake with a client. Returns `None` if it fails.
     pub(super) async fn agree(
         &self,
         mut socket: Socket,
         limits: Duration,
     ) -> Option<TlsStream<Socket>> {
         let outcome = match socket.first_byte().await {
-            // An HTTP request begins with a letter, and a TLS record never does.
+            // An HTTP request begins with a letter. A TLS record never does.
             Ok(Some(b'A'..=b'Z')) => {
-                drop(socket.write_all(NOT_WITHOUT).await);
+                drop(socket.write_all(TLS_REQUIRED).await);
                 Err((io::ErrorKind::InvalidData.into(), socket))
             }
             Ok(Some(_)) => {
-                let shown = self
+                let config = self
                     .current
                     .read()
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
-                TlsAcceptor::from(shown)
+                TlsAcceptor::from(config)
                     .accept(socket)
                     .into_fallible()
                     .await
@@ -191,22 +192,22 @@ impl Tls {
             Ok(stream) => Some(stream),
             Err((error, socket)) => {
                 tracing::debug!(%error, "a TLS handshake failed");
-                drop(tokio::time::timeout(limits, leave(socket)).await);
+                drop(tokio::time::timeout(limits, close_after_reading(socket)).await);
                 None
             }
         }
     }
 }
 
-/// Closes a connection so that its client receives the last answer. Closing a socket with unread
-/// bytes would reset it, so those are read first.
-async fn leave(mut socket: Socket) -> io::Result<()> {
+/// Closes a connection so that its client receives the last response. Closing a socket with unread
+/// bytes would reset the connection, so this function reads them first.
+async fn close_after_reading(mut socket: Socket) -> io::Result<()> {
     socket.shutdown().await?;
-    let (mut left, mut stray) = (STRAY_BYTES, [0; 1024]);
-    while left > 0 {
-        match socket.read(&mut stray).await? {
+    let (mut remaining, mut buffer) = (MAX_DISCARDED, [0; 1024]);
+    while remaining > 0 {
+        match socket.read(&mut buffer).await? {
             0 => break,
-            count => left = left.saturating_sub(count),
+            count => remaining = remaining.saturating_sub(count),
         }
     }
     Ok(())
@@ -215,9 +216,9 @@ async fn leave(mut socket: Socket) -> io::Result<()> {
 /// The facts about a certificate.
 #[derive(Debug, Clone)]
 pub struct CertificateFacts {
-    /// The host names and addresses that it is for.
+    /// The host names and addresses that the certificate is valid for.
     pub names: Vec<String>,
-    /// The beginning of its validity.
+    /// The start of its validity.
     pub not_before: Timestamp,
     /// The end of its validity.
     pub not_after: Timestamp,
@@ -233,31 +234,31 @@ struct Pair {
 
 impl Pair {
     fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
-        let of_certificate = |reported: String| format!("{}: {reported}", certificate.display());
-        let of_key = |reported: String| format!("{}: {reported}", key.display());
-        let chain = chain(&bytes(certificate).map_err(of_certificate)?).map_err(of_certificate)?;
-        let (not_before, not_after) = validity(&chain[0]).map_err(of_certificate)?;
+        let certificate_error = |message: String| format!("{}: {message}", certificate.display());
+        let key_error = |message: String| format!("{}: {message}", key.display());
+        let chain = chain(&read_file(certificate).map_err(certificate_error)?)
+            .map_err(certificate_error)?;
+        let (not_before, not_after) = validity(&chain[0]).map_err(certificate_error)?;
         let names = names(&chain[0]);
-        let private =
-            PrivateKeyDer::from_pem_slice(&bytes(key).map_err(of_key)?).map_err(|_| {
-                of_key(
+        let private_key = PrivateKeyDer::from_pem_slice(&read_file(key).map_err(key_error)?)
+            .map_err(|_| {
+                key_error(
                     "contains no private key in PEM, or one that is encrypted with a password"
                         .into(),
                 )
             })?;
-        let mut config =
-            builder()?
-                .with_single_cert(chain, private)
-                .map_err(|error| match error {
-                    rustls::Error::InconsistentKeys(_) => {
-                        format!(
-                            "{}: is not the key of the first certificate in {}",
-                            key.display(),
-                            certificate.display()
-                        )
-                    }
-                    error => of_key(format!("cannot be used: {error}")),
-                })?;
+        let mut config = builder()?
+            .with_single_cert(chain, private_key)
+            .map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    format!(
+                        "{}: is not the key of the first certificate in {}",
+                        key.display(),
+                        certificate.display()
+                    )
+                }
+                error => key_error(format!("cannot be used: {error}")),
+            })?;
         config.alpn_protocols = protocols();
         Ok(Self {
             config: Arc::new(config),
@@ -273,7 +274,7 @@ impl Pair {
 }
 
 /// Publishes the expiry of the certificate on `/metrics`.
-fn measure(not_after: Timestamp) {
+fn publish_expiry(not_after: Timestamp) {
     const NAME: &str = "vestibule_tls_certificate_expires_timestamp_seconds";
     metrics::describe_gauge!(
         NAME,
@@ -297,7 +298,7 @@ fn protocols() -> Vec<Vec<u8>> {
 }
 
 /// Reads a certificate chain and its private key from one PEM text.
-fn certified(pem: &[u8]) -> Result<(CertificateFacts, CertifiedKey), String> {
+fn certified_key(pem: &[u8]) -> Result<(CertificateFacts, CertifiedKey), String> {
     let chain = chain(pem)?;
     let (not_before, not_after) = validity(&chain[0])?;
     let facts = CertificateFacts {
@@ -306,33 +307,33 @@ fn certified(pem: &[u8]) -> Result<(CertificateFacts, CertifiedKey), String> {
         not_after,
     };
     let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| "contains no private key in PEM")?;
-    let certified = CertifiedKey::from_der(chain, key, &crypto::ring::default_provider())
+    let certified_key = CertifiedKey::from_der(chain, key, &crypto::ring::default_provider())
         .map_err(|error| format!("cannot be used: {error}"))?;
-    Ok((facts, certified))
+    Ok((facts, certified_key))
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     // Opening a pipe would block until another process writes to it.
-    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !about.is_file() {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
         return Err("is not a regular file".into());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let length = file
-        .take(LARGEST + 1)
+        .take(MAX_FILE_SIZE + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| error.to_string())?;
-    if u64::try_from(length).is_ok_and(|length| length > LARGEST) {
-        Err(format!("is larger than {LARGEST} bytes"))
+    if u64::try_from(length).is_ok_and(|length| length > MAX_FILE_SIZE) {
+        Err(format!("is larger than {MAX_FILE_SIZE} bytes"))
     } else {
         Ok(bytes)
     }
 }
 
 fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let chain = read.map_err(|_| "contains a certificate that is not valid PEM")?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let chain = certificates.map_err(|_| "contains a certificate that is not valid PEM")?;
     if chain.is_empty() {
         Err("contains no certificate in PEM".into())
     } else {
@@ -340,10 +341,16 @@ fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Returns the host names and addresses that a certificate is for.
+/// Returns the host names and addresses that a certificate is valid for.
 fn names(certificate: &CertificateDer<'_>) -> Vec<String> {
-    let read = Certificate::from_der(certificate).ok();
-    let names = read.and_then(|read| read.tbs_certificate.get::<SubjectAltName>().ok().flatten());
+    let parsed = Certificate::from_der(certificate).ok();
+    let names = parsed.and_then(|parsed| {
+        parsed
+            .tbs_certificate
+            .get::<SubjectAltName>()
+            .ok()
+            .flatten()
+    });
     let names = names.map_or_else(Vec::new, |(_, SubjectAltName(names))| names);
     names
         .iter()
@@ -356,22 +363,22 @@ fn names(certificate: &CertificateDer<'_>) -> Vec<String> {
 }
 
 fn address(bytes: &[u8]) -> Option<String> {
-    let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
-    let sixteen = <[u8; 16]>::try_from(bytes).map(IpAddr::from);
-    four.or(sixteen).ok().map(|address| address.to_string())
+    let ipv4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    let ipv6 = <[u8; 16]>::try_from(bytes).map(IpAddr::from);
+    ipv4.or(ipv6).ok().map(|address| address.to_string())
 }
 
 fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), String> {
-    let read = Certificate::from_der(certificate)
+    let parsed = Certificate::from_der(certificate)
         .map_err(|error| format!("contains a certificate that cannot be read: {error}"))?;
-    let validity = read.tbs_certificate.validity;
-    let moment = |since_epoch: Duration| {
+    let validity = parsed.tbs_certificate.validity;
+    let timestamp = |since_epoch: Duration| {
         let seconds = i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX);
-        // A later date becomes the last representable one.
+        // A later date becomes the last representable time.
         Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
     };
     Ok((
-        moment(validity.not_before.to_unix_duration()),
-        moment(validity.not_after.to_unix_duration()),
+        timestamp(validity.not_before.to_unix_duration()),
+        timestamp(validity.not_after.to_unix_duration()),
     ))
 }

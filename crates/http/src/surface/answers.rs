@@ -1,4 +1,4 @@
-//! Answers with an `ETag`: 304 if the client has the same state, and cached compressed forms.
+//! Responses with an `ETag`: 304 if the client has the same state, and cached compressed forms.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -15,25 +15,25 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use super::compressed::{self, CompressedText};
 use engine::pipeline::{Body as Answered, CODINGS, coded};
 
-/// The least bytes of an answer that is compressed.
-const COMPRESS_FROM: usize = 1_024;
+/// The minimum size of a response that is compressed, in bytes.
+const MIN_COMPRESSED_SIZE: usize = 1_024;
 
 /// The preferences of a client, from its headers.
 #[derive(Debug, Default)]
 pub(super) struct ClientPreferences {
     /// The tags of the states that the client has.
-    has: Vec<String>,
+    etags: Vec<String>,
     takes_gzip: bool,
 }
 
 impl ClientPreferences {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let has = headers
+        let values = headers
             .get_all(IF_NONE_MATCH)
             .iter()
             .filter_map(|value| value.to_str().ok());
         Self {
-            has: has
+            etags: values
                 .flat_map(|text| text.split(','))
                 .map(|tag| tag.trim().to_owned())
                 .collect(),
@@ -41,16 +41,18 @@ impl ClientPreferences {
         }
     }
 
-    /// Compares tags weakly (RFC 9110, 13.1.2), and ignores the coding of the earlier answer.
+    /// Returns whether the client has the state with this tag. Compares tags weakly (RFC 9110,
+    /// 13.1.2), and ignores the coding of the earlier response.
     fn has(&self, etag: &str) -> bool {
-        self.has.iter().any(|tag| {
+        self.etags.iter().any(|tag| {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
             tag == "*" || tag == etag || CODINGS.iter().any(|coding| tag == coded(etag, coding))
         })
     }
 }
 
-/// Changes the tag of a compressed answer, because its bytes differ from those of the plain answer.
+/// Changes the tag of a compressed response, because its bytes differ from those of the plain
+/// response.
 pub(super) fn name_coding(headers: &mut HeaderMap) {
     let Some(coding) = headers
         .get(CONTENT_ENCODING)
@@ -66,38 +68,40 @@ pub(super) fn name_coding(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the answer of a read with this tag.
+/// Returns the response of a read with this tag.
 pub(super) fn of_state(
     body: Answered,
     etag: HeaderValue,
     preferences: &ClientPreferences,
 ) -> Response {
     if preferences.has(etag.to_str().unwrap_or_default()) {
-        return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
+        return with_etag(StatusCode::NOT_MODIFIED.into_response(), etag);
     }
     match body {
-        Answered::Text(text) => tagged(super::router::json(200, text), etag),
-        Answered::Kept(kept, id) if preferences.takes_gzip && kept.length() >= COMPRESS_FROM => {
-            let mut response = in_pieces(kept.gzip(id));
+        Answered::Text(text) => with_etag(super::router::json(200, text), etag),
+        Answered::Kept(cached, id)
+            if preferences.takes_gzip && cached.length() >= MIN_COMPRESSED_SIZE =>
+        {
+            let mut response = chunked(cached.gzip(id));
             response
                 .headers_mut()
                 .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            tagged(response, etag)
+            with_etag(response, etag)
         }
-        Answered::Kept(kept, id) => tagged(in_pieces(kept.pieces(id)), etag),
+        Answered::Kept(cached, id) => with_etag(chunked(cached.pieces(id)), etag),
     }
 }
 
-/// Returns an answer that is the same for every client.
+/// Returns a response that is the same for every client.
 pub(super) async fn of_packed(
-    packed: &CompressedText,
+    text: &CompressedText,
     etag: HeaderValue,
     headers: &HeaderMap,
 ) -> Response {
     if ClientPreferences::of(headers).has(etag.to_str().unwrap_or_default()) {
-        return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
+        return with_etag(StatusCode::NOT_MODIFIED.into_response(), etag);
     }
-    let (bytes, coding) = packed.for_client(headers).await;
+    let (bytes, coding) = text.for_client(headers).await;
     let mut response = (
         [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
         bytes,
@@ -108,20 +112,20 @@ pub(super) async fn of_packed(
             .headers_mut()
             .insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
     }
-    tagged(response, etag)
+    with_etag(response, etag)
 }
 
-fn tagged(mut response: Response, etag: HeaderValue) -> Response {
+fn with_etag(mut response: Response, etag: HeaderValue) -> Response {
     let headers = response.headers_mut();
     headers.insert(ETAG, etag);
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     response
 }
 
-fn in_pieces<const N: usize>(pieces: [Bytes; N]) -> Response {
-    let body = Pieces {
-        left: pieces.iter().map(|piece| piece.len() as u64).sum(),
-        pieces: pieces.into(),
+fn chunked<const N: usize>(chunks: [Bytes; N]) -> Response {
+    let body = ChunkedBody {
+        remaining: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+        chunks: chunks.into(),
     };
     (
         [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
@@ -130,13 +134,13 @@ fn in_pieces<const N: usize>(pieces: [Bytes; N]) -> Response {
         .into_response()
 }
 
-/// A body in several chunks, which are not copied together. Its length is known.
-struct Pieces {
-    pieces: VecDeque<Bytes>,
-    left: u64,
+/// A body of several chunks, which are not copied into one. Its length is known.
+struct ChunkedBody {
+    chunks: VecDeque<Bytes>,
+    remaining: u64,
 }
 
-impl HttpBody for Pieces {
+impl HttpBody for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -144,17 +148,17 @@ impl HttpBody for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = self.pieces.pop_front();
-        self.left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+        let chunk = self.chunks.pop_front();
+        self.remaining -= chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.pieces.is_empty()
+        self.chunks.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        SizeHint::with_exact(self.remaining)
     }
 }
 
@@ -164,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn wishes(name: http::HeaderName, text: &str) -> ClientPreferences {
+    fn preferences(name: http::HeaderName, text: &str) -> ClientPreferences {
         ClientPreferences::of(&HeaderMap::from_iter([(
             name,
             HeaderValue::from_str(text).unwrap(),
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_etag_matches_in_every_content_coding() {
-        for (sent, is_known) in [
+        for (sent, expected) in [
             ("\"abc\"", true),
             ("W/\"abc\"", true),
             ("\"x\", \"abc\"", true),
@@ -188,8 +192,8 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(
-                wishes(IF_NONE_MATCH, sent).has("\"abc\""),
-                is_known,
+                preferences(IF_NONE_MATCH, sent).has("\"abc\""),
+                expected,
                 "{sent}"
             );
         }
@@ -205,7 +209,11 @@ mod tests {
             ("", false),
             ("x-gzip", false),
         ] {
-            assert_eq!(wishes(ACCEPT_ENCODING, sent).takes_gzip, takes, "{sent}");
+            assert_eq!(
+                preferences(ACCEPT_ENCODING, sent).takes_gzip,
+                takes,
+                "{sent}"
+            );
         }
     }
 }

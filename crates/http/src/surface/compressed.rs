@@ -1,4 +1,4 @@
-//! Texts that are the same for every client. All answers share one copy, which is compressed once
+//! Texts that are the same for every client. All responses share one copy, which is compressed once
 //! for each coding.
 
 use async_compression::Level;
@@ -10,15 +10,16 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::OnceCell;
 
 /// The Brotli level. The highest level would take seconds per megabyte.
-const BROTLI: Level = Level::Precise(5);
+const BROTLI_LEVEL: Level = Level::Precise(5);
 
-/// A text, and its compressed forms, each made on the first request for it. Compressing it for each
-/// request would be very expensive.
+/// A text and its compressed forms. Each form is created for the first request that needs it,
+/// because compression for each request would be very expensive.
 pub struct CompressedText {
     plain: OnceCell<Bytes>,
     brotli: OnceCell<Bytes>,
     gzip: OnceCell<Bytes>,
-    /// Whether the text was given in gzip. Clients that accept gzip then receive that form.
+    /// Whether the text was created from its gzip form. Clients that accept gzip then receive that
+    /// form.
     is_gzipped: bool,
 }
 
@@ -34,8 +35,8 @@ impl CompressedText {
         }
     }
 
-    /// Creates a text from its gzip form. It is decompressed when a client first needs another
-    /// form.
+    /// Creates a text from its gzip form. The text is decompressed when a client first needs
+    /// another form.
     pub(super) fn gzipped(gzip: &'static [u8]) -> Self {
         let gzip = OnceCell::new_with(Some(Bytes::from_static(gzip)));
         Self {
@@ -46,41 +47,35 @@ impl CompressedText {
         }
     }
 
-    /// Returns the text in the best coding that these headers accept, with the name of the coding.
+    /// Returns the text in the best coding that these headers accept, and the name of the coding.
     pub async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
-        // Compressing in memory does not fail. If it did, the plain text would be sent.
+        // Compression in memory does not fail. If it did, the client would get the plain text.
         let takes_gzip = accepts(headers, "gzip");
-        let packed = if accepts(headers, "br") && !(self.is_gzipped && takes_gzip) {
+        let compressed = if accepts(headers, "br") && !(self.is_gzipped && takes_gzip) {
             self.brotli().await.ok().zip(Some("br"))
         } else if takes_gzip {
             self.gzip().await.ok().zip(Some("gzip"))
         } else {
             None
         };
-        match packed {
+        match compressed {
             Some((bytes, coding)) => (bytes.clone(), Some(coding)),
             None => (self.plain().await.cloned().unwrap_or_default(), None),
         }
     }
 
     async fn plain(&self) -> std::io::Result<&Bytes> {
-        let packed = self.gzip.get().map(Bytes::as_ref).unwrap_or_default();
+        let gzip = self.gzip.get().map(Bytes::as_ref).unwrap_or_default();
         self.plain
-            .get_or_try_init(|| {
-                through(
-                    packed,
-                    GzipDecoder::new(Vec::new()),
-                    GzipDecoder::into_inner,
-                )
-            })
+            .get_or_try_init(|| encode(gzip, GzipDecoder::new(Vec::new()), GzipDecoder::into_inner))
             .await
     }
 
     async fn brotli(&self) -> std::io::Result<&Bytes> {
         let plain = self.plain().await?;
-        let encoder = || BrotliEncoder::with_quality(Vec::new(), BROTLI);
+        let encoder = || BrotliEncoder::with_quality(Vec::new(), BROTLI_LEVEL);
         self.brotli
-            .get_or_try_init(|| through(plain, encoder(), BrotliEncoder::into_inner))
+            .get_or_try_init(|| encode(plain, encoder(), BrotliEncoder::into_inner))
             .await
     }
 
@@ -91,28 +86,29 @@ impl CompressedText {
         let plain = self.plain().await?;
         self.gzip
             .get_or_try_init(|| {
-                through(plain, GzipEncoder::new(Vec::new()), GzipEncoder::into_inner)
+                encode(plain, GzipEncoder::new(Vec::new()), GzipEncoder::into_inner)
             })
             .await
     }
 }
 
-async fn through<C: AsyncWrite + Unpin>(
+async fn encode<C: AsyncWrite + Unpin>(
     bytes: &[u8],
     mut coder: C,
-    taken_out: impl Fn(C) -> Vec<u8>,
+    into_bytes: impl Fn(C) -> Vec<u8>,
 ) -> std::io::Result<Bytes> {
     /// The number of bytes that are coded before the task yields to others on its thread.
-    const STRETCH: usize = 1 << 16;
-    for stretch in bytes.chunks(STRETCH) {
-        coder.write_all(stretch).await?;
+    const CHUNK_SIZE: usize = 1 << 16;
+    for chunk in bytes.chunks(CHUNK_SIZE) {
+        coder.write_all(chunk).await?;
         tokio::task::yield_now().await;
     }
     coder.shutdown().await?;
-    Ok(taken_out(coder).into())
+    Ok(into_bytes(coder).into())
 }
 
-/// Returns whether a coding is accepted by name and not excluded by `q=0`. `*` is ignored.
+/// Returns whether these headers accept a coding by name and do not exclude it by `q=0`. `*` is
+/// ignored.
 pub(super) fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let values = headers
         .get_all(ACCEPT_ENCODING)
@@ -180,15 +176,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_text_is_compressed_once_per_coding() {
-        let packed = CompressedText::new("vestibule ".repeat(10_000));
+        let text = CompressedText::new("vestibule ".repeat(10_000));
         for (value, coding) in [("", None), ("gzip", Some("gzip")), ("gzip, br", Some("br"))] {
-            let (first, named) = packed.for_client(&accepting(value)).await;
-            let (second, _) = packed.for_client(&accepting(value)).await;
-            assert_eq!(named, coding);
+            let (first, name) = text.for_client(&accepting(value)).await;
+            let (second, _) = text.for_client(&accepting(value)).await;
+            assert_eq!(name, coding);
             assert_eq!(
                 first.as_ptr(),
                 second.as_ptr(),
-                "{value}: shared, not made anew"
+                "{value}: shared, not created again"
             );
             assert_eq!(first.len() < 50_000, coding.is_some(), "{value}");
         }
@@ -200,15 +196,15 @@ mod tests {
         let (gzip, _) = CompressedText::new(plain.clone())
             .for_client(&accepting("gzip"))
             .await;
-        let packed = CompressedText::gzipped(Box::leak(gzip.to_vec().into_boxed_slice()));
+        let text = CompressedText::gzipped(Box::leak(gzip.to_vec().into_boxed_slice()));
         assert_eq!(
-            packed.for_client(&accepting("br, gzip")).await,
+            text.for_client(&accepting("br, gzip")).await,
             (gzip, Some("gzip"))
         );
         assert_eq!(
-            packed.for_client(&accepting("identity")).await,
+            text.for_client(&accepting("identity")).await,
             (plain.into(), None)
         );
-        assert_eq!(packed.for_client(&accepting("br")).await.1, Some("br"));
+        assert_eq!(text.for_client(&accepting("br")).await.1, Some("br"));
     }
 }

@@ -15,8 +15,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::compressed::CompressedText;
 
-/// The page. Its addresses are relative, so that it works below the path prefix of a proxy. The
-/// version in the addresses makes browsers fetch new scripts after an upgrade.
+/// The page. Its addresses are relative, so that the page works below the path prefix of a proxy.
+/// The addresses contain the version, so that browsers fetch new scripts after an upgrade.
 const PAGE: &str = concat!(
     r#"<!doctype html>
 <html lang="en">
@@ -39,8 +39,8 @@ const PAGE: &str = concat!(
 "#
 );
 
-/// Starts the reference. It is a separate file, so that inline scripts can stay forbidden. The
-/// disabled options would contact hosts of the reference's vendor.
+/// The script that starts the reference. It is a separate file, so that inline scripts can stay
+/// forbidden. The disabled options would contact hosts of the reference's vendor.
 const START: &str = r##"const at = (path) => new URL(path, document.baseURI).href;
 Scalar.createApiReference("#app", {
   sources: [
@@ -63,9 +63,10 @@ Scalar.createApiReference("#app", {
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
     font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The small page is revalidated each time; the scripts are cached for a day.
-const ASK_AGAIN: &str = "no-cache";
-const KEEP: &str = "public, max-age=86400";
+/// The cache policies: browsers revalidate the small page each time, and cache the scripts for a
+/// day.
+const REVALIDATE: &str = "no-cache";
+const CACHE_FOR_A_DAY: &str = "public, max-age=86400";
 
 /// The reference's script, compressed at build time.
 static SCRIPT: LazyLock<CompressedText> = LazyLock::new(|| {
@@ -78,13 +79,13 @@ pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/docs", get(async || page()))
         .route(
             "/docs/start.js",
-            get(async || text("text/javascript; charset=utf-8", KEEP, START)),
+            get(async || text("text/javascript; charset=utf-8", CACHE_FOR_A_DAY, START)),
         )
         .route("/docs/scalar.js", get(script))
 }
 
 fn page() -> Response {
-    let mut response = text("text/html; charset=utf-8", ASK_AGAIN, PAGE);
+    let mut response = text("text/html; charset=utf-8", REVALIDATE, PAGE);
     let mut set = |name: HeaderName, value| {
         response
             .headers_mut()
@@ -97,7 +98,7 @@ fn page() -> Response {
 
 async fn script(headers: HeaderMap) -> Response {
     let (bytes, coding) = SCRIPT.for_client(&headers).await;
-    let mut response = asset("text/javascript; charset=utf-8", KEEP, bytes);
+    let mut response = asset("text/javascript; charset=utf-8", CACHE_FOR_A_DAY, bytes);
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     if let Some(coding) = coding {
@@ -148,15 +149,15 @@ mod tests {
                 .unwrap()
                 .len()
         };
-        let whole = length(plain).await;
+        let plain_length = length(plain).await;
         for coding in ["gzip", "br"] {
-            let packed = script(HeaderMap::from_iter([(
+            let compressed = script(HeaderMap::from_iter([(
                 ACCEPT_ENCODING,
                 HeaderValue::from_static(coding),
             )]))
             .await;
-            assert_eq!(packed.headers()[CONTENT_ENCODING], coding);
-            assert!(length(packed).await < whole / 2);
+            assert_eq!(compressed.headers()[CONTENT_ENCODING], coding);
+            assert!(length(compressed).await < plain_length / 2);
         }
     }
 }

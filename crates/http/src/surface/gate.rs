@@ -1,5 +1,5 @@
-//! The check of a request's host, before any route. A program may serve a part of its routes under
-//! other hosts than that of its public URL.
+//! The check of a request's host, before any route. A program may serve some of its routes under
+//! hosts other than that of its public URL.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use url::Url;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 
-/// Decides on a request under another host than the public URL's.
+/// A function that decides on a request under a host other than the public URL's.
 pub type Gate = fn(Arc<Service>, HostRequest) -> BoxFuture<'static, Result<GateDecision>>;
 
-/// A request under another host than the public URL's.
+/// A request under a host other than the public URL's.
 #[derive(Debug, Clone)]
 pub struct HostRequest {
     /// The host without its port, in lower case, without a dot at its end.
@@ -35,28 +35,30 @@ pub enum GateDecision {
     Instead(&'static str),
 }
 
-/// The gate of a program, with the host that it lets everything pass under.
+/// The gate of a program, and the host of the public URL, for which the gate is not called.
 #[derive(Clone)]
 pub(super) struct HostGate {
     gate: Gate,
-    own: Option<String>,
+    public_host: Option<String>,
 }
 
 impl HostGate {
     pub(super) fn new(gate: Gate, public_url: &str) -> Self {
-        let own = Url::parse(public_url)
+        let public_host = Url::parse(public_url)
             .ok()
             .and_then(|url| url.host_str().map(str::to_ascii_lowercase));
-        Self { gate, own }
+        Self { gate, public_host }
     }
 
-    /// Asks the gate where the host is another name. An IP address and no host at all pass.
+    /// Calls the gate if the request has another host. IP addresses and requests without a host
+    /// pass.
     pub(super) async fn admit(
         &self,
         service: &Arc<Service>,
         mut request: HttpRequest,
     ) -> Result<HttpRequest> {
-        let Some(host) = host(&request).filter(|host| Some(host) != self.own.as_ref()) else {
+        let Some(host) = host(&request).filter(|host| Some(host) != self.public_host.as_ref())
+        else {
             return Ok(request);
         };
         if host.starts_with('[') || host.parse::<IpAddr>().is_ok() {
@@ -72,16 +74,16 @@ impl HostGate {
     }
 }
 
-/// The host that a request names, without its port.
+/// Returns the host of a request, without its port.
 fn host(request: &HttpRequest) -> Option<String> {
     let authority: Authority;
-    let named = if let Some(host) = request.uri().host() {
+    let host_of_request = if let Some(host) = request.uri().host() {
         host
     } else {
         authority = request.headers().get(HOST)?.to_str().ok()?.parse().ok()?;
         authority.host()
     };
-    let host = named.to_ascii_lowercase();
+    let host = host_of_request.to_ascii_lowercase();
     let host = host.strip_suffix('.').unwrap_or(&host);
     (!host.is_empty()).then(|| host.to_owned())
 }
@@ -107,7 +109,7 @@ mod tests {
             let request = request.body(Body::empty()).unwrap();
             assert_eq!(host(&request).as_deref(), expected, "{header}");
         }
-        // HTTP/2 names the host in the address.
+        // HTTP/2 has the host in the address.
         let request = Request::get("https://A.example/x").header(HOST, "b.example");
         let request = request.body(Body::empty()).unwrap();
         assert_eq!(host(&request).as_deref(), Some("a.example"));

@@ -33,32 +33,32 @@ use engine::error::{Error, ErrorKind};
 use engine::pipeline::{Requester, Service};
 use engine::traces;
 
-/// The least bytes of an answer that is compressed.
-const COMPRESS_FROM: u64 = 1_024;
+/// The minimum size of a response that is compressed, in bytes.
+const MIN_COMPRESSED_SIZE: u64 = 1_024;
 
-/// PDF files are compressed already.
+/// The type of PDF files, which are already compressed.
 const PDF: NotForContentType = NotForContentType::const_new("application/pdf");
 
-/// Answers of at least this size are only sent if the outbound buffer has space.
-const LARGE: u64 = 64 << 10;
+/// Responses of at least this size are sent only if the outbound buffer has space.
+const MIN_LARGE_SIZE: u64 = 64 << 10;
 
-/// The most bytes of a request's address, the most bytes of its header fields, and their greatest
-/// number.
+/// The maximum size of a request's address in bytes, the maximum size of its header fields in
+/// bytes, and their maximum number.
 const MAX_ADDRESS: usize = 52 << 10;
 const MAX_HEADER_BYTES: usize = 32 << 10;
 const MAX_HEADERS: usize = 100;
 
-/// Marks the answers of routes that are exempt from some processing.
+/// Marks the responses of routes that are exempt from some processing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RouteExemption {
-    /// Small or shared answers, and health checks: not counted in the outbound buffer.
+    /// Small or shared responses, and health checks: not counted in the outbound buffer.
     Shared,
-    /// Answers for browsers of every origin, with their own headers: not counted and not
+    /// Responses for browsers of every origin, with their own headers: not counted and not
     /// compressed.
     Open,
 }
 
-/// Marks a request of a client behind a proxy that has too many requests under way.
+/// Marks a request of a client behind a proxy, if the client has too many requests in progress.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverLimit;
 
@@ -79,13 +79,14 @@ impl Interface {
         }
     }
 
-    /// Returns the paths of all routes, with `{…}` for a part that varies.
+    /// Returns the paths of all routes, with `{…}` for variable parts.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
-        // The router tells its paths in this form alone.
-        let reported = format!("{:?}", self.routes);
-        let quoted = reported.split('"').skip(1).step_by(2);
-        let paths = quoted.filter(|path| path.starts_with('/') && !path.contains("__private"));
+        // The router has its paths only in this form.
+        let debug_text = format!("{:?}", self.routes);
+        let quoted_texts = debug_text.split('"').skip(1).step_by(2);
+        let paths =
+            quoted_texts.filter(|path| path.starts_with('/') && !path.contains("__private"));
         let paths: BTreeSet<&str> = paths.filter(|path| *path != "/").collect();
         paths.into_iter().map(str::to_owned).collect()
     }
@@ -97,38 +98,39 @@ impl Interface {
         let started = service.clock.elapsed();
         let method = request.method().clone();
         request.extensions_mut().insert(RequestId(id));
-        let span = if is_of_its_own(request.uri().path()) {
+        let span = if is_monitoring(request.uri().path()) {
             Span::none()
         } else {
             traces::request(request.headers(), id)
         };
         let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
-        let accepted: Vec<HeaderValue> = request
+        let accepted_codings: Vec<HeaderValue> = request
             .headers()
             .get_all(ACCEPT_ENCODING)
             .iter()
             .cloned()
             .collect();
-        let (request, reading) = BodyProgress::watch(request, &service.incoming);
-        let answered =
-            if let Some(refusal) = too_long(&request, id).or_else(|| crowded(&request, id)) {
-                Ok(Ok(refusal))
-            } else {
-                let answering = async {
-                    let request = match &self.gate {
-                        Some(gate) => match gate.admit(&service, request).await {
-                            Ok(request) => request,
-                            Err(error) => return Ok(refuse(&error, id)),
-                        },
-                        None => request,
-                    };
-                    self.routes.oneshot(request).await
+        let (request, progress) = BodyProgress::watch(request, &service.incoming);
+        let result = if let Some(refusal) =
+            check_length(&request, id).or_else(|| check_client_limit(&request, id))
+        {
+            Ok(Ok(refusal))
+        } else {
+            let handling = async {
+                let request = match &self.gate {
+                    Some(gate) => match gate.admit(&service, request).await {
+                        Ok(request) => request,
+                        Err(error) => return Ok(refuse(&error, id)),
+                    },
+                    None => request,
                 };
-                AssertUnwindSafe(answering.instrument(span.clone()))
-                    .catch_unwind()
-                    .await
+                self.routes.oneshot(request).await
             };
-        let mut response = match answered {
+            AssertUnwindSafe(handling.instrument(span.clone()))
+                .catch_unwind()
+                .await
+        };
+        let mut response = match result {
             Ok(Ok(response)) => response,
             Err(panic) => {
                 let reason = panic
@@ -139,14 +141,14 @@ impl Interface {
                 refuse(&ErrorKind::Internal.into(), id)
             }
         };
-        if reading.is_refused() {
+        if progress.is_refused() {
             response = out_of_memory(response, id);
         }
         if response.extensions().get::<RouteExemption>().is_none() {
-            response = counted(&service, response, method == Method::GET, id);
+            response = reserve_space(&service, response, method == Method::GET, id);
         }
-        if is_to_be_compressed(&response) {
-            response = Box::pin(compressed(accepted, response)).await;
+        if should_compress_response(&response) {
+            response = Box::pin(compress(accepted_codings, response)).await;
         }
         if let Ok(value) =
             HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
@@ -154,22 +156,29 @@ impl Interface {
             response.headers_mut().insert(X_REQUEST_ID, value);
         }
         answers::name_coding(response.headers_mut());
-        if is_persistent && !reading.is_over() {
-            // The rest of the body is not read, so the connection is closed. The client opens
+        if is_persistent && !progress.is_over() {
+            // The rest of the body is not read, so the connection is closed, and the client opens
             // another.
             response
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
             response.extensions_mut().insert(UnreadBody);
         }
-        let took = service.clock.elapsed().saturating_sub(started);
+        let elapsed = service.clock.elapsed().saturating_sub(started);
         let operation = response
             .extensions()
             .get::<ServedOperation>()
-            .map_or(observe::NONE, |served| served.0);
+            .map_or(observe::NONE, |operation| operation.0);
         let requester = response.extensions().get::<Requester>().copied();
         observe::span(&span, operation, requester, &method, response.status());
-        observe::request(operation, requester, &method, response.status(), took, id);
+        observe::request(
+            operation,
+            requester,
+            &method,
+            response.status(),
+            elapsed,
+            id,
+        );
         response
     }
 }
@@ -188,9 +197,9 @@ impl Tower<HttpRequest> for Interface {
     }
 }
 
-/// Returns 414 or 431 in the envelope, if the address or the header fields of a request are too
+/// Returns 414 or 431 in the envelope if the address or the header fields of a request are too
 /// long.
-fn too_long(request: &HttpRequest, id: Uuid) -> Option<Response> {
+fn check_length(request: &HttpRequest, id: Uuid) -> Option<Response> {
     let address = request
         .uri()
         .path_and_query()
@@ -217,16 +226,16 @@ fn too_long(request: &HttpRequest, id: Uuid) -> Option<Response> {
     Some(response)
 }
 
-/// Refuses a request whose client has too many under way: 429, in the envelope.
-fn crowded(request: &HttpRequest, id: Uuid) -> Option<Response> {
+/// Returns 429 in the envelope if the client has too many requests in progress.
+fn check_client_limit(request: &HttpRequest, id: Uuid) -> Option<Response> {
     request.extensions().get::<OverLimit>()?;
     let mut response = refuse(&ErrorKind::RateLimit.into(), id);
     response.headers_mut().insert(RETRY_AFTER, 1.into());
     Some(response)
 }
 
-/// Returns the answer to a request whose body found no memory. A web page keeps its content,
-/// because a person sees it.
+/// Returns the response to a request if there was no memory for its body. A web page keeps its
+/// content, because a person reads it.
 fn out_of_memory(mut response: Response, id: Uuid) -> Response {
     let error = Error::unavailable("the memory for incomplete requests is full");
     tracing::warn!(request_id = %id, cause = "the memory for incomplete requests is full", "refused a request with 503");
@@ -245,68 +254,68 @@ fn out_of_memory(mut response: Response, id: Uuid) -> Response {
     response
 }
 
-/// Returns whether a path is for monitoring, which needs no trace.
-fn is_of_its_own(path: &str) -> bool {
+/// Returns whether a path is for monitoring. Such requests need no trace.
+fn is_monitoring(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
-/// Returns whether an answer is worth compressing.
-fn is_to_be_compressed(response: &Response) -> bool {
+/// Returns whether compression of a response is useful.
+fn should_compress_response(response: &Response) -> bool {
     !response.headers().contains_key(CONTENT_ENCODING)
         && CompressionPredicate.should_compress(response)
 }
 
-/// Compresses an answer while it is sent, in a coding that the client accepts. Other answers skip
-/// this function, because the layer would give them the state of every encoder.
-async fn compressed(accepted: Vec<HeaderValue>, response: Response) -> Response {
+/// Compresses a response while it is sent, in a coding that the client accepts. Responses without
+/// compression skip this function, because the layer would give them the state of every encoder.
+async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Response {
     let mut request = http::Request::new(());
-    for value in accepted {
+    for value in accepted_codings {
         request.headers_mut().append(ACCEPT_ENCODING, value);
     }
     let status = response.status();
     let mut response = Some(response);
-    let answer =
+    let service =
         tower::service_fn(move |_| ready(Ok::<_, Infallible>(response.take().unwrap_or_default())));
     let compression = CompressionLayer::new()
         .gzip(true)
         .br(true)
         .quality(CompressionLevel::Fastest)
         .compress_when(CompressionPredicate);
-    let Ok(mut response) = compression.layer(answer).oneshot(request).await;
-    // A client that accepts no coding at all, not even none, gets the plain answer: the layer would
-    // send it as a 406.
+    let Ok(mut response) = compression.layer(service).oneshot(request).await;
+    // If a client accepts no coding at all, not even none, the layer sets the status 406. Such a
+    // client gets the plain response.
     *response.status_mut() = status;
     response.map(Body::new)
 }
 
-/// Counts an answer in the outbound buffer, by its size before compression. The compressed size is
-/// unknown, and the buffer holds the uncompressed data.
+/// Counts a response in the outbound buffer, by its size before compression. The compressed size is
+/// unknown, and the buffer contains the uncompressed data.
 ///
-/// Many requests can be admitted before the first of them is answered. So a large answer of a read
-/// is refused if it finds no space. The result of a write is always sent.
-fn counted(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
+/// Many requests can be admitted before the first of them gets its response. So a large response of
+/// a read is refused if there is no space for it. The result of a write is always sent.
+fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
     let share = response
         .extensions()
         .get::<Requester>()
         .and_then(|requester| requester.organization);
     let bytes = response.body().size_hint().lower();
-    if is_read && bytes >= LARGE && !service.outbound.has_room_now(share) {
+    if is_read && bytes >= MIN_LARGE_SIZE && !service.outbound.has_room_now(share) {
         tracing::warn!(request_id = %id, cause = "the buffer of unsent answers is full", "refused a request with 503");
         return refuse(&ErrorKind::Unavailable.into(), id);
     }
-    let held = service.outbound.hold(share, bytes);
-    response.extensions_mut().insert(held);
+    let reserved_space = service.outbound.hold(share, bytes);
+    response.extensions_mut().insert(reserved_space);
     response
 }
 
-/// Selects answers that compression makes smaller.
+/// Selects responses that compression makes smaller.
 #[derive(Clone, Copy)]
 struct CompressionPredicate;
 
 impl Predicate for CompressionPredicate {
     fn should_compress<B: HttpBody>(&self, response: &http::Response<B>) -> bool {
         response.extensions().get::<RouteExemption>() != Some(&RouteExemption::Open)
-            && SizeAbove::new(COMPRESS_FROM)
+            && SizeAbove::new(MIN_COMPRESSED_SIZE)
                 .and(NotForContentType::SSE)
                 .and(NotForContentType::IMAGES)
                 .and(PDF)

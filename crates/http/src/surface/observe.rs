@@ -19,12 +19,12 @@ use engine::logging;
 use engine::pipeline::{self, Requester, Service};
 use engine::traces;
 
-/// How long `/metrics` waits for the measurements of a module that queries the database. After that
-/// they are left out.
+/// How long `/metrics` waits for the measurements of a module that queries the database. Later
+/// measurements are left out.
 const MEASURE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often measurements are aggregated. At 100,000 requests a second, that many take some
-/// megabytes.
-const FOLD_EVERY: Duration = Duration::from_secs(5);
+/// How often measurements are aggregated. Between two aggregations, the measurements of 100,000
+/// requests a second take a few megabytes.
+const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 /// Upper bounds of the latency histogram, in seconds: from a cached read to a full batch of
 /// records.
 const BUCKETS: [f64; 12] = [
@@ -37,7 +37,7 @@ const TARGET: &str = "vestibule::surface::observe";
 /// The operation name of a request that matches no operation.
 pub(super) const NONE: &str = "-";
 
-/// The operation that answered. It is attached to the response, for the log and the metrics.
+/// The operation of a request. It is attached to the response, for the log and the metrics.
 #[derive(Clone, Copy)]
 pub struct ServedOperation(pub &'static str);
 
@@ -70,25 +70,25 @@ impl Metrics {
         installed
     }
 
-    /// Aggregates measurements until `stop` is cancelled. Without this, the process would keep
-    /// every single measurement until `/metrics` is next read.
+    /// Aggregates measurements until `stop` is cancelled. Otherwise the process would store every
+    /// single measurement until the next request for `/metrics`.
     pub async fn keep(self, stop: CancellationToken) {
-        let fold = async {
+        let aggregate = async {
             loop {
-                tokio::time::sleep(FOLD_EVERY).await;
+                tokio::time::sleep(AGGREGATION_INTERVAL).await;
                 self.0.run_upkeep();
             }
         };
-        stop.run_until_cancelled(fold).await;
+        stop.run_until_cancelled(aggregate).await;
     }
 
     /// Returns the metrics as Prometheus text.
     pub(super) async fn render(&self, service: &Arc<Service>) -> String {
         // Read first, so that the queries below are not counted.
         let load = service.store.load();
-        let of_modules = of_modules(service).await;
+        let module_gauges = gauges_of_modules(service).await;
         let mut text = self.0.render();
-        let kept = service.memory.tally();
+        let cache = service.memory.tally();
         let mut gauges = vec![
             (
                 "vestibule_database_queue",
@@ -108,7 +108,7 @@ impl Metrics {
             (
                 "vestibule_kept_answers_bytes",
                 "Memory used by cached answers to reads.",
-                kept.bytes.to_string(),
+                cache.bytes.to_string(),
             ),
             (
                 "vestibule_unsent_bytes",
@@ -127,7 +127,7 @@ impl Metrics {
             ),
         ];
         gauges.extend(
-            of_modules
+            module_gauges
                 .into_iter()
                 .map(|Gauge { name, help, value }| (name, help, value)),
         );
@@ -158,17 +158,17 @@ impl Metrics {
             (
                 "vestibule_kept_answers_hits_total",
                 "Reads answered from the cache.",
-                kept.hits,
+                cache.hits,
             ),
             (
                 "vestibule_kept_answers_misses_total",
                 "Reads that may be cached and were not in the cache.",
-                kept.misses,
+                cache.misses,
             ),
             (
                 "vestibule_kept_answers_refusals_total",
                 "Answers not cached because they were too large or requested less often than others.",
-                kept.refusals,
+                cache.refusals,
             ),
             (
                 "vestibule_database_connections_given_up_total",
@@ -196,8 +196,8 @@ impl Metrics {
     }
 }
 
-/// Returns the gauges of the modules that answer in time.
-async fn of_modules(service: &Arc<Service>) -> Vec<Gauge> {
+/// Returns the gauges of the modules whose measurements arrive in time.
+async fn gauges_of_modules(service: &Arc<Service>) -> Vec<Gauge> {
     let mut gauges = Vec::new();
     for Gauges(measure) in service.app.lists.all() {
         let measured = measure(service.store.clone(), service.clock.now());
@@ -213,26 +213,26 @@ async fn of_modules(service: &Arc<Service>) -> Vec<Gauge> {
 /// The metrics of an operation and a status. They are cached, because a look-up by name costs as
 /// much as the measurement.
 #[derive(Clone)]
-struct Measured {
-    answered: Counter,
-    took: Histogram,
+struct RequestMetrics {
+    requests: Counter,
+    duration: Histogram,
 }
 
-impl Measured {
+impl RequestMetrics {
     fn of(operation: &'static str, status: u16) -> Self {
-        static KEPT: LazyLock<RwLock<HashMap<(&'static str, u16), Measured>>> =
+        static CACHE: LazyLock<RwLock<HashMap<(&'static str, u16), RequestMetrics>>> =
             LazyLock::new(RwLock::default);
-        let kept = KEPT
+        let cached = CACHE
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&(operation, status))
             .cloned();
-        kept.unwrap_or_else(|| {
+        cached.unwrap_or_else(|| {
             let measured = Self {
-                answered: metrics::counter!("vestibule_requests_total", "operation" => operation, "status" => status.to_string()),
-                took: metrics::histogram!("vestibule_request_duration_seconds", "operation" => operation),
+                requests: metrics::counter!("vestibule_requests_total", "operation" => operation, "status" => status.to_string()),
+                duration: metrics::histogram!("vestibule_request_duration_seconds", "operation" => operation),
             };
-            KEPT.write().unwrap_or_else(PoisonError::into_inner).insert((operation, status), measured.clone());
+            CACHE.write().unwrap_or_else(PoisonError::into_inner).insert((operation, status), measured.clone());
             measured
         })
     }
@@ -263,28 +263,25 @@ pub(super) fn span(
     }
 }
 
-/// Logs and measures a request, with its organization and credential. The path is left out, because
-/// a guest's path contains their token.
+/// Logs and measures a request, with its organization and credential. The path is not logged,
+/// because a guest's path contains the guest's token.
 pub(super) fn request(
     operation: &'static str,
     requester: Option<Requester>,
     method: &Method,
     status: StatusCode,
-    took: Duration,
+    elapsed: Duration,
     id: Uuid,
 ) {
     let status = status.as_u16();
-    let Measured {
-        answered,
-        took: durations,
-    } = Measured::of(operation, status);
-    answered.increment(1);
-    durations.record(took.as_secs_f64());
-    let milliseconds = took.as_secs_f64() * 1_000.0;
+    let RequestMetrics { requests, duration } = RequestMetrics::of(operation, status);
+    requests.increment(1);
+    duration.record(elapsed.as_secs_f64());
+    let milliseconds = elapsed.as_secs_f64() * 1_000.0;
     let organization = requester
         .and_then(|requester| requester.organization)
         .map(display);
     let credential = requester.map(|requester| display(requester.credential));
-    // The target is constant, so that log filters still work if the code moves.
+    // The target is constant, so that log filters still work if this code moves.
     tracing::info!(target: TARGET, request_id = %id, operation, organization, credential, %method, status, milliseconds, "request");
 }

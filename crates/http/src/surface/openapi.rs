@@ -1,7 +1,7 @@
-//! The OpenAPI 3.1 documents, generated from the operation list: one document for each interface.
+//! The OpenAPI 3.1 documents, generated from the operation list. Each interface has its own
+//! document.
 //!
-//! The schemas are the ones that validate requests, so the document cannot differ from the
-//! behaviour.
+//! The schemas are those that validate requests, so the documents cannot differ from the behaviour.
 
 mod components;
 mod example;
@@ -29,14 +29,14 @@ const SCHEMAS: &str = "/components/schemas";
 /// The path of a document, below the base of its interface.
 pub(super) const PATH: &str = "/openapi.json";
 
-/// A document as it is served.
+/// A document in the form in which it is served.
 pub(super) struct Document {
     pub(super) packed: CompressedText,
     pub(super) etag: HeaderValue,
 }
 
 impl Document {
-    /// Builds the document of an interface. The webhooks section is optional.
+    /// Builds the document of an interface, with or without the section of webhooks.
     pub(super) fn of(
         app: &'static App,
         surface: Surface,
@@ -46,7 +46,7 @@ impl Document {
         let mut document = document(app, surface, public_url);
         if !has_webhooks && let Some(sections) = document.as_object_mut() {
             sections.remove("webhooks");
-            without_unused(&mut document);
+            remove_unused_components(&mut document);
         }
         let text = format!("{document:#}\n");
         Self {
@@ -56,7 +56,7 @@ impl Document {
     }
 }
 
-/// Returns the document of an interface as it is printed and served.
+/// Returns the document of an interface as text, as it is printed and served.
 #[must_use]
 pub fn json(app: &'static App, surface: Surface, public_url: &str) -> String {
     format!("{:#}\n", document(app, surface, public_url))
@@ -80,14 +80,14 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
             subjects.push(subject);
         }
     }
-    let words = |subject: &str| {
+    let description_of = |subject: &str| {
         app.subjects
             .iter()
-            .find(|(named, _)| *named == subject)
-            .map(|(_, words)| *words)
+            .find(|(name, _)| *name == subject)
+            .map(|(_, description)| *description)
     };
     let tags: Vec<Value> =
-        subjects.iter().map(|subject| json!({ "name": tag(subject), "description": words(subject).unwrap_or_default() })).collect();
+        subjects.iter().map(|subject| json!({ "name": tag(subject), "description": description_of(subject).unwrap_or_default() })).collect();
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -108,24 +108,24 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
         },
     });
     match security::schemes(surface, public_url) {
-        Some(known) => document["components"]["securitySchemes"] = known,
+        Some(schemes) => document["components"]["securitySchemes"] = schemes,
         None => document["security"] = json!([]),
     }
     if surface == Surface::Public {
         document["webhooks"] = (annex.webhooks)(&schemas).into();
-        if let (Some(parameters), Value::Object(others)) = (
+        if let (Some(parameters), Value::Object(additional)) = (
             document["components"]["parameters"].as_object_mut(),
             (annex.parameters)(),
         ) {
-            parameters.extend(others);
+            parameters.extend(additional);
         }
     }
     publish(&mut document);
-    without_unused(&mut document);
+    remove_unused_components(&mut document);
     document
 }
 
-/// Replaces each schema that is only made for validation by its published form (`x-document`), adds
+/// Replaces each schema that is only for validation by its published form (`x-document`), adds
 /// patterns to formats that no client knows, and removes the facts about the console's forms.
 pub fn publish(value: &mut Value) {
     match value {
@@ -135,7 +135,7 @@ pub fn publish(value: &mut Value) {
                 *value = published;
                 return;
             }
-            // Conditions name fields of the schema around them, which linters take for errors.
+            // Conditions contain fields of the schema around them, which linters report as errors.
             for condition in ["if", "then", "else"] {
                 map.remove(condition);
             }
@@ -155,11 +155,11 @@ pub fn publish(value: &mut Value) {
     }
 }
 
-/// Removes the components that nothing refers to.
-fn without_unused(document: &mut Value) {
+/// Removes the components that the document does not refer to.
+fn remove_unused_components(document: &mut Value) {
     loop {
-        let mut named = BTreeSet::new();
-        references(document, &mut named);
+        let mut references = BTreeSet::new();
+        collect_references(document, &mut references);
         let mut is_done = true;
         for (section, components) in document["components"].as_object_mut().into_iter().flatten() {
             if section == "securitySchemes" {
@@ -167,43 +167,48 @@ fn without_unused(document: &mut Value) {
             }
             if let Some(components) = components.as_object_mut() {
                 let before = components.len();
-                components
-                    .retain(|name, _| named.contains(&format!("#/components/{section}/{name}")));
+                components.retain(|name, _| {
+                    references.contains(&format!("#/components/{section}/{name}"))
+                });
                 is_done &= components.len() == before;
             }
         }
-        // A removed component may have held the only reference to another one, so repeat.
+        // A removed component may have had the only reference to another one, so repeat.
         if is_done {
             return;
         }
     }
 }
 
-fn references(value: &Value, named: &mut BTreeSet<String>) {
+fn collect_references(value: &Value, references: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
-            named.extend(
+            references.extend(
                 fields
                     .get("$ref")
                     .and_then(Value::as_str)
                     .map(str::to_owned),
             );
-            fields.values().for_each(|inner| references(inner, named));
+            fields
+                .values()
+                .for_each(|inner| collect_references(inner, references));
         }
-        Value::Array(items) => items.iter().for_each(|inner| references(inner, named)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|inner| collect_references(inner, references)),
         _ => {}
     }
 }
 
 /// An operation with its schemas.
-struct Described {
+struct OperationSchemas {
     operation: &'static Operation,
     input: Value,
     output: Value,
 }
 
 /// Returns the operations of an interface, and the named schemas that they use.
-fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String, Value>) {
+fn describe(app: &'static App, surface: Surface) -> (Vec<OperationSchemas>, Map<String, Value>) {
     let mut generator = SchemaSettings::draft2020_12()
         .with(|settings| {
             settings.definitions_path = SCHEMAS.into();
@@ -215,7 +220,7 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String,
         .iter()
         .filter(|operation| operation.surface == surface);
     let mut described: Vec<_> = operations
-        .map(|operation| Described {
+        .map(|operation| OperationSchemas {
             operation,
             input: operation.input_schema(&mut generator),
             output: operation.output_schema(&mut generator),
@@ -223,20 +228,20 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String,
         .collect();
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(operation::tidy);
-    let named = (app.about.annex.schemas)(surface);
+    let named_schemas = (app.about.annex.schemas)(surface);
     let mut used = BTreeSet::new();
     for described in &mut described {
-        name_schemas(&mut described.input, &named, &mut used);
-        name_schemas(&mut described.output, &named, &mut used);
+        name_schemas(&mut described.input, &named_schemas, &mut used);
+        name_schemas(&mut described.output, &named_schemas, &mut used);
     }
     schemas
         .values_mut()
-        .for_each(|schema| name_schemas(schema, &named, &mut used));
+        .for_each(|schema| name_schemas(schema, &named_schemas, &mut used));
     for Named {
         name,
         schema,
         is_always,
-    } in named
+    } in named_schemas
     {
         if is_always || used.contains(&name) {
             schemas.insert(name, schema);
@@ -249,16 +254,17 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String,
 /// Replaces each inline copy of a named schema by a reference, at any depth. The copy may have its
 /// own description.
 fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>) {
-    let is_it = |named: &&Named| match (&named.schema, &*schema) {
-        (Value::Object(own), Value::Object(here)) => {
-            here.iter().all(|(key, value)| {
-                own.get(key)
-                    .map_or(key == "description", |own| own == value)
-            }) && own.keys().all(|key| here.contains_key(key))
+    let is_copy = |named: &&Named| match (&named.schema, &*schema) {
+        (Value::Object(expected), Value::Object(copy)) => {
+            copy.iter().all(|(key, value)| {
+                expected
+                    .get(key)
+                    .map_or(key == "description", |expected| expected == value)
+            }) && expected.keys().all(|key| copy.contains_key(key))
         }
         _ => false,
     };
-    if let Some(Named { name, .. }) = named.iter().find(is_it) {
+    if let Some(Named { name, .. }) = named.iter().find(is_copy) {
         *schema = reference("schemas", name);
         used.insert(name.clone());
         return;
@@ -274,44 +280,44 @@ fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>
     }
 }
 
-/// Returns the subject of an operation: the first segment of its path, after the organization if
-/// the path begins with one.
+/// Returns the subject of an operation: the first segment of its path, or the segment after the
+/// organization if the path begins with an organization.
 fn subject(operation: &'static Operation) -> &'static str {
-    let mut words = operation
+    let mut segments = operation
         .path
         .split('/')
         .filter(|part| !part.is_empty() && !part.starts_with('{'));
-    let first = words.next().unwrap_or_default();
+    let first = segments.next().unwrap_or_default();
     if first == "organizations" {
-        words.next().unwrap_or(first)
+        segments.next().unwrap_or(first)
     } else {
         first
     }
 }
 
-/// Returns a subject as words.
+/// Returns a subject with spaces and a capital letter.
 fn tag(subject: &str) -> String {
-    capital(&subject.replace('-', " "))
+    capitalize(&subject.replace('-', " "))
 }
 
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    chars
         .next()
-        .map(|first| first.to_uppercase().chain(letters).collect())
+        .map(|first| first.to_uppercase().chain(chars).collect())
         .unwrap_or_default()
 }
 
 /// Returns `TaskTemplate` for `task_template`.
 #[must_use]
 pub fn pascal(name: &str) -> String {
-    name.split('_').map(capital).collect()
+    name.split('_').map(capitalize).collect()
 }
 
-impl Described {
+impl OperationSchemas {
     fn entry(&self, schemas: &Map<String, Value>) -> Value {
         let Self { operation, .. } = self;
-        let needed = match operation.needs {
+        let permissions_text = match operation.needs {
             Needs::Credential => "Needs a valid credential only.".to_owned(),
             Needs::Permission(permission) => {
                 format!("Needs the permission `{}`.", permission.as_ref())
@@ -326,9 +332,9 @@ impl Described {
             Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
         };
         let description = if operation.about.is_empty() {
-            needed
+            permissions_text
         } else {
-            format!("{}\n\n{needed}", operation.about)
+            format!("{}\n\n{permissions_text}", operation.about)
         };
         let mut entry = json!({
             "operationId": operation.id,
@@ -390,7 +396,7 @@ impl Described {
         parameters
     }
 
-    /// Returns the request body; `None` if the operation has no body fields.
+    /// Returns the request body, or `None` if the operation has no body fields.
     fn request_body(&self, schemas: &Map<String, Value>) -> Option<Value> {
         let operation = self.operation;
         if !operation.has_body()
@@ -401,7 +407,7 @@ impl Described {
             return None;
         }
         let mut schema = self.input.clone();
-        let given = schema
+        let examples = schema
             .as_object_mut()
             .and_then(|schema| schema.remove("examples"));
         if let Some(Value::Object(fields)) = schema.get_mut("properties") {
@@ -421,7 +427,7 @@ impl Described {
         if !is_required && let Some(schema) = schema.as_object_mut() {
             schema.remove("required");
         }
-        let mut example = given
+        let mut example = examples
             .and_then(|examples| examples.get(0).cloned())
             .unwrap_or_else(|| example::of(&schema, schemas, Detail::Required));
         if let Some(fields) = example.as_object_mut() {
@@ -449,14 +455,16 @@ impl Described {
             responses["304"] = reference("responses", "NotModified");
         }
         for kind in Refusal::VARIANTS.iter().copied() {
-            let may_happen = match kind {
+            let is_possible = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
-                // Clients are promised this status for deletions as well as for POST requests.
+                // The interface also documents this status for deletions, not only for POST
+                // requests.
                 Refusal::BusinessRule => {
                     operation.surface == Surface::Public
                         && (operation.method == Method::POST || operation.method == Method::DELETE)
                 }
-                // A guest's link is no credential. Another moment needs a preview's token.
+                // A guest's link is not a credential. But a preview at another time needs the token
+                // of a preview.
                 Refusal::Authentication => {
                     operation.surface != Surface::Guest
                         || self.input["properties"].get("at").is_some()
@@ -468,7 +476,7 @@ impl Described {
                 Refusal::Provider => operation.work.asks_another(),
                 _ => kind.is_public(),
             };
-            if may_happen {
+            if is_possible {
                 responses[kind.status().to_string()] =
                     reference("responses", &components::refusal_name(kind));
             }
@@ -487,14 +495,14 @@ impl Described {
         }
         let data = example::of(&self.output, schemas, Detail::Everything);
         let mut meta = json!({ "requestId": example::ID });
-        let mut described = "Meta";
+        let mut meta_schema = "Meta";
         if let Some(limits) = operation.paging {
             meta["pagination"] = json!({ "limit": limits.default, "offset": 0, "total": data.as_array().map_or(0, Vec::len) });
-            described = "PageMeta";
+            meta_schema = "PageMeta";
         }
         let schema = json!({
             "type": "object",
-            "properties": { "data": self.output, "meta": reference("schemas", described) },
+            "properties": { "data": self.output, "meta": reference("schemas", meta_schema) },
             "required": ["data", "meta"],
         });
         json!({
@@ -512,7 +520,7 @@ fn is_required(schema: &Value, name: &str) -> bool {
 }
 
 fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool) -> Value {
-    without_null(&mut schema);
+    remove_null(&mut schema);
     let description = schema
         .as_object_mut()
         .and_then(|schema| schema.remove("description"));
@@ -530,7 +538,7 @@ fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool)
             .iter()
             .all(|keyword| schema.get(keyword).is_none())
     {
-        // A parameter that is sent must not be blank (rules: errors#requests).
+        // A parameter must not be blank (rules: errors#requests).
         schema["pattern"] = "\\S".into();
     }
     if schema["type"] == "array" {
@@ -542,20 +550,20 @@ fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool)
 }
 
 /// Removes null from a schema, because a parameter cannot be null.
-fn without_null(schema: &mut Value) {
-    if let Some(kinds) = schema.get_mut("type").and_then(Value::as_array_mut) {
-        kinds.retain(|kind| kind != "null");
-        if let [kind] = &kinds[..] {
-            schema["type"] = kind.clone();
+fn remove_null(schema: &mut Value) {
+    if let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        types.retain(|type_name| type_name != "null");
+        if let [type_name] = &types[..] {
+            schema["type"] = type_name.clone();
         }
     }
     if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
     }
-    if let Some(shapes) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
-        shapes.retain(|shape| shape["type"] != "null");
-        if let [shape] = &mut shapes[..]
-            && let (Value::Object(inner), Some(outer)) = (shape.take(), schema.as_object_mut())
+    if let Some(schemas) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        schemas.retain(|schema| schema["type"] != "null");
+        if let [schema] = &mut schemas[..]
+            && let (Value::Object(inner), Some(outer)) = (schema.take(), schema.as_object_mut())
         {
             outer.remove("anyOf");
             for (key, value) in inner {

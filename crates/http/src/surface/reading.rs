@@ -13,7 +13,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use super::router::Peer;
 use engine::pipeline::{Incoming, Receiving, Refusal, Sender};
 
-/// Marks an answer that was given before the body of its request was read to its end.
+/// Marks a response that was sent before the body of its request was completely read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnreadBody;
 
@@ -25,11 +25,12 @@ pub(super) struct BodyProgress {
 }
 
 impl BodyProgress {
-    /// Returns the request with its body watched and counted for the address that it comes from.
+    /// Returns the request with a body that records its progress, and that counts its bytes for the
+    /// client's address.
     pub(super) fn watch(request: Request, incoming: &Arc<Incoming>) -> (Request, Self) {
         let receiving = request.extensions().get::<Receiving>().cloned();
         let is_over = request.body().is_end_stream();
-        let reading = Self {
+        let progress = Self {
             is_over: Arc::new(AtomicBool::new(is_over)),
             refusal: Refusal::default(),
         };
@@ -37,15 +38,15 @@ impl BodyProgress {
             if let Some(receiving) = receiving {
                 receiving.release();
             }
-            return (request, reading);
+            return (request, progress);
         }
         let peer = request.extensions().get::<Peer>().copied();
         let (parts, body) = request.into_parts();
         let (body, refusal) = match peer {
             Some(Peer(address)) => incoming.counted(Sender::Address(address), body),
-            None => (body, reading.refusal),
+            None => (body, progress.refusal),
         };
-        let is_over = reading.is_over;
+        let is_over = progress.is_over;
         let body = Body::new(WatchedBody {
             body,
             is_over: is_over.clone(),
@@ -54,7 +55,7 @@ impl BodyProgress {
         (Request::from_parts(parts, body), Self { is_over, refusal })
     }
 
-    /// Returns whether the body was read to its end.
+    /// Returns whether the body was completely read.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }

@@ -46,8 +46,8 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Headers that a page of a known origin may send.
-const SENT_BY_PAGES: [HeaderName; 9] = [
+/// Headers that a page of an allowed origin may send.
+const ALLOWED_REQUEST_HEADERS: [HeaderName; 9] = [
     AUTHORIZATION,
     CONTENT_TYPE,
     ACCEPT,
@@ -59,7 +59,7 @@ const SENT_BY_PAGES: [HeaderName; 9] = [
     HeaderName::from_static("traceparent"),
 ];
 
-/// Headers that a page of a known origin may read.
+/// Headers that a page of an allowed origin may read.
 pub const READ_BY_PAGES: [HeaderName; 9] = [
     ETAG,
     WWW_AUTHENTICATE,
@@ -72,12 +72,12 @@ pub const READ_BY_PAGES: [HeaderName; 9] = [
     MCP_SESSION_ID,
 ];
 
-/// The id of a request, assigned on arrival.
+/// The id of a request. It is assigned when the request arrives.
 #[derive(Clone, Copy)]
 pub struct RequestId(pub Uuid);
 
-/// The address of the client, of IPv6 the network of 64 bits. Behind a trusted proxy that is the
-/// address that the proxy names.
+/// The address of the client. For IPv6, this is the network of 64 bits. Behind a trusted proxy, it
+/// is the address that the proxy reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
@@ -88,28 +88,27 @@ pub struct OtherRoutes {
     pub within: Vec<Router>,
     /// Routes for browsers of every origin. They set their own CORS headers.
     pub open: Vec<Router>,
-    /// Decides on requests under other hosts than the public URL's. Without it the host does not
-    /// matter.
+    /// Decides on requests under hosts other than the public URL's. If there is no gate, the host
+    /// does not matter.
     pub gate: Option<Gate>,
 }
 
-/// Builds the router of the port: the operations, their documents and health checks, and other
-/// routes.
+/// Builds the router of the port: the operations, their documents, health checks, and other routes.
 pub fn router(
     service: &Arc<Service>,
     metrics: Metrics,
     origins: &[String],
-    others: OtherRoutes,
+    other_routes: OtherRoutes,
 ) -> Result<Interface, String> {
     let app = service.app;
     let mut routes = Router::new();
     for operation in &app.operations {
         let path = format!("{}{}", operation.surface.base(), operation.path);
         let mut add = |path: &str| {
-            let answer = on(filter(&operation.method), move |state, params, request| {
+            let handler = on(filter(&operation.method), move |state, params, request| {
                 serve(operation, state, params, request)
             });
-            routes = std::mem::take(&mut routes).route(path, answer);
+            routes = std::mem::take(&mut routes).route(path, handler);
         };
         add(&path);
         if operation.surface == Surface::Guest {
@@ -120,7 +119,7 @@ pub fn router(
     let routes = routes
         .with_state(service.clone())
         .merge(tools::router(service.clone(), origins));
-    let routes = others.within.into_iter().fold(routes, Router::merge);
+    let routes = other_routes.within.into_iter().fold(routes, Router::merge);
     let shared = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -134,41 +133,44 @@ pub fn router(
         .with_state(service.clone())
         .merge(docs::router());
     let routes = routes
-        .merge(noted(shared, RouteExemption::Shared))
-        .fallback(move |request| async move { nowhere(app, &request) })
+        .merge(with_exemption(shared, RouteExemption::Shared))
+        .fallback(move |request| async move { unknown_route(app, &request) })
         .method_not_allowed_fallback(
             move |request| async move { wrong_method(app, request).await },
         );
-    // Without allowed origins, a preflight request is refused like any unknown method.
+    // Without allowed origins, a preflight request gets 404 like any unknown method.
     let routes = if origins.is_empty() {
         routes
     } else {
         let allowed: Arc<[String]> = origins.into();
         let refuse_others = move |request: HttpRequest, next: Next| {
             let allowed = allowed.clone();
-            async move { preflight(app, &allowed, request, next).await }
+            async move { refuse_foreign_preflight(app, &allowed, request, next).await }
         };
         routes
             .layer(cors(origins)?)
             .layer(middleware::from_fn(refuse_others))
     };
-    let open = others.open.into_iter().fold(Router::new(), Router::merge);
+    let open = other_routes
+        .open
+        .into_iter()
+        .fold(Router::new(), Router::merge);
     Ok(Interface::new(
-        routes.merge(noted(open, RouteExemption::Open)),
+        routes.merge(with_exemption(open, RouteExemption::Open)),
         service.clone(),
-        others
+        other_routes
             .gate
             .map(|gate| HostGate::new(gate, &service.app_state.public_url)),
     ))
 }
 
-/// Marks the answers of these routes with their place beside the interface.
-fn noted(routes: Router, beside: RouteExemption) -> Router {
-    let note = move |mut response: Response| async move {
-        response.extensions_mut().insert(beside);
+/// Marks the responses of these routes with their exemption.
+fn with_exemption(routes: Router, exemption: RouteExemption) -> Router {
+    let mark = move |mut response: Response| async move {
+        response.extensions_mut().insert(exemption);
         response
     };
-    routes.layer(middleware::map_response(note))
+    routes.layer(middleware::map_response(mark))
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, String> {
@@ -184,19 +186,24 @@ fn cors(origins: &[String]) -> Result<CorsLayer, String> {
             Method::PATCH,
             Method::DELETE,
         ])
-        .allow_headers(SENT_BY_PAGES)
+        .allow_headers(ALLOWED_REQUEST_HEADERS)
         .expose_headers(READ_BY_PAGES))
 }
 
-/// Refuses OPTIONS of origins that are not allowed (rules: errors#requests, 12). The CORS layer
-/// would answer 200 to every OPTIONS request.
-async fn preflight(app: &App, allowed: &[String], request: HttpRequest, next: Next) -> Response {
+/// Returns 404 for OPTIONS requests of other origins (rules: errors#requests, 12). The CORS layer
+/// would respond to every OPTIONS request with 200.
+async fn refuse_foreign_preflight(
+    app: &App,
+    allowed: &[String],
+    request: HttpRequest,
+    next: Next,
+) -> Response {
     let is_allowed = request
         .headers()
         .get(ORIGIN)
         .is_some_and(|origin| allowed.iter().any(|allowed| origin == allowed.as_str()));
     if request.method() == Method::OPTIONS && !is_allowed {
-        return nowhere(app, &request);
+        return unknown_route(app, &request);
     }
     next.run(request).await
 }
@@ -208,8 +215,8 @@ fn filter(method: &Method) -> MethodFilter {
 /// The parameters of a path, or an error if they are not UTF-8.
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
-/// Returns the parameters; `None` if one is not UTF-8 or contains U+0000, because then it can match
-/// nothing.
+/// Returns the parameters, or `None` if a parameter is not UTF-8 or contains U+0000, because no
+/// object has such an id.
 #[must_use]
 pub fn readable(params: PathParams) -> Option<RawPathParams> {
     params
@@ -255,7 +262,7 @@ pub fn note(response: &mut Response, operation: &'static str, requester: Option<
     }
 }
 
-/// Returns the id that the request was assigned on arrival.
+/// Returns the id of the request.
 #[must_use]
 pub fn request_id(parts: &Parts) -> Uuid {
     parts
@@ -331,8 +338,8 @@ pub(super) fn json(status: u16, body: String) -> Response {
         .into_response()
 }
 
-/// Adds `WWW-Authenticate` to a 401. It says where to get a token, and whether a token was sent
-/// that is invalid (RFC 6750, section 3).
+/// Adds `WWW-Authenticate` to a 401. The header contains the address for getting a token, and
+/// whether the request had an invalid token (RFC 6750, section 3).
 pub(super) fn challenged(
     mut response: Response,
     resource: Resource,
@@ -362,7 +369,7 @@ pub fn refuse(error: &Error, id: Uuid) -> Response {
     response
 }
 
-/// Logs and returns an error of a route that is not an operation but has a name like one.
+/// Logs and returns an error of a route that is not an operation, but has a name like an operation.
 #[must_use]
 pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
     pipeline::log_failure(error, operation, id);
@@ -370,22 +377,25 @@ pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
 }
 
 /// Returns 404 for a path or method without a route, with a suggestion.
-fn nowhere(app: &App, request: &HttpRequest) -> Response {
-    route_not_found(request, &hint(app, request.method(), request.uri().path()))
+fn unknown_route(app: &App, request: &HttpRequest) -> Response {
+    route_not_found(
+        request,
+        &suggest_route(app, request.method(), request.uri().path()),
+    )
 }
 
-/// Returns 404 for a method that a path does not accept. The answer for an operation's path names
-/// the accepted methods in its message.
+/// Returns 404 for a method that a path does not accept. If it is the path of an operation, the
+/// message lists the accepted methods.
 async fn wrong_method(app: &App, request: HttpRequest) -> Response {
     if methods(app, request.uri().path()).is_empty() {
         method_not_found(request).await
     } else {
-        nowhere(app, &request)
+        unknown_route(app, &request)
     }
 }
 
-/// Suggests the route that the client may have meant.
-fn hint(app: &App, method: &Method, path: &str) -> String {
+/// Returns a suggestion for the route that the client may have meant.
+fn suggest_route(app: &App, method: &Method, path: &str) -> String {
     let methods = methods(app, path);
     if !methods.is_empty() {
         return format!(
@@ -393,38 +403,40 @@ fn hint(app: &App, method: &Method, path: &str) -> String {
             methods.join(", ")
         );
     }
-    let plain = path.trim_end_matches('/');
-    if plain != path && !self::methods(app, plain).is_empty() {
+    let without_slash = path.trim_end_matches('/');
+    if without_slash != path && !self::methods(app, without_slash).is_empty() {
         return format!(
-            "Leave out the slash at the end: {plain}. The routes are described at /docs."
+            "Leave out the slash at the end: {without_slash}. The routes are described at /docs."
         );
     }
-    let known: Vec<String> = app
+    let routes: Vec<String> = app
         .operations
         .iter()
         .map(|operation| format!("{}{}", operation.surface.base(), operation.path))
         .collect();
-    let near = nearest(plain, known.iter().map(String::as_str));
-    let near = near.map_or(String::new(), |near| format!("Did you mean {near}? "));
-    format!("{near}The routes are described at /docs.")
+    let suggestion = nearest(without_slash, routes.iter().map(String::as_str));
+    let suggestion = suggestion.map_or(String::new(), |suggestion| {
+        format!("Did you mean {suggestion}? ")
+    });
+    format!("{suggestion}The routes are described at /docs.")
 }
 
 /// Returns the methods that a path accepts.
 fn methods(app: &App, path: &str) -> Vec<String> {
-    let is_at = |operation: &&Operation| {
+    let has_path = |operation: &&Operation| {
         let rest = path.strip_prefix(operation.surface.base());
         rest.is_some_and(|rest| {
             let (template, parts) = (operation.path.split('/'), rest.split('/'));
             template.clone().count() == parts.clone().count()
-                && template
-                    .zip(parts)
-                    .all(|(part, sent)| part == sent || (part.starts_with('{') && !sent.is_empty()))
+                && template.zip(parts).all(|(part, segment)| {
+                    part == segment || (part.starts_with('{') && !segment.is_empty())
+                })
         })
     };
     let methods: BTreeSet<String> = app
         .operations
         .iter()
-        .filter(is_at)
+        .filter(has_path)
         .map(|operation| operation.method.to_string())
         .collect();
     methods.into_iter().collect()
@@ -436,21 +448,21 @@ pub async fn not_found(request: HttpRequest) -> Response {
 }
 
 /// Returns 404 for a method that an existing path does not accept. The header `Allow`, which the
-/// path's routes set, names the accepted methods.
+/// path's routes set, lists the accepted methods.
 pub async fn method_not_found(request: HttpRequest) -> Response {
-    let hint = format!(
+    let suggestion = format!(
         "This address does not accept {}; the header Allow names the methods that it accepts.",
         request.method()
     );
-    route_not_found(&request, &hint)
+    route_not_found(&request, &suggestion)
 }
 
-fn route_not_found(request: &HttpRequest, hint: &str) -> Response {
+fn route_not_found(request: &HttpRequest, suggestion: &str) -> Response {
     let id = request
         .extensions()
         .get::<RequestId>()
         .map_or(Uuid::nil(), |id| id.0);
-    let message = format!("Route not found. {hint}");
+    let message = format!("Route not found. {suggestion}");
     refuse(&Error::not_found("Route").with_message(message), id)
 }
 
@@ -464,15 +476,18 @@ fn documents(service: &Arc<Service>) -> Router<Arc<Service>> {
             LazyLock::new(move || Document::of(app, surface, &public_url, has_webhooks))
         });
         let documents = Arc::new(with_webhooks);
-        let answer = move |headers: HeaderMap, RawQuery(query): RawQuery| async move {
-            // Some client generators mistake webhooks for operations.
-            let is_without = query.is_some_and(|query| {
+        let handler = move |headers: HeaderMap, RawQuery(query): RawQuery| async move {
+            // Some client generators treat webhooks as operations, so a client can omit them.
+            let omits_webhooks = query.is_some_and(|query| {
                 form_urlencoded::parse(query.as_bytes())
                     .any(|(name, value)| name == "webhooks" && value == "false")
             });
-            openapi_document(&documents[usize::from(is_without)], headers).await
+            openapi_document(&documents[usize::from(omits_webhooks)], headers).await
         };
-        router.route(&format!("{}{}", surface.base(), openapi::PATH), get(answer))
+        router.route(
+            &format!("{}{}", surface.base(), openapi::PATH),
+            get(handler),
+        )
     };
     Surface::VARIANTS.iter().fold(Router::new(), route)
 }
@@ -481,15 +496,15 @@ async fn openapi_document(document: &Document, headers: HeaderMap) -> Response {
     answers::of_packed(&document.packed, document.etag.clone(), &headers).await
 }
 
-/// Returns 200 if the database answers and all background tasks run.
+/// Returns 200 if the database responds and all background tasks run.
 async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
-    let answered = tokio::time::timeout(
+    let result = tokio::time::timeout(
         Duration::from_secs(5),
         service.store.read(|_| Ok::<_, store::Error>(())),
     )
     .await;
     let down = service.background.down();
-    let error = match answered {
+    let error = match result {
         Ok(Ok(())) if down.is_empty() => return "ready\n".into_response(),
         Ok(Ok(())) => Error::new(
             ErrorKind::Unavailable,

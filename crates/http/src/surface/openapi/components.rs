@@ -1,4 +1,4 @@
-//! The components that the operations of a document share: parameters, headers, errors, the
+//! The components that the operations of a document share: parameters, headers, errors, and the
 //! envelope.
 
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub(super) fn header_references(names: &[&str]) -> Value {
         .into()
 }
 
-/// Returns the names of the headers of every answer of an interface.
+/// Returns the names of the headers of every response of an interface.
 pub(super) fn common_headers(surface: Surface) -> Vec<&'static str> {
     let mut headers = vec!["X-Request-Id"];
     if surface != Surface::Platform {
@@ -72,7 +72,7 @@ pub(super) fn parameters(surface: Surface) -> Value {
     parameters
 }
 
-/// Returns the headers of answers.
+/// Returns the headers of responses.
 pub(super) fn headers(surface: Surface) -> Value {
     let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
     let mut headers = json!({
@@ -98,11 +98,11 @@ pub(super) fn headers(surface: Surface) -> Value {
         },
     });
     if let Some(headers) = headers.as_object_mut() {
-        let sent = common_headers(surface);
+        let common = common_headers(surface);
         let is_sent = |name: &str| match name {
             "Idempotency-Replayed" | "WWW-Authenticate" => surface == Surface::Public,
             "ETag" | "Retry-After" => true,
-            _ => sent.contains(&name),
+            _ => common.contains(&name),
         };
         headers.retain(|name, _| is_sent(name));
     }
@@ -110,7 +110,7 @@ pub(super) fn headers(surface: Surface) -> Value {
 }
 
 /// Returns the name of an error's response, such as `ValidationError` for `validation_error`.
-/// Errors with the same status share a type, and so a response.
+/// Errors with the same status have the same type, and share a response.
 pub(super) fn refusal_name(kind: ErrorKind) -> String {
     let (_, name, ..) = kind.row();
     pascal(name)
@@ -131,7 +131,7 @@ pub(super) fn responses(surface: Surface) -> Map<String, Value> {
     responses
 }
 
-/// Returns the kinds of errors that an interface can answer.
+/// Returns the kinds of errors that an interface can return.
 fn error_kinds(surface: Surface) -> impl Iterator<Item = ErrorKind> {
     ErrorKind::VARIANTS
         .iter()
@@ -139,7 +139,7 @@ fn error_kinds(surface: Surface) -> impl Iterator<Item = ErrorKind> {
         .filter(move |kind| kind.is_public() || surface == Surface::Platform)
 }
 
-/// Returns the responses of the error table, each with an example of every code.
+/// Returns the responses for errors, each with an example of every code.
 fn refusals(surface: Surface) -> Map<String, Value> {
     let mut responses = Map::new();
     for kind in error_kinds(surface) {

@@ -7,34 +7,38 @@ use serde_json::{Map, Value, json};
 
 /// The id in all examples.
 pub(super) const ID: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
-/// From this depth on, only required fields are shown, so that recursive schemas end.
-const DEEP: usize = 6;
-/// Below this depth everything is null, even required fields.
-const DEEPEST: usize = 16;
+/// From this depth on, examples contain only required fields, so that recursive schemas end.
+const REQUIRED_ONLY_DEPTH: usize = 6;
+/// Below this depth, all values are null, even those of required fields.
+const MAX_DEPTH: usize = 16;
 
-/// How much of an object an example shows.
+/// The fields of an object that an example contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// The required fields. An object without required fields shows one field.
+    /// The required fields. An object without required fields has one field in the example.
     Required,
     /// Every field.
     Everything,
 }
 
-/// Returns an example of a schema. References are looked up in `named`.
+/// Returns an example of a schema. References are resolved in `definitions`.
 #[must_use]
-pub fn of(schema: &Value, named: &Map<String, Value>, detail: Detail) -> Value {
-    Writer { named, detail }.write(schema, 0)
+pub fn of(schema: &Value, definitions: &Map<String, Value>, detail: Detail) -> Value {
+    ExampleWriter {
+        definitions,
+        detail,
+    }
+    .write(schema, 0)
 }
 
-struct Writer<'s> {
-    named: &'s Map<String, Value>,
+struct ExampleWriter<'s> {
+    definitions: &'s Map<String, Value>,
     detail: Detail,
 }
 
-impl Writer<'_> {
+impl ExampleWriter<'_> {
     fn write(&self, schema: &Value, depth: usize) -> Value {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Value::Null;
         }
         if let Some(name) = schema["$ref"]
@@ -42,17 +46,17 @@ impl Writer<'_> {
             .and_then(|path| path.rsplit('/').next())
         {
             return self
-                .named
+                .definitions
                 .get(name)
                 .map_or(Value::Null, |schema| self.write(schema, depth + 1));
         }
-        let given = [
+        let candidates = [
             &schema["examples"][0],
             &schema["const"],
             &schema["default"],
             &schema["enum"][0],
         ];
-        if let Some(value) = given
+        if let Some(value) = candidates
             .into_iter()
             .find(|value| !value.is_null() && !value.is_array())
         {
@@ -74,8 +78,8 @@ impl Writer<'_> {
         }
     }
 
-    fn shows_everything(&self, depth: usize) -> bool {
-        self.detail == Detail::Everything && depth < DEEP
+    fn includes_all_fields(&self, depth: usize) -> bool {
+        self.detail == Detail::Everything && depth < REQUIRED_ONLY_DEPTH
     }
 
     fn object(&self, schema: &Value, depth: usize) -> Value {
@@ -91,10 +95,10 @@ impl Writer<'_> {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let must_show_any = depth == 0 && required.is_empty();
+        let needs_one_field = depth == 0 && required.is_empty();
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            let is_first = must_show_any && object.is_empty();
-            if is_first || required.contains(&name.as_str()) || self.shows_everything(depth) {
+            let is_first = needs_one_field && object.is_empty();
+            if is_first || required.contains(&name.as_str()) || self.includes_all_fields(depth) {
                 object.insert(name.clone(), self.write(field, depth + 1));
             }
         }
@@ -102,23 +106,25 @@ impl Writer<'_> {
     }
 
     fn array(&self, schema: &Value, depth: usize) -> Value {
-        let must_hold = schema["minItems"].as_u64().is_some_and(|least| least > 0);
+        let needs_item = schema["minItems"]
+            .as_u64()
+            .is_some_and(|minimum| minimum > 0);
         let items = schema
             .get("items")
-            .filter(|_| must_hold || self.shows_everything(depth));
+            .filter(|_| needs_item || self.includes_all_fields(depth));
         items.map_or_else(|| json!([]), |items| json!([self.write(items, depth + 1)]))
     }
 }
 
 /// Returns the type of an example: the first type that is not null.
 fn kind(schema: &Value) -> &str {
-    let mut kinds = match &schema["type"] {
-        Value::Array(kinds) => kinds.iter(),
+    let mut types = match &schema["type"] {
+        Value::Array(types) => types.iter(),
         kind => std::slice::from_ref(kind).iter(),
     };
-    let named = kinds.find_map(|kind| kind.as_str().filter(|kind| *kind != "null"));
+    let type_name = types.find_map(|kind| kind.as_str().filter(|kind| *kind != "null"));
     let has = |keyword: &str| schema.get(keyword).is_some();
-    named.unwrap_or(if has("properties") || has("allOf") {
+    type_name.unwrap_or(if has("properties") || has("allOf") {
         "object"
     } else {
         "null"
@@ -126,15 +132,15 @@ fn kind(schema: &Value) -> &str {
 }
 
 fn text(schema: &Value) -> Cow<'static, str> {
-    let step = || format!("{ID}:node-1").into();
+    let default_text = || format!("{ID}:node-1").into();
     if let Some(pattern) = schema["pattern"]
         .as_str()
         .and_then(|pattern| Regex::new(pattern).ok())
     {
-        let fitting = ["Casa Azul", "#2563EB", "casa-azul", "1"]
+        let matching = ["Casa Azul", "#2563EB", "casa-azul", "1"]
             .into_iter()
             .find(|text| pattern.is_match(text));
-        return fitting.map_or_else(step, Cow::from);
+        return matching.map_or_else(default_text, Cow::from);
     }
     match schema["format"].as_str().unwrap_or_default() {
         "uuid" => ID,
@@ -161,14 +167,14 @@ mod tests {
     use super::*;
 
     fn example(schema: &Value, detail: Detail) -> Value {
-        let named = json!({
+        let definitions = json!({
             "Node": {
                 "type": "object",
                 "properties": { "name": { "type": "string" }, "children": { "type": "array", "items": { "$ref": "#/components/schemas/Node" } } },
                 "required": ["name", "children"],
             },
         });
-        of(schema, named.as_object().unwrap(), detail)
+        of(schema, definitions.as_object().unwrap(), detail)
     }
 
     #[test]

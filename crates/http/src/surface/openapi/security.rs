@@ -44,7 +44,7 @@ fn scopes() -> Map<String, Value> {
 }
 
 /// Returns the requirement of an operation: an API key, or an access token with these scopes. If
-/// the scope depends on the body, no scope is listed.
+/// the scope depends on the body, the list of scopes is empty.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     match operation.surface {
         Surface::Public => {

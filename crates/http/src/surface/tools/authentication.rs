@@ -1,4 +1,4 @@
-//! Authentication of messages to the tool interface: known origins, valid tokens, well-formed
+//! Authentication of messages to the tool interface: allowed origins, valid tokens, and well-formed
 //! messages.
 
 use std::collections::HashSet;
@@ -28,14 +28,15 @@ use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 /// The time that a client has to send a message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// How long an authentication remains valid while a message arrives.
-const AUTHENTICATED_FOR: Duration = Duration::from_millis(100);
+const AUTHENTICATION_LIFETIME: Duration = Duration::from_millis(100);
 /// The header with the version of the protocol.
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The content type of the protocol's messages.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What the protocol's own reader wants to be accepted.
-const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// The types that the protocol library requires a client to accept.
+const JSON_AND_EVENTS: HeaderValue =
+    HeaderValue::from_static("application/json, text/event-stream");
 
 /// Returns whether a client accepts JSON: by name, by a range, or because it sends no `Accept`.
 fn takes_json(headers: &HeaderMap) -> bool {
@@ -73,22 +74,22 @@ pub(super) struct MessageAuthentication {
 
 impl MessageAuthentication {
     pub(super) fn new(service: Arc<Service>, origins: &[String]) -> Self {
-        let own =
+        let own_origin =
             Url::parse(&service.app_state.public_url).map(|url| url.origin().ascii_serialization());
         Self {
-            origins: origins.iter().cloned().chain(own).collect(),
+            origins: origins.iter().cloned().chain(own_origin).collect(),
             service,
         }
     }
 
-    /// Refuses a page of an unknown origin, whatever its credential. Browsers send the origin.
+    /// Refuses a page of another origin, whatever its credential. Browsers send the origin.
     fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
-        let is_known = |origin: &HeaderValue| {
+        let is_allowed = |origin: &HeaderValue| {
             origin
                 .to_str()
                 .is_ok_and(|origin| self.origins.contains(origin))
         };
-        if headers.get_all(ORIGIN).iter().all(is_known) {
+        if headers.get_all(ORIGIN).iter().all(is_allowed) {
             Ok(())
         } else {
             Err(Error::forbidden(
@@ -98,11 +99,11 @@ impl MessageAuthentication {
     }
 }
 
-/// A malformed message, as the protocol reports it.
+/// A malformed message, in the form in which the protocol reports it.
 struct Fault {
     code: ErrorCode,
     message: String,
-    /// The id of the message; null if it cannot be read.
+    /// The id of the message, or null if it is not readable.
     id: Value,
 }
 
@@ -135,8 +136,8 @@ impl Fault {
     }
 }
 
-/// Admits a request with a valid credential and a well-formed message, within the rate limit. A
-/// tool call is counted later, in the pipeline.
+/// Admits a request with a valid credential and a well-formed message, within the rate limit. The
+/// pipeline counts tool calls later.
 pub(super) async fn admit(
     State(authentication): State<Arc<MessageAuthentication>>,
     request: HttpRequest,
@@ -153,7 +154,7 @@ pub(super) async fn admit(
     let headers = request.headers().clone();
     let selection = Selection::of(service.app, request.uri());
     let resource = selection::resource(request.uri());
-    let refused = async |error: Error| {
+    let refuse_with_challenge = async |error: Error| {
         let error = if error.kind() == ErrorKind::Authentication {
             pipeline::unauthenticated(service, &headers, RequiredCredential::Token(resource)).await
         } else {
@@ -164,22 +165,22 @@ pub(super) async fn admit(
     };
     let mut identified = match pipeline::at_tools(service, &headers, resource).await {
         Ok(identified) => identified,
-        Err(error) => return refused(error).await,
+        Err(error) => return refuse_with_challenge(error).await,
     };
     let organization = Some(identified.organization.id);
     if let Some(receiving) = request.extensions().get::<Receiving>() {
         receiving.release();
     }
-    let (request, begun) = (
+    let (request, started) = (
         request.map(|body| pipeline::counted_for(service, identified.organization.id, body)),
         Instant::now(),
     );
-    let read = buffered(request).await;
-    if begun.elapsed() >= AUTHENTICATED_FOR {
-        // A revocation while the body arrived counts.
+    let body_result = read_message(request).await;
+    if started.elapsed() >= AUTHENTICATION_LIFETIME {
+        // A revocation that happened while the body arrived must take effect.
         identified = match pipeline::at_tools(service, &headers, resource).await {
             Ok(identified) => identified,
-            Err(error) => return refused(error).await,
+            Err(error) => return refuse_with_challenge(error).await,
         };
     }
     if let Err(error) = service.room(organization).await {
@@ -189,12 +190,12 @@ pub(super) async fn admit(
         organization,
         credential: identified.access.credential,
     };
-    let called = read
+    let operation_id = body_result
         .as_ref()
         .ok()
-        .and_then(|(_, message)| called(service.app, message))
+        .and_then(|(_, message)| called_operation(service.app, message))
         .filter(|_| selection.is_ok());
-    let quota = if called.is_some() {
+    let quota = if operation_id.is_some() {
         None
     } else {
         service
@@ -202,12 +203,12 @@ pub(super) async fn admit(
             .quota(identified.owner(), &service.clock)
             .await
     };
-    let mut response = match (selection, read) {
+    let mut response = match (selection, body_result) {
         _ if quota.is_some_and(|quota| quota.retry_after.is_some()) => {
             refuse(&ErrorKind::RateLimit.into(), id)
         }
         (Err(error), _) | (Ok(_), Err(Unreadable::Refused(error))) => refuse(&error, id),
-        (Ok(_), Ok((request, message))) if begins_a_session(request.headers(), &message) => Fault {
+        (Ok(_), Ok((request, message))) if requests_session(request.headers(), &message) => Fault {
             id: self::id(&message),
             ..Fault::new(
                 ErrorCode::METHOD_NOT_FOUND,
@@ -219,30 +220,35 @@ pub(super) async fn admit(
             let extensions = request.extensions_mut();
             extensions.insert(identified);
             extensions.insert(selection);
-            in_json(next.run(request).await, &message).await
+            to_json_rpc_error(next.run(request).await, &message).await
         }
         (Ok(_), Err(Unreadable::Fault(fault))) => fault.response(StatusCode::BAD_REQUEST),
     };
     if let Some(quota) = quota {
         tell(quota, response.headers_mut());
     }
-    note(&mut response, called.unwrap_or("mcp"), Some(requester));
+    note(
+        &mut response,
+        operation_id.unwrap_or("mcp"),
+        Some(requester),
+    );
     response
 }
 
-/// Returns the request with its body read, and its message. The library's own reader has no
-/// deadline, and keeps the last of duplicate keys.
-async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadable> {
+/// Reads the body. Returns the request with the body, and the message. The library's own reader has
+/// no deadline, and accepts duplicate keys.
+async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadable> {
     let (mut parts, body) = request.into_parts();
     if parts.method != Method::POST {
         return Ok((HttpRequest::from_parts(parts, Body::empty()), Value::Null));
     }
-    let refuse = |message: String| Err(Fault::new(ErrorCode::INVALID_REQUEST, message).into());
+    let invalid_request =
+        |message: String| Err(Fault::new(ErrorCode::INVALID_REQUEST, message).into());
     let bytes =
         match tokio::time::timeout(BODY_DEADLINE, Limited::new(body, BODY_LIMIT).collect()).await {
             Ok(Ok(collected)) => collected.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return refuse(format!("the body is larger than {BODY_LIMIT} bytes"));
+                return invalid_request(format!("the body is larger than {BODY_LIMIT} bytes"));
             }
             Ok(Err(error)) => {
                 return Err(pipeline::out_of_memory(&*error).map_or_else(
@@ -255,7 +261,7 @@ async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadab
                     Unreadable::Refused,
                 ));
             }
-            Err(_) => return refuse("the body did not arrive in time".into()),
+            Err(_) => return invalid_request("the body did not arrive in time".into()),
         };
     // A body without a content type is treated as JSON, as in REST.
     let kind = parts.headers.entry(CONTENT_TYPE).or_insert(JSON);
@@ -266,12 +272,12 @@ async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadab
         .next()
         .unwrap_or_default();
     if !essence.trim().eq_ignore_ascii_case("application/json") {
-        return refuse("the content type must be application/json".into());
+        return invalid_request("the content type must be application/json".into());
     }
-    // The protocol's own reader is stricter about both headers than clients are.
+    // The library's own reader is stricter about both headers than clients are.
     *kind = JSON;
     if takes_json(&parts.headers) {
-        parts.headers.insert(ACCEPT, BOTH);
+        parts.headers.insert(ACCEPT, JSON_AND_EVENTS);
     }
     let message =
         engine::json::parse(&bytes).map_err(|reason| Fault::new(ErrorCode::PARSE_ERROR, reason))?;
@@ -279,8 +285,8 @@ async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadab
     Ok((HttpRequest::from_parts(parts, Body::from(bytes)), message))
 }
 
-/// Checks that JSON is one JSON-RPC message (its section 4). The protocol has had no batches since
-/// its version 2025-06-18.
+/// Checks that a JSON value is one JSON-RPC message (section 4 of its specification). The protocol
+/// has had no batches since its version 2025-06-18.
 fn check(message: &Value) -> Result<(), Fault> {
     let fault = |reason: &str| {
         Err(Fault {
@@ -325,21 +331,23 @@ fn id(message: &Value) -> Value {
 }
 
 /// The first version of the protocol without `initialize`.
-const STATELESS: &str = "2026-07-28";
+const FIRST_STATELESS_VERSION: &str = "2026-07-28";
 
-/// Returns whether a message asks for a session in a version that has none. Versions are dates, so
-/// they compare as text.
-fn begins_a_session(headers: &HeaderMap, message: &Value) -> bool {
-    let of_header = headers
+/// Returns whether a message requests a session in a version that has none. Versions are dates, so
+/// they are compared as text.
+fn requests_session(headers: &HeaderMap, message: &Value) -> bool {
+    let header_version = headers
         .get(PROTOCOL_VERSION)
         .and_then(|version| version.to_str().ok());
-    let of_message = message["params"]["protocolVersion"].as_str();
-    let is_stateless = |version: Option<&str>| version.is_some_and(|version| version >= STATELESS);
-    message["method"] == "initialize" && (is_stateless(of_header) || is_stateless(of_message))
+    let message_version = message["params"]["protocolVersion"].as_str();
+    let is_stateless =
+        |version: Option<&str>| version.is_some_and(|version| version >= FIRST_STATELESS_VERSION);
+    message["method"] == "initialize"
+        && (is_stateless(header_version) || is_stateless(message_version))
 }
 
 /// Returns the operation that a message calls.
-fn called(app: &'static App, message: &Value) -> Option<&'static str> {
+fn called_operation(app: &'static App, message: &Value) -> Option<&'static str> {
     let name = message["params"]["name"]
         .as_str()
         .filter(|_| message["method"] == "tools/call");
@@ -348,7 +356,7 @@ fn called(app: &'static App, message: &Value) -> Option<&'static str> {
 }
 
 /// Converts the library's plain-text errors to errors of JSON-RPC.
-async fn in_json(response: Response, message: &Value) -> Response {
+async fn to_json_rpc_error(response: Response, message: &Value) -> Response {
     let is_json = response
         .headers()
         .get(CONTENT_TYPE)
@@ -367,23 +375,22 @@ async fn in_json(response: Response, message: &Value) -> Response {
         id: id(message),
         ..Fault::new(ErrorCode::INVALID_REQUEST, reason)
     };
-    // A refused method or `Accept` header is an error of HTTP. The others are errors of the
-    // message.
-    let is_of_http = [
+    // A refused method or `Accept` header is an error of HTTP. Other errors concern the message.
+    let is_http_error = [
         StatusCode::METHOD_NOT_ALLOWED,
         StatusCode::NOT_ACCEPTABLE,
         StatusCode::NOT_FOUND,
     ]
     .contains(&parts.status);
-    let refused = fault.response(if is_of_http {
+    let error_response = fault.response(if is_http_error {
         parts.status
     } else {
         StatusCode::BAD_REQUEST
     });
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, JSON);
-    parts.status = refused.status();
-    Response::from_parts(parts, refused.into_body())
+    parts.status = error_response.status();
+    Response::from_parts(parts, error_response.into_body())
 }
 
 #[cfg(test)]
@@ -392,13 +399,13 @@ mod tests {
 
     #[test]
     fn json_is_accepted_by_name_by_a_range_and_by_silence() {
-        let takes = |lines: &[&'static str]| {
+        let accepts = |lines: &[&'static str]| {
             let lines = lines
                 .iter()
                 .map(|line| (ACCEPT, HeaderValue::from_static(line)));
             takes_json(&lines.collect())
         };
-        assert!(takes(&[]) && takes(&[""]));
+        assert!(accepts(&[]) && accepts(&[""]));
         for line in [
             "application/json",
             "*/*",
@@ -407,7 +414,7 @@ mod tests {
             "application/*",
             "text/event-stream, application/json",
         ] {
-            assert!(takes(&[line]), "{line}");
+            assert!(accepts(&[line]), "{line}");
         }
         for line in [
             "text/html",
@@ -415,7 +422,7 @@ mod tests {
             "application/json;q=0",
             "image/*",
         ] {
-            assert!(!takes(&[line]), "{line}");
+            assert!(!accepts(&[line]), "{line}");
         }
     }
 

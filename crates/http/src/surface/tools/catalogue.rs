@@ -1,4 +1,4 @@
-//! The descriptions of the tools, and which of them a caller can list.
+//! The descriptions of the tools, and the check which of them a caller can list.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,8 @@ use engine::app::App;
 use engine::app_state::AppState;
 use engine::operation::{Effect, Operation, Surface, inline_generator, tool_limit};
 
-/// The tools with their operations. The descriptions are the same for all callers and made once.
+/// The tools with their operations. The descriptions are created once and are the same for all
+/// callers.
 pub(super) struct Catalogue(Vec<(&'static Operation, Tool)>);
 
 impl Catalogue {
@@ -25,7 +26,7 @@ impl Catalogue {
         )
     }
 
-    /// Returns the tools of a selection that the caller may call, as far as permissions show.
+    /// Returns the tools of a selection for which the caller has permission.
     pub(super) fn listed(
         &self,
         selection: &Selection,
@@ -84,7 +85,7 @@ fn operations(app: &App) -> impl Iterator<Item = &Operation> {
         .filter(|operation| operation.surface == Surface::Public && operation.is_tool)
 }
 
-/// Describes a tool. The result is `{data, pagination?}` for every tool and has no schema; the
+/// Describes a tool. The result of every tool is `{data, pagination?}`, without a schema. The
 /// description explains `data`.
 fn describe(app: &App, operation: &Operation) -> Tool {
     let reads = operation.effect == Effect::Read;
@@ -92,7 +93,7 @@ fn describe(app: &App, operation: &Operation) -> Tool {
         .read_only(reads)
         .destructive(operation.is_destructive)
         .open_world(operation.work.asks_another());
-    // A tool that only reads is idempotent anyway.
+    // A tool that only reads is always idempotent.
     let annotations = if reads {
         annotations
     } else {
@@ -105,7 +106,7 @@ fn describe(app: &App, operation: &Operation) -> Tool {
 /// Returns the compact schema of the operation's fields, without the fields that tools cannot send.
 fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
     let mut schema = operation.input_schema(&mut inline_generator());
-    // Paging works the same way in every tool, so it is not described again.
+    // Paging works the same way in every tool, so these fields have no description.
     for name in ["limit", "offset"]
         .into_iter()
         .filter(|_| operation.paging.is_some())
@@ -117,28 +118,28 @@ fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
     if let Some(limit) = tool_limit(&schema) {
         schema["properties"]["limit"]["default"] = limit.into();
     }
-    let is_left_out = |name: &str| operation.not_for_tools.contains(&name);
+    let is_excluded = |name: &str| operation.not_for_tools.contains(&name);
     if let Some(Value::Object(fields)) = schema.get_mut("properties") {
-        fields.retain(|name, _| !is_left_out(name));
+        fields.retain(|name, _| !is_excluded(name));
     }
     if let Some(Value::Array(names)) = schema.get_mut("required") {
-        names.retain(|name| !name.as_str().is_some_and(is_left_out));
+        names.retain(|name| !name.as_str().is_some_and(is_excluded));
     }
-    let made = maker(app, operation);
-    let beside = made.map(|made| CreatingTool {
-        tool: made.id,
-        fields: made.input_schema(&mut inline_generator()),
+    let create_operation = find_create_operation(app, operation);
+    let creating_tool = create_operation.map(|create_operation| CreatingTool {
+        tool: create_operation.id,
+        fields: create_operation.input_schema(&mut inline_generator()),
     });
     // In a create, null and a missing field mean the same.
     let takes_null = operation.effect == Effect::Write && operation.is_idempotent;
-    compact::arguments(&schema, takes_null, beside.as_ref())
+    compact::arguments(&schema, takes_null, creating_tool.as_ref())
 }
 
-/// Returns the operation that creates the object which this one updates.
-fn maker<'a>(app: &'a App, operation: &Operation) -> Option<&'a Operation> {
-    let above = operation
+/// Returns the operation that creates the object which this operation updates.
+fn find_create_operation<'a>(app: &'a App, operation: &Operation) -> Option<&'a Operation> {
+    let collection_path = operation
         .path
         .strip_suffix("/{id}")
         .filter(|_| operation.method == Method::PATCH)?;
-    operations(app).find(|other| other.method == Method::POST && other.path == above)
+    operations(app).find(|other| other.method == Method::POST && other.path == collection_path)
 }

@@ -1,19 +1,21 @@
 //! Compact schemas for tool arguments.
 //!
 //! A language model reads the schemas of all tools before it calls one. So a compact schema
-//! contains only the facts that are needed to fill it in: names, types, enums, required fields and
-//! purposes. Lengths and patterns are left out; the error of a failed call states them. Of a
-//! description there is only the first sentence. The tool that updates an object refers to the tool
-//! that creates it for the meaning of the fields.
+//! contains only what is necessary for a call: names, types, enums, required fields and purposes.
+//! It contains no lengths and patterns, because the error of a failed call states them. Of a
+//! description, it contains only the first sentence. The tool that updates an object refers to the
+//! tool that creates it for the meaning of the fields.
 
 use serde_json::{Map, Value, json};
 
-/// An object with more fields than this, all with an enum, is described by one common enum.
-const MANY: usize = 8;
-/// The keywords that are copied as they are.
-const KEPT_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "required"];
-/// The formats that are kept. A UUID's description says that it is an id.
-const FORMATS: [&str; 2] = ["date", "date-time"];
+/// If an object has more fields than this, and all are enums, the schema describes them by one
+/// common enum.
+const MAX_SEPARATE_ENUMS: usize = 8;
+/// The keywords that are copied.
+const COPIED_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "required"];
+/// The formats that are copied. UUIDs need no format, because their description says that they are
+/// ids.
+const COPIED_FORMATS: [&str; 2] = ["date", "date-time"];
 
 /// The tool that creates the object which another tool updates. It describes the fields.
 pub(super) struct CreatingTool {
@@ -21,28 +23,28 @@ pub(super) struct CreatingTool {
     pub(super) fields: Value,
 }
 
-/// Returns the compact schema of a tool's arguments. Null is only listed for a tool that
-/// `takes_null`, which means something else than leaving the field out.
+/// Returns the compact schema of a tool's arguments. Null is a type only if `takes_null` is true,
+/// because null then differs from a missing field.
 pub(super) fn arguments(
     schema: &Value,
     takes_null: bool,
-    beside: Option<&CreatingTool>,
+    creating_tool: Option<&CreatingTool>,
 ) -> Map<String, Value> {
     let compact = CompactSchema { takes_null };
-    let mut reported = compact.of(schema);
-    // The tool's description already says the purpose of the arguments.
-    reported.remove("description");
-    if let Some(beside) = beside
-        && let (Some(data), Some(reported)) = (
+    let mut compact_schema = compact.of(schema);
+    // The tool's description already contains the purpose of the arguments.
+    compact_schema.remove("description");
+    if let Some(creating_tool) = creating_tool
+        && let (Some(data), Some(compact_schema)) = (
             schema.pointer("/properties/data"),
-            reported
+            compact_schema
                 .get_mut("properties")
                 .and_then(|fields| fields.get_mut("data")),
         )
     {
-        *reported = compact.change(data, beside).into();
+        *compact_schema = compact.change(data, creating_tool).into();
     }
-    reported
+    compact_schema
 }
 
 struct CompactSchema {
@@ -50,74 +52,77 @@ struct CompactSchema {
 }
 
 impl CompactSchema {
-    /// Returns the schema of an update: the fields that the creating tool does not describe, and a
-    /// reference to that tool for the rest.
+    /// Returns the schema of an update: the fields that the creating tool does not describe, and
+    /// for the others a reference to that tool.
     fn change(
         &self,
         data: &Value,
         CreatingTool { tool, fields }: &CreatingTool,
     ) -> Map<String, Value> {
-        let made = fields["properties"].as_object().into_iter().flatten();
-        let lacking: Vec<&str> = made
+        let creatable_fields = fields["properties"].as_object().into_iter().flatten();
+        let missing: Vec<&str> = creatable_fields
             .filter(|(name, _)| data["properties"].get(name.as_str()).is_none())
             .map(|(name, _)| name.as_str())
             .collect();
-        let but = if lacking.is_empty() {
+        let exception = if missing.is_empty() {
             String::new()
         } else {
-            format!(" but {}", lacking.join(", "))
+            format!(" but {}", missing.join(", "))
         };
-        let own = data["properties"].as_object().into_iter().flatten();
-        let own = own.filter(|(name, field)| {
+        let own_fields = data["properties"].as_object().into_iter().flatten();
+        let own_fields = own_fields.filter(|(name, field)| {
             fields["properties"][name.as_str()]["description"] != field["description"]
         });
-        let own: Map<String, Value> = own
+        let own_fields: Map<String, Value> = own_fields
             .map(|(name, field)| (name.clone(), self.of(field).into()))
             .collect();
         let description =
-            format!("What to change: any fields of `{tool}`{but}, as described there.");
-        let mut told = Map::from_iter([
+            format!("What to change: any fields of `{tool}`{exception}, as described there.");
+        let mut result = Map::from_iter([
             ("type".to_owned(), Value::from("object")),
             ("description".to_owned(), description.into()),
         ]);
-        if !own.is_empty() {
-            told.insert("properties".into(), own.into());
+        if !own_fields.is_empty() {
+            result.insert("properties".into(), own_fields.into());
         }
-        told
+        result
     }
 
     /// Returns the compact form of a schema.
     fn of(&self, schema: &Value) -> Map<String, Value> {
-        let mut reported = Map::new();
-        for name in KEPT_KEYWORDS {
+        let mut result = Map::new();
+        for name in COPIED_KEYWORDS {
             if let Some(value) = schema.get(name).and_then(|value| self.plain(name, value)) {
-                reported.insert(name.into(), value);
+                result.insert(name.into(), value);
             }
         }
         if let Some(format) = schema["format"]
             .as_str()
-            .filter(|format| FORMATS.contains(format))
+            .filter(|format| COPIED_FORMATS.contains(format))
         {
-            reported.insert("format".into(), format.into());
+            result.insert("format".into(), format.into());
         }
-        if let Some(most) = schema["maximum"].as_u64().filter(|most| *most <= 10_000) {
-            reported.insert("maximum".into(), most.into());
+        if let Some(maximum) = schema["maximum"]
+            .as_u64()
+            .filter(|maximum| *maximum <= 10_000)
+        {
+            result.insert("maximum".into(), maximum.into());
         }
         if let Some(items) = schema.get("items") {
             let mut items = self.of(items);
-            // The description of the list covers its items.
+            // The description of the list is enough for its items.
             items.remove("description");
-            reported.insert("items".into(), items.into());
+            result.insert("items".into(), items.into());
         }
         if let Some(values) = schema
             .get("additionalProperties")
             .filter(|values| values.is_object())
         {
-            reported.insert("additionalProperties".into(), self.of(values).into());
+            result.insert("additionalProperties".into(), self.of(values).into());
         }
         for shapes in ["oneOf", "anyOf"] {
             if let Some(Value::Array(branches)) = schema.get(shapes) {
-                self.tell_branches(shapes, branches, &mut reported);
+                self.add_branches(shapes, branches, &mut result);
             }
         }
         let mut description = schema["description"]
@@ -125,15 +130,15 @@ impl CompactSchema {
             .map(|text| first_sentence(text).to_owned())
             .unwrap_or_default();
         if let Some(fields) = schema["properties"].as_object() {
-            if let Some(values) = like_values(fields) {
-                reported.insert("additionalProperties".into(), values);
+            if let Some(values) = common_enum(fields) {
+                result.insert("additionalProperties".into(), values);
                 let keys = fields.keys().cloned().collect::<Vec<_>>().join(", ");
                 description = format!("{description} Keys: {keys}.");
             } else {
                 let fields = fields
                     .iter()
                     .filter(|(_, field)| field["deprecated"] != true);
-                reported.insert(
+                result.insert(
                     "properties".into(),
                     fields
                         .map(|(name, field)| (name.clone(), self.of(field).into()))
@@ -142,22 +147,23 @@ impl CompactSchema {
                 );
             }
         }
-        // A constant is described by its value.
+        // The value of a constant describes it.
         if !description.is_empty() && schema.get("const").is_none() {
-            reported.insert("description".into(), description.into());
+            result.insert("description".into(), description.into());
         }
-        one_type_each(reported)
+        split_types(result)
     }
 
-    /// Returns the compact value of a keyword; `None` if nothing is left of it.
+    /// Returns the compact value of a keyword, or `None` if nothing remains.
     fn plain(&self, name: &str, value: &Value) -> Option<Value> {
-        let is_told = |one: &&Value| self.takes_null || (!one.is_null() && *one != "null");
+        let is_included =
+            |value: &&Value| self.takes_null || (!value.is_null() && *value != "null");
         Some(match (name, value) {
             ("required", Value::Array(names)) if names.is_empty() => return None,
             ("type" | "enum", Value::Array(values)) => {
-                match &values.iter().filter(is_told).collect::<Vec<_>>()[..] {
-                    [one] if name == "type" => (*one).clone(),
-                    several => json!(several),
+                match &values.iter().filter(is_included).collect::<Vec<_>>()[..] {
+                    [value] if name == "type" => (*value).clone(),
+                    values => json!(values),
                 }
             }
             _ => value.clone(),
@@ -165,22 +171,25 @@ impl CompactSchema {
     }
 
     /// Writes a choice of constants as an enum, and a nullable schema as the schema itself.
-    fn tell_branches(&self, shapes: &str, branches: &[Value], reported: &mut Map<String, Value>) {
-        let some: Vec<_> = branches
+    fn add_branches(&self, shapes: &str, branches: &[Value], result: &mut Map<String, Value>) {
+        let non_null_branches: Vec<_> = branches
             .iter()
             .filter(|branch| branch["type"] != "null")
             .collect();
-        let choices: Option<Vec<_>> = some.iter().map(|branch| branch.get("const")).collect();
-        match (choices, &some[..]) {
+        let choices: Option<Vec<_>> = non_null_branches
+            .iter()
+            .map(|branch| branch.get("const"))
+            .collect();
+        match (choices, &non_null_branches[..]) {
             (Some(choices), _) => {
-                reported.insert("type".into(), "string".into());
-                reported.insert("enum".into(), json!(choices));
+                result.insert("type".into(), "string".into());
+                result.insert("enum".into(), json!(choices));
             }
-            (None, [one]) => reported.extend(self.of(one)),
-            (None, several) => {
-                reported.insert(
+            (None, [branch]) => result.extend(self.of(branch)),
+            (None, branches) => {
+                result.insert(
                     shapes.into(),
-                    several
+                    branches
                         .iter()
                         .map(|branch| Value::from(self.of(branch)))
                         .collect::<Vec<_>>()
@@ -193,24 +202,24 @@ impl CompactSchema {
 
 /// Replaces an array of types by `anyOf` with a branch for each type. Some assistants refuse tools
 /// whose schemas have an array of types.
-fn one_type_each(mut reported: Map<String, Value>) -> Map<String, Value> {
-    let Some(Value::Array(types)) = reported.get("type").cloned() else {
-        return reported;
+fn split_types(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let Some(Value::Array(types)) = schema.get("type").cloned() else {
+        return schema;
     };
-    reported.remove("type");
-    if reported.contains_key("anyOf") || reported.contains_key("oneOf") {
-        // The branches state their types already.
-        return reported;
+    schema.remove("type");
+    if schema.contains_key("anyOf") || schema.contains_key("oneOf") {
+        // The branches have their own types.
+        return schema;
     }
-    let branches: Vec<Value> = types.iter().map(|kind| branch(&reported, kind)).collect();
-    reported.retain(|keyword, _| ["description", "default"].contains(&keyword.as_str()));
-    reported.insert("anyOf".into(), branches.into());
-    reported
+    let branches: Vec<Value> = types.iter().map(|kind| branch(&schema, kind)).collect();
+    schema.retain(|keyword, _| ["description", "default"].contains(&keyword.as_str()));
+    schema.insert("anyOf".into(), branches.into());
+    schema
 }
 
-/// Returns the part of a schema of several types that concerns one of them.
-fn branch(reported: &Map<String, Value>, kind: &Value) -> Value {
-    let concerns = |keyword: &str| match keyword {
+/// Returns the part of a schema with several types that applies to one type.
+fn branch(schema: &Map<String, Value>, kind: &Value) -> Value {
+    let applies = |keyword: &str| match keyword {
         "properties" | "additionalProperties" | "required" => kind == "object",
         "items" => kind == "array",
         "maximum" => kind == "integer" || kind == "number",
@@ -219,7 +228,7 @@ fn branch(reported: &Map<String, Value>, kind: &Value) -> Value {
         _ => false,
     };
     let mut branch = Map::from_iter([("type".to_owned(), kind.clone())]);
-    for (keyword, value) in reported.iter().filter(|(keyword, _)| concerns(keyword)) {
+    for (keyword, value) in schema.iter().filter(|(keyword, _)| applies(keyword)) {
         let mut value = value.clone();
         if let Value::Array(values) = &mut value {
             values.retain(|value| !value.is_null());
@@ -229,13 +238,14 @@ fn branch(reported: &Map<String, Value>, kind: &Value) -> Value {
     branch.into()
 }
 
-/// Returns the union of the enums of many fields; `None` if the fields are few or one has no enum.
-fn like_values(fields: &Map<String, Value>) -> Option<Value> {
+/// Returns the union of the enums of many fields, or `None` if there are few fields or one has no
+/// enum.
+fn common_enum(fields: &Map<String, Value>) -> Option<Value> {
     let lists: Option<Vec<_>> = fields
         .values()
         .map(|field| field["enum"].as_array())
         .collect();
-    let lists = lists.filter(|lists| lists.len() > MANY)?;
+    let lists = lists.filter(|lists| lists.len() > MAX_SEPARATE_ENUMS)?;
     let mut texts: Vec<&Value> = Vec::new();
     for text in lists.into_iter().flatten().filter(|text| text.is_string()) {
         if !texts.contains(&text) {
@@ -280,7 +290,7 @@ mod tests {
                 "ids": { "type": "array", "maxItems": 100, "items": { "type": "string", "description": "One." }, "description": "Which ones." },
             },
         });
-        let reported = json!({
+        let expected = json!({
             "type": "object", "required": ["name"],
             "properties": {
                 "name": { "type": "string", "description": "What it is called." },
@@ -289,7 +299,7 @@ mod tests {
                 "ids": { "type": "array", "items": { "type": "string" }, "description": "Which ones." },
             },
         });
-        assert_eq!(Value::from(arguments(&schema, false, None)), reported);
+        assert_eq!(Value::from(arguments(&schema, false, None)), expected);
     }
 
     #[test]
@@ -299,7 +309,7 @@ mod tests {
             "kind": { "type": ["string", "null"], "enum": ["a", "b", null], "description": "What kind." },
             "ids": { "type": ["array", "integer", "null"], "maximum": 9, "items": { "type": ["string", "null"] }, "description": "Which ones." },
         } });
-        let reported = json!({ "type": "object", "properties": {
+        let expected = json!({ "type": "object", "properties": {
             "day": {
                 "anyOf": [{ "type": "string", "format": "date" }, { "type": "null" }], "default": null, "description": "Which day.",
             },
@@ -313,7 +323,7 @@ mod tests {
                 "description": "Which ones.",
             },
         } });
-        assert_eq!(Value::from(arguments(&schema, true, None)), reported);
+        assert_eq!(Value::from(arguments(&schema, true, None)), expected);
     }
 
     #[test]
@@ -326,7 +336,7 @@ mod tests {
             "name": { "type": ["string", "null"], "description": "What it is called." },
             "extra": { "type": "integer", "description": "What only a change has." },
         } } } });
-        let reported = arguments(
+        let result = arguments(
             &change,
             true,
             Some(&CreatingTool {
@@ -335,7 +345,7 @@ mod tests {
             }),
         );
         assert_eq!(
-            reported["properties"]["data"],
+            result["properties"]["data"],
             json!({
                 "type": "object",
                 "description": "What to change: any fields of `make` but kind, as described there.",

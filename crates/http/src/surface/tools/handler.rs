@@ -1,4 +1,4 @@
-//! The answers to the requests of the tool protocol.
+//! The responses to the requests of the tool protocol.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -43,8 +43,8 @@ impl Handler {
     }
 
     async fn run(&self, operation: &'static Operation, request: Request) -> Result<Outcome> {
-        // The library runs the call in its own task. A panic there would leave the client without
-        // an answer.
+        // The library runs the call in its own task. A panic there would leave the client without a
+        // response.
         let outcome = AssertUnwindSafe(pipeline::handle(&self.service, operation, request))
             .catch_unwind()
             .await;
@@ -53,7 +53,9 @@ impl Handler {
 }
 
 /// Returns a value that the middleware has attached to the request.
-fn noted<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<T> {
+fn extension_of<T: Clone + Send + Sync + 'static>(
+    context: &RequestContext<RoleServer>,
+) -> Option<T> {
     context
         .extensions
         .get::<Parts>()
@@ -75,8 +77,8 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let selection = noted::<Selection>(&context).unwrap_or_default();
-        let caller = noted::<Arc<Identified>>(&context)
+        let selection = extension_of::<Selection>(&context).unwrap_or_default();
+        let caller = extension_of::<Arc<Identified>>(&context)
             .ok_or_else(|| ErrorData::internal_error("nobody asks", None))?;
         Ok(ListToolsResult::with_all_items(self.catalogue().listed(
             &selection,
@@ -94,7 +96,7 @@ impl ServerHandler for Handler {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let selection = noted::<Selection>(&context).unwrap_or_default();
+        let selection = extension_of::<Selection>(&context).unwrap_or_default();
         let Some(operation) = catalogue::find(self.service.app, &call.name).filter(|operation| {
             selection.has(operation) && catalogue::is_offered(operation, &self.service.app_state)
         }) else {
@@ -106,7 +108,7 @@ impl ServerHandler for Handler {
         let parts = context.extensions.get::<Parts>();
         let request = Request {
             // The call uses the id of its HTTP request, so that header and log agree.
-            id: noted::<RequestId>(&context).map_or_else(
+            id: extension_of::<RequestId>(&context).map_or_else(
                 || self.service.app_state.ids.uuid(self.service.clock.now()),
                 |id| id.0,
             ),
@@ -114,7 +116,7 @@ impl ServerHandler for Handler {
             query: Vec::new(),
             headers: parts.map(|parts| parts.headers.clone()).unwrap_or_default(),
             payload: Payload::Arguments(call.arguments.unwrap_or_default()),
-            caller: noted::<Arc<Identified>>(&context),
+            caller: extension_of::<Arc<Identified>>(&context),
         };
         let advice = self.service.app.about.advice;
         let result = self
@@ -122,7 +124,7 @@ impl ServerHandler for Handler {
             .await
             .and_then(|outcome| result(outcome, advice));
         Ok(result
-            .unwrap_or_else(|error| refused(&error.body(), None))
+            .unwrap_or_else(|error| error_result(&error.body(), None))
             .into())
     }
 
@@ -160,20 +162,20 @@ impl ServerHandler for Handler {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
-    /// Answers requests that the library cannot parse: an unknown method, or wrong parameters.
+    /// Responds to requests that the library cannot parse: an unknown method, or wrong parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        let known = [
+        let methods = [
             InitializeResultMethod::VALUE,
             PingRequestMethod::VALUE,
             ListToolsRequestMethod::VALUE,
             CallToolRequestMethod::VALUE,
         ];
-        if known.contains(&method.as_str()) {
+        if methods.contains(&method.as_str()) {
             return Err(ErrorData::invalid_params(
                 format!("the parameters are not valid for {method}"),
                 None,
@@ -200,10 +202,10 @@ fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<Call
             error["details"]["retryAfterSeconds"] = seconds.into();
         }
         let advice = advice(&error);
-        return Ok(refused(&error, advice));
+        return Ok(error_result(&error, advice));
     }
     let mut data = take("/data").unwrap_or_default();
-    leave_out(&mut data);
+    remove_empty(&mut data);
     let mut content = json!({ "data": data });
     if let Some(pagination) = take("/meta/pagination") {
         content["pagination"] = pagination;
@@ -212,8 +214,8 @@ fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<Call
 }
 
 /// Removes the fields of a result that are null, false or an empty list, to save tokens. The
-/// instructions explain to language models what their absence means.
-fn leave_out(value: &mut Value) {
+/// instructions explain to language models what a missing field means.
+fn remove_empty(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             let is_empty = |value: &Value| {
@@ -221,15 +223,15 @@ fn leave_out(value: &mut Value) {
                     || value.as_array().is_some_and(Vec::is_empty)
             };
             fields.retain(|_, value| !is_empty(value));
-            fields.values_mut().for_each(leave_out);
+            fields.values_mut().for_each(remove_empty);
         }
-        Value::Array(items) => items.iter_mut().for_each(leave_out),
+        Value::Array(items) => items.iter_mut().for_each(remove_empty),
         _ => {}
     }
 }
 
-/// Returns the REST error as JSON text, followed by advice on the next step, if there is any.
-fn refused(error: &Value, advice: Option<String>) -> CallToolResult {
+/// Returns the REST error as JSON text, and then the advice on the next step, if there is any.
+fn error_result(error: &Value, advice: Option<String>) -> CallToolResult {
     CallToolResult::error(
         [Some(error.to_string()), advice]
             .into_iter()
@@ -245,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    fn silent(_: &Value) -> Option<String> {
+    fn no_advice(_: &Value) -> Option<String> {
         None
     }
 
@@ -268,27 +270,27 @@ mod tests {
             { "id": 1, "name": null, "isActive": false, "tags": [], "count": 0, "text": "", "of": { "a": null, "b": true } },
             null,
         ]);
-        leave_out(&mut data);
+        remove_empty(&mut data);
         assert_eq!(
             data,
             json!([{ "id": 1, "count": 0, "text": "", "of": { "b": true } }, null])
         );
         let mut empty = json!([]);
-        leave_out(&mut empty);
+        remove_empty(&mut empty);
         assert_eq!(empty, json!([]));
     }
 
     #[test]
     fn a_successful_result_has_pagination_beside_its_data() {
         let body = r#"{"data":[1],"meta":{"requestId":"r","pagination":{"limit":1,"offset":0,"total":9}}}"#;
-        let result = result(outcome(200, body), silent).unwrap();
+        let result = result(outcome(200, body), no_advice).unwrap();
         let content = json!({ "data": [1], "pagination": { "limit": 1, "offset": 0, "total": 9 } });
         assert_eq!(result.structured_content.as_ref(), Some(&content));
         assert_eq!(result.content, [ContentBlock::text(content.to_string())]);
         assert_eq!(result.is_error, Some(false));
         let plain = super::result(
             outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#),
-            silent,
+            no_advice,
         )
         .unwrap();
         assert_eq!(
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn a_refused_call_returns_the_rest_error_as_text() {
         let body = pipeline::error_body(&Error::invalid(&["nickname"], "is required"), Uuid::nil());
-        let result = result(outcome(400, &body), silent).unwrap();
+        let result = result(outcome(400, &body), no_advice).unwrap();
         assert_eq!(result.is_error, Some(true));
         assert_eq!(result.structured_content, None);
         let text = Error::invalid(&["nickname"], "is required")

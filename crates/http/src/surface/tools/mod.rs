@@ -1,9 +1,10 @@
 //! The tool interface: the operations as MCP tools, over streamable HTTP at `/mcp`.
 //!
-//! Tools are derived from operations, so nothing is declared here. Each call enters the pipeline
-//! like a REST request, with its limits and validation. The middleware in front
-//! ([`authentication`]) authenticates every message, and rate-limits those that call no tool.
-//! [`catalogue`] decides which tools a caller can list; [`compact`] makes their schemas compact.
+//! The tools are derived from operations, so this module declares none. Each call enters the
+//! pipeline like a REST request, with its limits and validation. The middleware in
+//! [`authentication`] authenticates every message, and limits the rate of messages that call no
+//! tool. [`catalogue`] decides which tools a caller can list. [`compact`] makes their schemas
+//! compact.
 
 mod authentication;
 mod catalogue;
@@ -28,23 +29,23 @@ use engine::pipeline::Service;
 pub const PATH: &str = "/mcp";
 /// The path of the tools that only read.
 const READ_ONLY_PATH: &str = Resource::McpReadOnly.path();
-/// The most bytes of a message.
+/// The maximum size of a message in bytes.
 const BODY_LIMIT: usize = 1 << 20;
 
 /// Returns the routes of the tool interface. Browsers may call it from these origins and from the
-/// service's own.
+/// service's own origin.
 pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
-    // Sessions are off, so any node can answer any request. The Host header is not checked: that
-    // check protects servers without authentication against DNS rebinding. Here every request needs
-    // a token, which a rebound page does not have.
+    // Sessions are disabled, so any node can respond to any request. The Host header is not
+    // checked: that check protects servers without authentication against DNS rebinding. Here every
+    // request needs a token, which an attacker's page does not have.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(BODY_LIMIT)
         .disable_allowed_hosts();
-    let shared = service.clone();
+    let handler_service = service.clone();
     let catalogue = Arc::<OnceLock<_>>::default();
-    let handler = move || Ok(Handler::new(shared.clone(), catalogue.clone()));
+    let handler = move || Ok(Handler::new(handler_service.clone(), catalogue.clone()));
     let protocol =
         StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
     let authentication = Arc::new(MessageAuthentication::new(service, origins));

@@ -1,5 +1,5 @@
-//! The tools that an address offers: `/mcp/read-only` has the reading ones, `?toolsets=…` those of
-//! some toolsets.
+//! The tools at an address: `/mcp/read-only` has the tools that only read, `?toolsets=…` the tools
+//! of some toolsets.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use engine::app::App;
 use engine::error::{Error, Result};
 use engine::operation::{Effect, Operation};
 
-/// Returns the resource that an address of the tools belongs to. The query is no part of a resource.
+/// Returns the resource that an address of the tools belongs to. The query is not part of a
+/// resource.
 pub(super) fn resource(uri: &Uri) -> Resource {
     if uri.path() == READ_ONLY_PATH {
         Resource::McpReadOnly
@@ -20,48 +21,51 @@ pub(super) fn resource(uri: &Uri) -> Resource {
     }
 }
 
-/// The tools that an address offers.
+/// The tools at an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     reads_only: bool,
-    /// The named toolsets; null means all of them.
+    /// The toolsets in the address. `None` means all of them.
     toolsets: Option<BTreeSet<String>>,
 }
 
 impl Selection {
-    /// Parses an address. Returns 400 for an unknown toolset. Toolsets are separated by commas or
-    /// given as several parameters.
+    /// Parses an address. Returns 400 for an unknown toolset. Toolsets are separated by commas, or
+    /// are several parameters.
     pub(super) fn of(app: &App, uri: &Uri) -> Result<Self> {
         let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let lists: Vec<_> = query
             .filter(|(name, _)| name == "toolsets")
             .map(|(_, list)| list)
             .collect();
-        let named: BTreeSet<String> = lists
+        let selected: BTreeSet<String> = lists
             .iter()
             .flat_map(|list| list.split(','))
             .map(|name| name.trim().to_owned())
             .collect();
-        let known = catalogue::toolsets(app);
-        if let Some(unknown) = named.iter().find(|name| !known.contains(name.as_str())) {
-            let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        let toolsets = catalogue::toolsets(app);
+        if let Some(unknown) = selected
+            .iter()
+            .find(|name| !toolsets.contains(name.as_str()))
+        {
+            let toolsets = toolsets.into_iter().collect::<Vec<_>>().join(", ");
             return Err(Error::invalid(
                 &["toolsets"],
-                format!("must contain only {known}; \"{unknown}\" is unknown"),
+                format!("must contain only {toolsets}; \"{unknown}\" is unknown"),
             ));
         }
         Ok(Self {
             reads_only: uri.path() == READ_ONLY_PATH,
-            toolsets: (!lists.is_empty()).then_some(named),
+            toolsets: (!lists.is_empty()).then_some(selected),
         })
     }
 
     /// Returns whether the selection contains an operation.
     pub(super) fn has(&self, operation: &Operation) -> bool {
-        let is_named = self
+        let is_selected = self
             .toolsets
             .as_ref()
-            .is_none_or(|named| named.contains(operation.toolset));
-        is_named && (operation.effect == Effect::Read || !self.reads_only)
+            .is_none_or(|selected| selected.contains(operation.toolset));
+        is_selected && (operation.effect == Effect::Read || !self.reads_only)
     }
 }
