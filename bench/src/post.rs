@@ -39,8 +39,8 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Starts `program` to post the sample to each of `urls` in turn, with up to `concurrency` posts
-    /// at the same time.
+    /// Starts `program` to post the sample to each of `urls` in turn, with up to `concurrency`
+    /// posts at the same time.
     pub fn start(
         program: &Path,
         scratch: &Path,

@@ -7,9 +7,9 @@
 
 /// Returns all free pages of the heaps to the system. Returns whether there were any.
 ///
-/// It visits every heap and locks each one meanwhile, for about a millisecond for every 10 MiB that
-/// it returns. It does nothing where the C library is not glibc: other allocators return memory by
-/// themselves, or cannot be asked.
+/// Locks one heap after another, for about a millisecond for every 10 MiB that are returned. Does
+/// nothing if the C library is not glibc, because other allocators return memory themselves, or
+/// have no such function.
 #[must_use]
 pub fn return_free_memory() -> bool {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

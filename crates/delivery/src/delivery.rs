@@ -419,15 +419,15 @@ mod tests {
             AttemptOutcome::Failed
         );
         delivery.restart();
-        for made in 6..=10 {
+        for attempt_number in 6..=10 {
             delivery
                 .attempts
                 .push(refused.attempt(time(), Duration::ZERO));
-            assert_eq!(delivery.attempts.len(), made);
+            assert_eq!(delivery.attempts.len(), attempt_number);
             assert_eq!(
                 delivery.outcome(&refused, BASE, 1.0) == AttemptOutcome::Failed,
-                made == 10,
-                "{made}"
+                attempt_number == 10,
+                "{attempt_number}"
             );
         }
     }

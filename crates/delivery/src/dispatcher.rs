@@ -149,12 +149,12 @@ impl Dispatcher {
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
             // The channel is closed only if the dispatcher is gone. The job is then not needed.
-            let mut found = |tx: &mut Transaction<'_>, batch: Batch| {
+            let mut on_batch = |tx: &mut Transaction<'_>, batch: Batch| {
                 for job in prepare(tx, &shared, &*owner, batch, now) {
                     drop(decided.send(job));
                 }
             };
-            let search = ledger::claim(tx, &limiter, &mut from, due, until, &mut found)?;
+            let search = ledger::claim(tx, &limiter, &mut from, due, until, &mut on_batch)?;
             Ok::<_, Error>((search, from))
         };
         let claimed = async {

@@ -378,7 +378,7 @@ mod tests {
         (0..2_000).map_while(permit).collect()
     }
 
-    /// Returns whether a search is worthwhile at once.
+    /// Returns whether [`Limiter::freed`] returns at once.
     async fn is_freed(limiter: &Limiter) -> bool {
         tokio::time::timeout(Duration::ZERO, limiter.freed())
             .await

@@ -166,17 +166,17 @@ mod tests {
     #[test]
     fn fresh_secrets_differ_have_full_length_and_sign() {
         let ids = Ids::default();
-        let (one, other) = (Secret::fresh(&ids), Secret::fresh(&ids));
-        assert_ne!(one.0, other.0);
-        let encoded = one.0.strip_prefix("whsec_").unwrap();
+        let (first, second) = (Secret::fresh(&ids), Secret::fresh(&ids));
+        assert_ne!(first.0, second.0);
+        let encoded = first.0.strip_prefix("whsec_").unwrap();
         assert_eq!(STANDARD.decode(encoded).unwrap().len(), LENGTH);
         assert_ne!(
-            sign(&one, "a", 1, "{}").unwrap(),
-            sign(&one, "a", 2, "{}").unwrap()
+            sign(&first, "a", 1, "{}").unwrap(),
+            sign(&first, "a", 2, "{}").unwrap()
         );
         assert_ne!(
-            sign(&one, "a", 1, "{}").unwrap(),
-            sign(&other, "a", 1, "{}").unwrap()
+            sign(&first, "a", 1, "{}").unwrap(),
+            sign(&second, "a", 1, "{}").unwrap()
         );
     }
 
@@ -199,8 +199,14 @@ mod tests {
         let second = secrets.secret.clone();
         secrets.rotate(&ids, now(), 2 * HOUR);
         let third = secrets.secret.clone();
-        let known = [&first, &second, &third];
-        let after = |grace: Duration| signing(&known, &secrets, now().checked_add(grace).unwrap());
+        let secrets_in_order = [&first, &second, &third];
+        let after = |grace: Duration| {
+            signing(
+                &secrets_in_order,
+                &secrets,
+                now().checked_add(grace).unwrap(),
+            )
+        };
         assert_eq!(after(Duration::ZERO), [&third, &second, &first]);
         assert_eq!(
             after(Duration::from_millis(3_599_999)),

@@ -118,10 +118,10 @@ mod tests {
         }
         let mut countries = Vec::new();
         for line in COUNTRIES.split('|') {
-            let mut words = line.split(' ');
-            let currency = words.next().unwrap();
+            let mut codes = line.split(' ');
+            let currency = codes.next().unwrap();
             assert_eq!(code(currency).as_deref(), Some(currency), "{line}");
-            for country in words {
+            for country in codes {
                 assert_eq!(country.len(), 2, "{line}");
                 countries.push(country);
             }

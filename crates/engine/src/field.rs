@@ -234,60 +234,61 @@ macro_rules! resource {
     (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+, hand) => {};
 }
 
-/// The section of the form that has a field of a resource.
+/// A field of a form, with the section that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormField {
     /// Name of the field in Rust.
     pub name: &'static str,
     pub section: &'static str,
-    /// The place of the field, if it does not follow the field that is declared before it.
+    /// The position of the field, if it does not follow the field that is declared before it.
     pub beside: Option<Beside>,
 }
 
-/// The place of a field in its section: directly beside another field, by its name in Rust.
+/// The position of a field in its section: directly before or after another field, which has this
+/// name in Rust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
     After(&'static str),
     Before(&'static str),
 }
 
-/// The extension of a field's schema with the section of the form that has the field.
+/// The keyword in a field's schema for the section of the form that contains the field.
 pub const SECTION: &str = "x-section";
-/// The extension of a field's schema with the field's place among the fields with a section.
+/// The keyword in a field's schema for the field's position among the fields with a section.
 pub const PLACE: &str = "x-place";
 
-/// Writes the section and the place of each field of a form into the schema of the fields.
-/// `fields` is in the order of declaration.
+/// Writes the section and the position of each field of a form into the schema of the fields.
+/// `fields` must be in the order of declaration.
 pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return;
     };
-    for (place, field) in in_form_order(fields).into_iter().enumerate() {
+    for (position, field) in in_form_order(fields).into_iter().enumerate() {
         if let Some(Value::Object(property)) = properties.get_mut(&camel_case(field.name)) {
             property.insert(SECTION.into(), field.section.into());
-            property.insert(PLACE.into(), place.into());
+            property.insert(PLACE.into(), position.into());
         }
     }
 }
 
-/// Returns the fields in the order of the form. A field beside an unknown field is the last one.
+/// Returns the fields in the order of the form. A field beside an unknown field is last.
 fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
     let (mut placed, mut others): (Vec<FormField>, Vec<FormField>) = fields
         .iter()
         .copied()
         .partition(|field| field.beside.is_none());
-    let place = |placed: &[FormField], beside: Beside| {
+    let position = |placed: &[FormField], beside: Beside| {
         let (Beside::After(other) | Beside::Before(other)) = beside;
-        let place = placed.iter().position(|field| field.name == other)?;
-        Some(place + usize::from(matches!(beside, Beside::After(_))))
+        let position = placed.iter().position(|field| field.name == other)?;
+        Some(position + usize::from(matches!(beside, Beside::After(_))))
     };
-    // A field can be beside one that is itself placed later, so repeat.
-    while let Some((index, place)) = others
+    // A field can be beside a field that is itself placed later, so repeat.
+    while let Some((index, position)) = others
         .iter()
         .enumerate()
-        .find_map(|(index, field)| Some((index, place(&placed, field.beside?)?)))
+        .find_map(|(index, field)| Some((index, position(&placed, field.beside?)?)))
     {
-        placed.insert(place, others.remove(index));
+        placed.insert(position, others.remove(index));
     }
     placed.extend(others);
     placed

@@ -23,9 +23,9 @@ pub fn fold(text: &str) -> String {
 /// Compares two names in natural order: without case and accents, and numbers by their value. "Flat
 /// 2" is before "Flat 11".
 #[must_use]
-pub fn natural(one: &str, other: &str) -> Ordering {
-    let (one, other) = (fold(one), fold(other));
-    let (mut left, mut right) = (one.as_str(), other.as_str());
+pub fn natural(first_text: &str, second_text: &str) -> Ordering {
+    let (first_text, second_text) = (fold(first_text), fold(second_text));
+    let (mut left, mut right) = (first_text.as_str(), second_text.as_str());
     loop {
         let (first, second) = (piece(left), piece(right));
         if first.is_empty() || second.is_empty() {

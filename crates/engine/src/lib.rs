@@ -10,8 +10,8 @@
 //!
 //! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
 //! erased, background; traces; format; language; field; access; `app_state`; context; audit;
-//! operation; app; pipeline; summaries and surface; server; module. A module imports only modules
-//! before it in this list, which `tests/it/house.rs` checks.
+//! operation; app; pipeline; summaries; module. A module imports only modules before it in this
+//! list, which `tests/it/house.rs` checks.
 
 pub mod access;
 pub mod app;

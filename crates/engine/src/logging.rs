@@ -207,10 +207,10 @@ impl Queue {
 
     /// Waits until all lines in the queue are written, up to `timeout`.
     fn flush(&self, timeout: Duration) {
-        let (done, is_done) = mpsc::sync_channel(1);
-        if self.sender.try_send(LogEntry::Mark(done)).is_ok() {
+        let (mark, is_written) = mpsc::sync_channel(1);
+        if self.sender.try_send(LogEntry::Mark(mark)).is_ok() {
             // After the time limit, the remaining lines are dropped.
-            let _ = is_done.recv_timeout(timeout);
+            let _ = is_written.recv_timeout(timeout);
         }
     }
 }

@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_finds_the_nearest_known_name() {
-        let known = [
+        let names = [
             "checkInFrom",
             "checkInTo",
             "propertyIds",
@@ -54,7 +54,7 @@ mod tests {
             ("x", None),
             ("", None),
         ] {
-            assert_eq!(nearest(name, known), expected, "{name}");
+            assert_eq!(nearest(name, names), expected, "{name}");
         }
     }
 }

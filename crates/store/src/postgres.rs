@@ -219,7 +219,7 @@ impl Postgres {
             let (_, permit) = self.permits(None, requested_at).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {
-                let settled = commit_group(
+                let outcome = commit_group(
                     &pool,
                     write,
                     WriteTurn {
@@ -229,7 +229,7 @@ impl Postgres {
                 );
                 // Release the connection before the answer, so that the caller finds it free again.
                 drop(permit);
-                settled.tell();
+                outcome.tell();
             });
         }
         job::answer(requested_at, limit, false, progress, receiver).await
@@ -266,7 +266,7 @@ impl Postgres {
         let (mut permit, mut turn) = (Some(permit), Some(turn));
         while let Some((share, first)) = turn.take() {
             inner.count_wait(first.requested_at());
-            let settled = commit_group(
+            let outcome = commit_group(
                 &inner.pool,
                 first,
                 WriteTurn {
@@ -274,7 +274,7 @@ impl Postgres {
                     share,
                 },
             );
-            inner.writes.done(share, settled.took);
+            inner.writes.done(share, outcome.took);
             if inner.queued.load(Ordering::Relaxed) == 0 {
                 turn = inner.writes.pop_if_brief(Duration::MAX);
             }
@@ -287,7 +287,7 @@ impl Postgres {
                     self.start_write_task();
                 }
             }
-            settled.tell();
+            outcome.tell();
         }
         drop(permit);
     }

@@ -3,7 +3,6 @@
 //!
 //! Turns are measured in time, not in number. The next turn goes to the waiting share that has used
 //! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
-//! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
 //! with slow work gets fewer turns, and a share with fast work does not wait behind every slow
 //! item.
 

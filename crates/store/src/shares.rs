@@ -68,16 +68,16 @@ mod tests {
     async fn connections_are_limited_per_share() {
         let shares = Shares::new(2);
         let soon = || Instant::now() + Duration::from_secs(1);
-        let (one, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
+        let (first, second) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
         let permits = (
-            shares.hold(one, soon()).await.unwrap(),
-            shares.hold(one, soon()).await.unwrap(),
+            shares.hold(first, soon()).await.unwrap(),
+            shares.hold(first, soon()).await.unwrap(),
         );
-        assert!(shares.hold(one, soon()).await.is_err());
-        shares.hold(other, soon()).await.unwrap();
+        assert!(shares.hold(first, soon()).await.is_err());
+        shares.hold(second, soon()).await.unwrap();
         assert!(shares.hold(None, soon()).await.unwrap().is_none());
         drop(permits);
-        shares.hold(one, soon()).await.unwrap();
+        shares.hold(first, soon()).await.unwrap();
     }
 
     #[tokio::test]

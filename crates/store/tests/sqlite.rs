@@ -199,13 +199,13 @@ async fn statements_with_row_locks_work_on_sqlite() {
     };
     assert_eq!(claim().await, [id(1), id(3)]);
     assert!(claim().await.is_empty(), "nothing is claimed twice");
-    let held = opened
+    let row = opened
         .store
         .read(|tx| tx.row(&HOLD, &[Value::Uuid(id(3))]))
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(held.get::<String>(0).unwrap(), "claimed");
+    assert_eq!(row.get::<String>(0).unwrap(), "claimed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,7 +19,7 @@ const ENTRY_OVERHEAD: u64 = 1_024;
 /// The minimum size of a shard in bytes. The cache is split into shards, so that processors do not
 /// wait for each other. A value larger than 97 % of a shard is not stored.
 const MIN_SHARD_BYTES: u64 = 4 << 20;
-/// Shards for each processor, unless [`SHARD`] allows fewer.
+/// Shards for each processor, unless [`MIN_SHARD_BYTES`] allows fewer.
 const SHARDS_PER_PROCESSOR: usize = 4;
 
 /// A value that can be cached.
@@ -98,7 +98,7 @@ impl Cache {
 }
 
 /// Creates a cache of `bytes` bytes. The cache has enough shards for the processors, but no shard
-/// smaller than [`SHARD`].
+/// smaller than [`MIN_SHARD_BYTES`].
 #[must_use]
 pub fn sharded<K, V, W>(entries: usize, bytes: u64, weight: W, processors: usize) -> Shards<K, V, W>
 where

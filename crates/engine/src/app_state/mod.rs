@@ -45,7 +45,7 @@ impl AppState {
             public_url,
             uses: Uses::default(),
             lists,
-            extensions: extensions,
+            extensions,
             wake_signals: WakeSignals::default(),
             cache: Cache::default(),
         }

@@ -72,11 +72,12 @@ pub fn created<'s>(
     tells: &[&str],
 ) -> Vec<Change> {
     let change = |(name, value): (&String, &Value)| {
-        let answered = answer.get(name).filter(|answered| !is_empty(answered));
-        let answered = answered.or_else(|| tells.contains(&name.as_str()).then_some(value));
-        answered.map_or_else(
+        let value_in_answer = answer.get(name).filter(|value| !is_empty(value));
+        let value_in_answer =
+            value_in_answer.or_else(|| tells.contains(&name.as_str()).then_some(value));
+        value_in_answer.map_or_else(
             || Change::withheld(name),
-            |answered| Change::to(name, answered.clone()),
+            |value| Change::to(name, value.clone()),
         )
     };
     sent.filter(|(_, value)| !is_empty(value))
@@ -93,9 +94,9 @@ pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<C
         thing.map(|thing| fields(thing).clone()).unwrap_or_default()
     };
     let pairs = |fields: fn(&Thing) -> &AuditFields| pairs(of(before, fields), of(after, fields));
-    let shown =
+    let visible_changes =
         pairs(|thing| &thing.shown).filter(|(name, ..)| !BOOKKEEPING.contains(&name.as_str()));
-    let shown = shown.map(|(field, before, after)| Change {
+    let visible_changes = visible_changes.map(|(field, before, after)| Change {
         field,
         before,
         after,
@@ -111,7 +112,7 @@ pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<C
             after,
         }
     });
-    let mut changes: Vec<Change> = shown.chain(withheld).chain(sets).collect();
+    let mut changes: Vec<Change> = visible_changes.chain(withheld).chain(sets).collect();
     changes.sort_by(|one, other| one.field.cmp(&other.field));
     let was_updated = before.and_then(|thing| thing.shown.get(UPDATED_AT))
         != after.and_then(|thing| thing.shown.get(UPDATED_AT));

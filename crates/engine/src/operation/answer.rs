@@ -36,7 +36,8 @@ impl Pagination {
     }
 }
 
-/// A field that was accepted and may not be meant (rules: errors#warnings).
+/// A warning about a field that was accepted, although the caller may not have intended its value
+/// (rules: errors#warnings).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// The name of the field in the request.
@@ -52,7 +53,7 @@ pub struct OperationName<O> {
 }
 
 impl<O> OperationName<O> {
-    /// Names the operation with this id. [`super::Declaration::run_as`] and
+    /// Creates the name of the operation with this id. [`super::Declaration::run_as`] and
     /// [`super::Declaration::pages_as`] check the type.
     #[must_use]
     pub const fn new(id: &'static str) -> Self {
@@ -108,7 +109,7 @@ impl<T: Serialize + Send + Sync + 'static> AnswerValue for T {
 enum AnswerData {
     /// A value of the operation's own type.
     Value(Arc<dyn AnswerValue>),
-    /// JSON text that the database put together.
+    /// JSON text that the database created.
     Text(String),
 }
 

@@ -37,7 +37,7 @@ pub struct Shape {
     misnomers: &'static [(&'static str, &'static str)],
 }
 
-/// Returns whether a schema accepts null. A schema without a type does.
+/// Returns whether a schema accepts null. A schema without a type accepts null.
 fn takes_null(schema: &Value) -> bool {
     let any = |name: &str| {
         let branches = schema[name].as_array();
@@ -402,7 +402,7 @@ impl Shape {
         operation: &Operation,
         query: &[(String, String)],
     ) -> Vec<(String, String)> {
-        let known: Vec<&str> = self
+        let names: Vec<&str> = self
             .fields
             .keys()
             .map(String::as_str)
@@ -411,9 +411,9 @@ impl Shape {
         let unknown: BTreeSet<&str> = query
             .iter()
             .map(|(name, _)| name.as_str())
-            .filter(|name| !known.contains(name))
+            .filter(|name| !names.contains(name))
             .collect();
-        let message = |name: &str| match nearest(name, known.iter().copied()) {
+        let message = |name: &str| match nearest(name, names.iter().copied()) {
             Some(nearest_name) => {
                 format!("unknown parameter, which was ignored; did you mean \"{nearest_name}\"?")
             }

@@ -11,7 +11,7 @@ use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
-/// The input field that names the organization, for an operation that runs outside of one.
+/// The input field with the organization's id, for operations that run outside of an organization.
 const ORGANIZATION: &str = "organizationId";
 
 /// A call that gets an audit entry.

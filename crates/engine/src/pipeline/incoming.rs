@@ -66,7 +66,7 @@ struct ChunkReservation {
 /// A chunk of a body, and its reserved space.
 struct ReservedChunk {
     bytes: Bytes,
-    _reservation: ChunkReservation,
+    _reserved_space: ChunkReservation,
 }
 
 impl AsRef<[u8]> for ReservedChunk {
@@ -169,19 +169,19 @@ impl Incoming {
         bytes: Bytes,
     ) -> Option<Bytes> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX) + CHUNK_OVERHEAD;
-        let reservation = async {
+        let reserved_space = async {
             loop {
                 let freed = self.freed.notified();
-                if let Some(reservation) = self.take(sender, size) {
-                    return reservation;
+                if let Some(reserved_space) = self.take(sender, size) {
+                    return reserved_space;
                 }
                 freed.await;
             }
         };
-        let reservation = timeout(limit, reservation).await.ok()?;
+        let reserved_space = timeout(limit, reserved_space).await.ok()?;
         Some(Bytes::from_owner(ReservedChunk {
             bytes,
-            _reservation: reservation,
+            _reserved_space: reserved_space,
         }))
     }
 

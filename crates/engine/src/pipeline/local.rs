@@ -1,5 +1,5 @@
-//! Calls of operations by code of this process, such as pages. The caller gets the answer as a value
-//! of the operation's own type.
+//! Calls of operations by code of this process, such as pages. The caller gets the answer as a
+//! value of the operation's own type.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use super::{Finished, Requester, Service, Success, SuccessBody, finish, retry_af
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 
-/// The result of a call, for code of this process.
+/// The result of a call by code of this process.
 pub struct LocalOutcome {
     pub answer: Result<LocalAnswer>,
-    /// Seconds to wait before a retry; `None` for a success, and if a retry needs no wait.
+    /// Seconds to wait before a retry. `None` for a success, and if a retry needs no wait.
     pub retry_after: Option<u64>,
-    /// The caller of the request; `None` if the caller was not identified.
+    /// The caller of the request, or `None` if the caller was not identified.
     pub requester: Option<Requester>,
 }
 
-/// A successful answer, for code of this process.
+/// A successful answer to code of this process.
 pub struct LocalAnswer {
     operation: &'static str,
     body: SuccessBody,
-    /// Names the state of the answer; `None` for an answer that is not cached.
+    /// The `ETag` of the answer, or `None` if the answer is not cached.
     pub state: Option<HeaderValue>,
 }
 
@@ -50,11 +50,11 @@ struct PageMeta {
 #[derive(Debug, Clone)]
 pub struct LocalData<T> {
     pub data: T,
-    /// The total number of items, for a list that is returned in pages.
+    /// The total number of items, if the operation is a paginated list.
     pub total: Option<i64>,
 }
 
-/// Runs a request of code of this process through every stage.
+/// Runs a request by code of this process through every stage.
 pub async fn call(
     service: &Arc<Service>,
     operation: &'static Operation,
@@ -104,8 +104,8 @@ impl LocalAnswer {
         }
     }
 
-    /// Returns the answer as [`LocalAnswer::value`] does. Parses an answer that exists only as text,
-    /// such as one that was recorded under an idempotency key.
+    /// Returns the answer as [`LocalAnswer::value`] does. If the answer exists only as text, for
+    /// example because it was recorded under an idempotency key, parses the text.
     pub fn value_or_text<O>(self) -> Result<LocalData<Arc<O>>>
     where
         O: DeserializeOwned + Send + Sync + 'static,
@@ -119,9 +119,9 @@ impl LocalAnswer {
         }
     }
 
-    /// Returns the answer as another type that has the same JSON.
+    /// Returns the answer as another type with the same JSON.
     pub fn json<T: DeserializeOwned>(self) -> Result<LocalData<T>> {
-        let unreadable = |error: serde_json::Error| {
+        let parse_error = |error: serde_json::Error| {
             Error::internal(format!(
                 "the answer of {} cannot be parsed: {error}",
                 self.operation
@@ -131,12 +131,12 @@ impl LocalAnswer {
             SuccessBody::Value(local) => {
                 let total = local.pagination.map(|pagination| pagination.total());
                 let text = local.into_text()?.data;
-                let data = serde_json::from_str(&text).map_err(unreadable)?;
+                let data = serde_json::from_str(&text).map_err(parse_error)?;
                 Ok(LocalData { data, total })
             }
             SuccessBody::Written(body) => {
                 let Envelope { data, meta } =
-                    serde_json::from_str(&body.into_text()).map_err(unreadable)?;
+                    serde_json::from_str(&body.into_text()).map_err(parse_error)?;
                 let total = meta.pagination.map(|pagination| pagination.total);
                 Ok(LocalData { data, total })
             }

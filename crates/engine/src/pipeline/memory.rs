@@ -103,14 +103,14 @@ pub(super) struct AnswerKey {
 struct ByBytes;
 
 impl Weighter<AnswerKey, KeptAnswer> for ByBytes {
-    fn weight(&self, question: &AnswerKey, kept: &KeptAnswer) -> u64 {
-        let length = match kept {
-            KeptAnswer::Text(kept) => kept.length(),
-            KeptAnswer::Value(kept) => kept.length,
+    fn weight(&self, key: &AnswerKey, entry: &KeptAnswer) -> u64 {
+        let length = match entry {
+            KeptAnswer::Text(entry) => entry.length(),
+            KeptAnswer::Value(entry) => entry.length,
         };
         // The compressed form is at most about as long as the plain one. A value takes about twice
         // the bytes of its text.
-        let bytes = question.request.len() + 2 * length;
+        let bytes = key.request.len() + 2 * length;
         ENTRY_OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
@@ -127,8 +127,8 @@ pub(super) enum KeptAnswer {
 impl KeptAnswer {
     fn validity(&self) -> &Validity {
         match self {
-            Self::Text(kept) => &kept.validity,
-            Self::Value(kept) => &kept.validity,
+            Self::Text(entry) => &entry.validity,
+            Self::Value(entry) => &entry.validity,
         }
     }
 }

@@ -102,7 +102,7 @@ pub struct Requester {
     pub credential: Credential,
 }
 
-/// What is known about a request before its response, for the log and the headers.
+/// The quota and the requester of a request, for the headers and the log.
 #[derive(Debug, Default)]
 struct RequestFacts {
     quota: Option<Quota>,
@@ -182,13 +182,15 @@ impl Success {
         Self::with(status, SuccessBody::Value(value), None)
     }
 
-    fn cached(operation: &Operation, kept: KeptAnswer, request_id: Uuid) -> Self {
-        let (body, etag) = match kept {
-            KeptAnswer::Text(kept) => {
-                let etag = kept.etag();
-                (SuccessBody::Written(Body::Kept(kept, request_id)), etag)
+    fn cached(operation: &Operation, entry: KeptAnswer, request_id: Uuid) -> Self {
+        let (body, etag) = match entry {
+            KeptAnswer::Text(entry) => {
+                let etag = entry.etag();
+                (SuccessBody::Written(Body::Kept(entry, request_id)), etag)
             }
-            KeptAnswer::Value(kept) => (SuccessBody::Value(kept.value.clone()), kept.etag.clone()),
+            KeptAnswer::Value(entry) => {
+                (SuccessBody::Value(entry.value.clone()), entry.etag.clone())
+            }
         };
         Self::with(operation.status, body, Some(etag))
     }
@@ -439,8 +441,8 @@ async fn identify_and_read(
             if let Some(success) = recall(&shared, &admitted) {
                 return Ok(ReadOutcome::Done(success));
             }
-            let heard = admitted.hear(&shared, arguments)?;
-            let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
+            let parsed = admitted.hear(&shared, arguments)?;
+            let validated = stage!("validate").in_scope(|| parsed.validate(&shared))?;
             stage!("run").in_scope(|| read_validated(tx, &shared, validated))
         });
         Ok::<_, Error>((facts_of_read, result))
@@ -451,7 +453,7 @@ async fn identify_and_read(
 }
 
 /// Identifies the caller in a transaction of its own, if the caller is cached or later steps need
-/// the identity first. Otherwise returns `None`, and [`in_one_visit`] identifies the caller.
+/// the identity first. Otherwise returns `None`, and [`identify_and_read`] does so.
 async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call {
         service,

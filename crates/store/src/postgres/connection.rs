@@ -83,7 +83,7 @@ pub(super) struct Mark {
 
 /// A message to the server.
 enum Message<'q> {
-    /// A message to the server.
+    /// SQL without parameters or rows.
     Run(&'static str),
     Rows(&'static Statement, Cow<'q, [Value]>),
     Change(&'static Statement, Cow<'q, [Value]>),

@@ -53,21 +53,21 @@ pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -
         .split(',')
         .filter(|migration| !migration.is_empty())
         .collect();
-    let known: Vec<String> = migrations
+    let program_migrations: Vec<String> = migrations
         .get_migrations()
         .iter()
         .map(|one| format!("{} {}", one.version(), one.name()))
         .collect();
     if let Some(unknown) = applied
         .iter()
-        .find(|migration| !known.iter().any(|known| known == *migration))
+        .find(|migration| !program_migrations.iter().any(|name| name == *migration))
     {
         let (version, name) = unknown.split_once(' ').unwrap_or((unknown, ""));
         return Err(Error::Configuration(of_a_newer_version(format_args!(
             "V{version}__{name}"
         ))));
     }
-    if applied.len() < known.len() {
+    if applied.len() < program_migrations.len() {
         return Err(Error::Configuration(
             "its schema is of an older version of this program, and cannot be migrated through a pooler that pools by transaction: \
              first run vestibule migrate with the address of the server itself, or set that as --database-direct-url"
@@ -89,7 +89,7 @@ pub(super) fn migrate(
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
     let is_sharded = sharding::is_sharded(link, until)?;
     link.run(until, SHORT_LOCK_TIMEOUT)?;
-    let done = retry_on_lock_conflict(until, || {
+    let result = retry_on_lock_conflict(until, || {
         let migration = link.drive(until, async |client| {
             if is_sharded {
                 migrations.run_async(&mut SingleStatements(client)).await
@@ -99,7 +99,8 @@ pub(super) fn migrate(
         });
         Ok(migration??)
     })?;
-    if let Some(sharding) = sharding.filter(|_| is_sharded && !done.applied_migrations().is_empty())
+    if let Some(sharding) =
+        sharding.filter(|_| is_sharded && !result.applied_migrations().is_empty())
     {
         retry_on_lock_conflict(until, || sharding::lay_out(link, until, sharding))?;
     }

@@ -2,8 +2,8 @@
 //!
 //! Every table with the share column is sharded by that column, with all rows of one share on the
 //! same server. A few small tables are copied to every server. A transaction over one share then
-//! needs only that server's commit. If only some of the tables were distributed, that would
-//! silently no longer be true. Such a database is refused.
+//! needs only that server's commit. If only some of the tables were distributed, it could need
+//! several servers without any error, so the process refuses such a database.
 
 use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;

@@ -85,8 +85,8 @@ impl Shape {
         if let Some(all) = tags.iter().cloned().collect::<Option<Vec<_>>>()
             && let Some((tag, _)) = all.first().cloned()
         {
-            let known: Value = all.into_iter().map(|(_, value)| value).collect();
-            return issues.add(tag, Reason::OneOf(known.to_string()));
+            let values: Value = all.into_iter().map(|(_, value)| value).collect();
+            return issues.add(tag, Reason::OneOf(values.to_string()));
         }
         let is_always_missing = |name: &str| {
             let is_missing = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
