@@ -141,7 +141,6 @@ mod tests {
         assert_eq!(of(off.clone()), Some(ErrorKind::Authorization));
         let archived = json!({ "isArchived": true });
         assert_eq!(of(archived.clone()), Some(ErrorKind::Conflict));
-        // The type is checked last.
         assert_eq!(
             refusal(DeviceCommand::Lock, "hub", &off),
             Some(ErrorKind::Authorization)

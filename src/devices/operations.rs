@@ -50,7 +50,7 @@ struct SetDeviceMode {
 }))]
 struct AcceptedCommand {
     device_id: Uuid,
-    /// The operation's id.
+    /// The id of the operation that sent the command.
     command: &'static str,
     /// When the device's provider accepted the command.
     accepted_at: Moment,

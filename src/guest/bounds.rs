@@ -31,7 +31,7 @@ pub struct UploadLimits {
 }
 
 /// Refuses a file of `size` bytes that would exceed the limit of its stay or of its organization.
-/// `used` holds the bytes that each uses already.
+/// `used` is the number of bytes that each already uses.
 pub(super) fn check_space(limits: UploadLimits, used: UploadLimits, size: u64) -> Result<()> {
     for (whose, key, limit, used) in [
         ("stay", STAY_KEY, limits.per_stay, used.per_stay),

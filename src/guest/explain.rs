@@ -45,7 +45,7 @@ pub(super) struct Explanation {
     withheld: Vec<Withheld>,
 }
 
-/// A value that the service itself shows to other guests of the flat.
+/// A value that the guest gets only once the booking is confirmed.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Withheld {
     value: WithheldValue,

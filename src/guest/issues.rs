@@ -53,8 +53,8 @@ struct ReportIssue {
     /// What is wrong, 1 to 6000 characters and not blank. The first line that is not blank becomes
     /// the title of the task. A stay has at most 20 issues.
     text: Text6000,
-    /// A UUID of the sender's own for this issue. A stay's issue with the same key is answered
-    /// again and no other is made. Left out: every request makes an issue.
+    /// A UUID that the sender chooses for this issue. If the stay has an issue with the same key,
+    /// its id is returned and no issue is made. Left out: every request makes an issue.
     #[serde(default)]
     key: Option<Uuid>,
 }
@@ -67,7 +67,7 @@ struct ListOwnIssues {
     token: String,
 }
 
-/// An issue that was taken.
+/// The response of a report: the issue that was made from it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
 struct ReportedIssue {

@@ -1,5 +1,5 @@
-//! Finds the stay or the preview that the token in a link opens. A token of the current form
-//! contains the id of its organization; older tokens are looked up across organizations.
+//! Finds the stay or the preview that the token in a link opens. A token contains the id of its
+//! organization, and is looked up only in that organization.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
 //! Wallet passes of stays: their door codes, their tokens, and the devices that keep them up to
-//! date. `pushes.rs` tells devices about changes, and `page/` builds the pass files.
+//! date. `pushes.rs` tells devices about changes, and `page/wallet/` builds the pass files.
 
 use engine::access::{Access, Credential};
 use engine::context::{Context, RaisedRevision};

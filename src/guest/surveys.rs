@@ -88,7 +88,7 @@ struct CategoryRatings {
     checkin: Option<u8>,
 }
 
-/// A review that was taken.
+/// The response of a review: the stored review.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
 struct GivenReview {

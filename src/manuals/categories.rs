@@ -39,7 +39,7 @@ pub(crate) struct StoredCategory {
     pub updated_at: Moment,
 }
 
-/// A category, as answered.
+/// A category in responses.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ManualCategory", example = json!({

@@ -33,7 +33,7 @@ pub struct Manual {
 }
 
 engine::resource! {
-    /// A manual, as create and update answer it.
+    /// A manual in the response of its creation or of its update.
     #[schemars(rename = "PortalManual", example = example())]
     pub struct WrittenManual {
         /// Server-assigned.

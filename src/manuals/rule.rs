@@ -162,8 +162,8 @@ impl Window {
     }
 }
 
-/// Returns whether these rules have seasons that have all ended, so that no guest who arrives from
-/// a day on sees the manual.
+/// Returns whether these rules have seasons that have all ended by `today`, so that no guest who
+/// arrives later sees the manual.
 #[must_use]
 pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     rules.iter().any(|rule| match rule {
@@ -182,10 +182,10 @@ pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayLength {
-    /// The least number of nights.
+    /// The minimum number of nights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_of_stay_from_days: Option<u32>,
-    /// The greatest number of nights.
+    /// The maximum number of nights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_of_stay_to_days: Option<u32>,
 }

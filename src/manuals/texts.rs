@@ -66,7 +66,7 @@ impl TextRules for CategoryTitles {
         Form::trimmed_up_to(200)
     }
 
-    /// Every caller sees the categories, but a limited caller may rename only some of them.
+    /// Every caller can read all categories, but a limited caller may rename only some of them.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         category_operations::writable_ids(context, things)
     }

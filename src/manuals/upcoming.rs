@@ -38,8 +38,8 @@ pub fn shown_from(
     decide(rules, stay, start).is_shown().then_some(start)
 }
 
-/// Returns the next time at which the decision of these rules, or [`shown_from`], may change while
-/// the stay stays the same; `None` if time changes nothing any more.
+/// Returns the next time at which the decision of these rules, or the result of [`shown_from`], may
+/// change while the stay stays the same; `None` if it never changes again.
 #[must_use]
 pub fn changes_at(
     rules: &[VisibilityRule],

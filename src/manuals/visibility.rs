@@ -9,7 +9,8 @@ use strum::IntoStaticStr;
 use super::rule::{Anchor, SourceRuleType, Unit, VisibilityRule, Window};
 use crate::records::VerificationStatus;
 
-/// The days of eight years. Every day of the calendar, even 29 February, occurs in eight years.
+/// The number of days in eight years. Every day of the calendar, even 29 February, occurs in eight
+/// years.
 const ALL_DAYS: i64 = 8 * 366;
 
 impl VisibilityRule {
@@ -170,9 +171,9 @@ impl VisibilityFacts {
 pub enum Visibility {
     /// Every rule holds.
     Visible,
-    /// Shown from this local time on, which is in the future.
+    /// The manual is shown from this local time on, which is in the future.
     TooEarly(DateTime),
-    /// Shown until this local time, which has passed.
+    /// The manual was shown until this local time.
     TooLate(DateTime),
     /// No night of the stay is in a season.
     OutOfSeason,
@@ -180,19 +181,19 @@ pub enum Visibility {
     StayTooShort {
         /// Nights of the stay.
         nights: i64,
-        /// The least number of nights.
+        /// The minimum number of nights.
         least: u32,
     },
     /// The stay has too many nights.
     StayTooLong {
         /// Nights of the stay.
         nights: i64,
-        /// The greatest number of nights.
+        /// The maximum number of nights.
         most: u32,
     },
-    /// Not shown for stays booked through this channel.
+    /// The manual is hidden for stays booked through this channel.
     BookingSource(String),
-    /// Not shown for guests with this verification status.
+    /// The manual is hidden for guests with this verification status.
     VerificationStatus(VerificationStatus),
 }
 

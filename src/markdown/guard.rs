@@ -483,8 +483,8 @@ impl SurroundingCharacters {
         self.is_clear(self.before) && !is_in_word(self.after[0], delimiter, is_single)
     }
 
-    /// Whether the run touches text on the inside, and neither the run nor the text that it touches
-    /// touches a digit or `#`.
+    /// Returns whether the run touches text on the inside, and neither the run nor the text that it
+    /// touches touches a digit or `#`.
     fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
         let touches = |character: Option<char>| {
             character.is_some_and(|character| character.is_numeric() || character == '#')
@@ -496,9 +496,9 @@ impl SurroundingCharacters {
     }
 }
 
-/// Whether a delimiter run is inside a word, where it is not formatting: `a*b`, `snake_case`. In
-/// scripts without capital letters, words often have no blanks between them. There a letter beside
-/// the run does not mean that the run is inside a word.
+/// Returns whether a delimiter run is inside a word, where it is not formatting: `a*b`,
+/// `snake_case`. In scripts without capital letters, words often have no blanks between them. There
+/// a letter beside the run does not mean that the run is inside a word.
 fn is_in_word(outside: Option<char>, delimiter: char, is_single: bool) -> bool {
     outside.is_some_and(|character| match delimiter {
         '_' => character.is_alphanumeric(),
@@ -563,7 +563,7 @@ fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize
     Some(end.unwrap_or(lines.len()))
 }
 
-/// Whether a line is a horizontal rule: three or more of the same character.
+/// Returns whether a line is a horizontal rule: three or more of the same character.
 fn is_break(body: &str) -> bool {
     let characters: String = body.split_whitespace().collect();
     characters.len() > 2
@@ -613,8 +613,8 @@ fn marker(text: &str) -> Option<Marker> {
     None
 }
 
-/// Whether only `#` characters follow in a line, and a digit precedes them. Markdown would drop
-/// them at the end of a heading.
+/// Returns whether a digit precedes the rest of a line that consists of `#` characters. Markdown
+/// would drop them at the end of a heading.
 fn is_closing(line: &str, offset: usize) -> bool {
     line[offset..].trim_end().trim_start_matches('#').is_empty()
         && line[..offset].ends_with(' ')
@@ -636,7 +636,7 @@ fn address(rest: &str) -> Option<&str> {
     (is_plain && (is_link(inside) || engine::format::is_email(inside))).then(|| &rest[..=end])
 }
 
-/// Whether a text begins with a scheme that a link may have.
+/// Returns whether a text begins with a scheme that a link may have.
 fn is_link(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {
         !rest.is_empty() && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str())

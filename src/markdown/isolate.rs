@@ -127,7 +127,8 @@ fn numbers(text: &str) -> Vec<Range<usize>> {
     numbers
 }
 
-/// Whether a character can be part of a number with punctuation, or of a code with Latin letters.
+/// Returns whether a character can be part of a number with punctuation, or of a code with Latin
+/// letters.
 fn is_of_code(character: char) -> bool {
     character.is_ascii_graphic() || character.is_numeric() || is_dash(character)
 }
@@ -210,7 +211,7 @@ fn groups_from(text: &str, pieces: &[Range<usize>]) -> usize {
     groups
 }
 
-/// Whether several groups of digits form one number, such as a phone number.
+/// Returns whether several groups of digits form one number, such as a phone number.
 fn is_one_number(text: &str) -> bool {
     let has_digits = text.contains(char::is_numeric);
     let is_sized = text.split_whitespace().all(|group| {

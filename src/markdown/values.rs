@@ -3,7 +3,7 @@
 //! While the text is rendered, a [`mark`] stands for each value. A mark is one word of letters, so
 //! a value cannot change the formatting of the text.
 
-/// The start and the end of a mark. Letters alone have no meaning in Markdown.
+/// The start and the end of a mark. Markdown gives no meaning to letters alone.
 const MARK: (&str, &str) = ("zqvalue", "qz");
 
 /// The schemes of links to a phone number. In such a link, a plus sign is not encoded and blanks

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 engine::resource! {
-    /// A portal branding, as stored and answered.
+    /// A portal branding in the database and in responses.
     #[schemars(rename = "PortalBranding", example = example())]
     pub struct Branding {
         /// Server-assigned.

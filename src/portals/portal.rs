@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-/// What the contact bubble opens.
+/// The way of contact that the contact bubble opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommunicationMethod {
@@ -45,7 +45,7 @@ pub enum Tile {
 }
 
 engine::resource! {
-    /// A guest portal, as stored and answered.
+    /// A guest portal in the database and in responses.
     #[schemars(example = example())]
     pub struct Portal {
         /// Server-assigned.

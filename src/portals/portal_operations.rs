@@ -22,11 +22,11 @@ use crate::scopes::Coverage;
 use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
 
 store::statements! {
-    /// Builds the response of the list of all portals as one text. The rows come in order from an
-    /// index. An `order by` in the aggregate would sort by the texts themselves.
+    /// Builds the response of `listPortals` as one text, with all portals. The rows come in order
+    /// from an index. An `order by` in the aggregate would sort by the texts themselves.
     LIST = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
-    /// Builds the response of the list for some portals only.
+    /// Builds the response of `listPortals` with some portals only.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
     /// Selects those of these ids that are ids of portals.
@@ -45,7 +45,7 @@ store::statements! {
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Selects portals after an id, for a rewrite of the list items.
+    /// Selects the next portals after an id, to write their list items again.
     AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
@@ -73,7 +73,7 @@ struct ListPortals {
     writable_only: Option<bool>,
 }
 
-/// Item of the list.
+/// A portal in the list of portals.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({

@@ -97,7 +97,7 @@ impl TextRules for Callouts {
         Form::up_to(2_000)
     }
 
-    /// Any caller with this permission may change brandings (rules:
+    /// Any caller with the permission `ModifyProperties` may change brandings (rules:
     /// access#portals-of-limited-callers, 6).
     fn admit(&self, context: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)

@@ -233,8 +233,8 @@ fn waiver(
 }
 
 impl DepositChoice {
-    /// Returns the amount for a stay of this many nights. The cap of the step limits that of a
-    /// waiver.
+    /// Returns the amount for a stay of this many nights. The cap of the step limits the amount of
+    /// a waiver.
     fn total(&self, charges: &Charges, nights: i64) -> Option<u64> {
         let amount = self.amount_cents?;
         let nights = u64::try_from(nights).unwrap_or_default();

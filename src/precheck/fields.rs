@@ -86,7 +86,7 @@ impl StepFields {
         }
     }
 
-    /// Overwrites the sent fields. The deprecated `isEnabled: false` also switches the step off.
+    /// Sets the fields that the request contains.
     pub fn apply_with_deprecated(self, step: &mut Step) {
         let is_switched_off = self.is_enabled.sent() == Some(&false);
         self.apply(step);

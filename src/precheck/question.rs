@@ -32,7 +32,7 @@ pub enum YesNo {
     No,
 }
 
-/// A question, as it is stored and answered.
+/// A question in the database and in responses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
@@ -64,7 +64,7 @@ pub struct QuestionOption {
     pub id: Uuid,
     /// Translation of its name; null for the two of a yes-or-no question.
     pub name_ml_text_id: Option<Uuid>,
-    /// For the two of a yes-or-no question.
+    /// The answer that the option stands for; null unless the question is a yes-or-no one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<YesNo>,
     /// Whether choosing it flags the submission.
@@ -81,7 +81,7 @@ pub struct Condition {
     pub option_id: Uuid,
 }
 
-/// A question as it is sent.
+/// A question in a request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("if" = { "not": { "required": ["texts"] } }, "then" = { "required": ["textMlTextId"] }))]
@@ -117,7 +117,7 @@ pub struct QuestionInput {
     pub conditions: Option<Vec<ConditionInput>>,
 }
 
-/// An option as it is sent.
+/// An option in a request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionInput {

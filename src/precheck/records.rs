@@ -15,13 +15,13 @@ use crate::records::{RecordKind, note_named};
 use crate::translations;
 
 store::statements! {
-    /// A step.
+    /// Selects a step.
     STEP = "select doc, is_used from precheck_step where organization_id = ?1 and id = ?2";
-    /// Every step.
+    /// Selects every step.
     STEPS = "select doc from precheck_step where organization_id = ?1";
-    /// Steps by id.
+    /// Selects steps by id.
     SOME = "select doc from precheck_step where organization_id = ?1 and id = any(?2)";
-    /// Active steps by id.
+    /// Selects active steps by id.
     ACTIVE_AMONG = "select doc from precheck_step where organization_id = ?1 and id = any(?2) and is_active = true";
     /// Writes a step.
     PUT_STEP = "insert into precheck_step (organization_id, id, step_type, sort_order, is_active, is_used, created_at, updated_at, summary, doc)
@@ -30,7 +30,7 @@ store::statements! {
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Marks a step as used.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
-    /// Steps after an id, for a rewrite of the list items.
+    /// Selects the next steps after an id, to write their list items again.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";

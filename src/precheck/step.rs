@@ -38,7 +38,7 @@ pub enum AgreementType {
 }
 
 engine::resource! {
-    /// A step as it is stored. A field that a document of another version lacks has its default.
+    /// A step in the database. A field that an older stored document lacks gets its default.
     pub struct Step {
         /// Server-assigned.
         id: Uuid = Uuid::nil(), answered;

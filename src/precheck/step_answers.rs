@@ -55,9 +55,9 @@ pub struct WrittenStep {
     core: Core,
     /// Translation of the heading; null means the built-in title of the type.
     display_title_ml_text_id: Option<Uuid>,
-    /// Always empty here; the single read has them.
+    /// Always empty here; `getPrecheckStep` returns them.
     questions: Vec<Question>,
-    /// Always empty here; the single read has them.
+    /// Always empty here; `getPrecheckStep` returns them.
     #[schemars(schema_with = "damage_waivers")]
     damage_waivers: Vec<Value>,
 }

@@ -83,12 +83,12 @@ pub(crate) static MODULE: Module = Module {
 /// A type of entity that can be assigned. The module that owns the type registers it.
 pub(crate) struct Assignable {
     pub entity_type: EntityType,
-    /// Fails with 404 for an entity that does not exist, or whose assignments the caller may not
-    /// see or change.
+    /// Fails with 404 for an entity that does not exist, and for one whose assignments the caller
+    /// may not see or change.
     pub check: fn(&mut Context<'_, '_>, Uuid) -> Result<()>,
     /// Returns the name of an entity, without a check of the caller.
     pub name: fn(&mut Context<'_, '_>, Uuid) -> Result<Option<String>>,
-    /// An additional permission that changing its assignments needs.
+    /// A further permission that a caller needs to change the assignments of such an entity.
     pub needs: Option<Permission>,
 }
 

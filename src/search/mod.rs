@@ -107,7 +107,7 @@ const fn default_limit() -> usize {
     "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul 2-1",
 }))]
 struct FoundRow {
-    /// Its type.
+    /// Type of the resource or record.
     #[serde(rename = "type")]
     found_type: FoundType,
     /// Its id.
@@ -177,7 +177,7 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
     Ok(best.into_sorted().into_iter().map(FoundRow::from).collect())
 }
 
-/// Offers the steps by their nicknames and by the titles that guests see.
+/// Compares the steps by their nicknames and by the titles that guests see.
 fn offer_steps(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut Best) -> Result<()> {
     let assigned = LimitedAssignments::load(context, EntityType::PrecheckStep)?;
     for row in context.rows(&STEPS, values![ENGLISH])? {
@@ -265,7 +265,8 @@ fn offer_records(
     Ok(())
 }
 
-/// Adds the reservations whose reference is the query, and offers others by their guests.
+/// Adds the reservations whose reference is the query, and compares others by the names of their
+/// guests.
 fn offer_reservations(
     context: &mut Context<'_, '_>,
     referred_ids: Vec<Uuid>,

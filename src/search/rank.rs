@@ -230,7 +230,7 @@ fn begins_with_letters(rest: &str, letters: &str) -> bool {
 /// A result. The derived order compares the fields from the first to the last.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
-    /// Whether the name matches only without the query's hints at other types.
+    /// Whether the name matches only if the words for other types are left out of the query.
     pub is_aside: bool,
     /// How the name matches.
     pub fit: Fit,
@@ -289,7 +289,8 @@ impl Best {
             .map_or(&self.query, |(_, rest)| rest)
     }
 
-    /// Returns how a name matches, and whether it matches only without hints at other types.
+    /// Returns how a name matches, and whether it matches only if the words for other types are
+    /// left out of the query.
     fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
         fold_into(text, &mut self.folded);
         let hinted = self
@@ -305,8 +306,9 @@ impl Best {
         fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
-    /// Offers a result by its name and another name. The better fit of the two counts, but the
-    /// order uses the name. `may_see` is called only for a result that is among the best.
+    /// Adds a result if its name or its other name matches and it is among the best so far. The
+    /// better fit of the two names counts, but the order uses the first one. `may_see` is called
+    /// only for such a result.
     pub fn offer(
         &mut self,
         found_type: FoundType,

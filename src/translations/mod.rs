@@ -132,7 +132,7 @@ struct TranslationEntry {
     language: String,
     text: String,
     is_machine_translated: bool,
-    /// Whether the English text has changed since this one was written.
+    /// Whether the English text has changed since this text was written.
     is_outdated: bool,
     updated_at: Moment,
 }
@@ -200,8 +200,8 @@ pub(crate) fn create(
     Ok(id)
 }
 
-/// Creates a text in several languages, each named by one language tag. An English text is queued
-/// for those languages of the organization that are not among them.
+/// Creates a translation from texts by language tag. An English text is queued for those languages
+/// of the organization that are not among them.
 pub(crate) fn create_in(
     context: &mut Context<'_, '_>,
     source: SourceTable,
@@ -492,7 +492,7 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Adds unsaved texts in a language.
+    /// Adds texts in a language that are not stored.
     pub(crate) fn extend(
         &mut self,
         texts: impl IntoIterator<Item = (Uuid, String)>,

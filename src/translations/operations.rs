@@ -93,9 +93,9 @@ struct VersionView {
     language: String,
     /// The text.
     text: String,
-    /// Whether it is machine-made.
+    /// Whether the text was translated by machine.
     is_machine_translated: bool,
-    /// Whether the English text has changed since it was written.
+    /// Whether the English text has changed since this text was written.
     is_outdated: bool,
 }
 
@@ -112,9 +112,9 @@ struct TextView {
     language: String,
     /// The text.
     text: String,
-    /// Whether it is machine-made.
+    /// Whether the text was translated by machine.
     is_machine_translated: bool,
-    /// Whether the English text has changed since it was written.
+    /// Whether the English text has changed since this text was written.
     is_outdated: bool,
 }
 

@@ -142,7 +142,7 @@ fn key(name: &str) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct CustomField {
     pub id: Uuid,
-    /// The value that applies to every flat.
+    /// The value that applies to every flat without a value of its own.
     pub value: Option<Value>,
 }
 

@@ -29,7 +29,8 @@ use super::{ENGLISH, TO_TRANSLATE, retry, uses};
 const CANDIDATES: i64 = 8;
 
 store::statements! {
-    /// Queues a text for a language. The result of a running translation is then discarded.
+    /// Queues a text for a language. The result of a translation that is running meanwhile is
+    /// discarded.
     ENQUEUE = "insert into translation_job
         (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at) values (?1, ?2, ?3, ?4, ?5, 0, ?6)
         on conflict (organization_id, translation_id, language) do update set ticket = excluded.ticket,
@@ -66,14 +67,16 @@ store::statements! {
     /// Selects a job, unless it was queued again since.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
-    /// Selects jobs that become due after a timestamp, the latest first.
+    /// Selects jobs that become due after a timestamp (a time that was written while the clock was
+    /// ahead), the latest first.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1 order by next_attempt_at desc limit ?2";
-    /// Sets the due time of these jobs to that timestamp.
+    /// Makes the jobs that `LATE` selects due at that timestamp.
     BRING_FORWARD = engine::some_late!("translation_job", "translation_id", "translation_id, language", "next_attempt_at", "?3");
-    /// Selects jobs whose lease ends after a timestamp, the latest first.
+    /// Selects jobs whose lease ends after a timestamp (it was taken while the clock was ahead),
+    /// the latest first.
     LONG_LEASES = "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends the leases of these jobs.
+    /// Ends the leases that `LONG_LEASES` selects.
     END_LEASES = engine::some_late!("translation_job", "translation_id", "translation_id, language", "leased_until", "null");
     /// Releases a job unchanged.
     RELEASE = "update translation_job set leased_until = null where organization_id = ?1 and translation_id = ?2 and language = ?3";
@@ -93,7 +96,7 @@ pub(super) struct Job {
 /// A claim on a job. It allows one node to process the job.
 pub(super) struct TranslationClaim {
     pub job: Job,
-    /// Number of failed attempts since it was queued.
+    /// Number of failed attempts since the job was queued.
     pub failures: u32,
     /// The English text at the time of the claim.
     pub text: String,
@@ -107,7 +110,7 @@ pub(super) struct TranslationClaim {
 pub(super) enum JobOutcome {
     /// The translation was written.
     Written,
-    /// The hand-written version was kept.
+    /// The stored version was written by hand, so it was kept.
     Kept,
     /// The English text has changed or was deleted, or the job was cancelled.
     Outdated,

@@ -82,9 +82,9 @@ struct ShownText {
     language: String,
     /// The text.
     text: String,
-    /// Whether it is machine-made.
+    /// Whether the text was translated by machine.
     is_machine_translated: bool,
-    /// Whether the English text has changed since it was written.
+    /// Whether the English text has changed since this text was written.
     is_outdated: bool,
 }
 

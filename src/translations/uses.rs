@@ -165,11 +165,13 @@ pub(crate) trait TextRules: Send + Sync {
         Ok(things.iter().copied().collect())
     }
 
-    /// Checks a new text that things of the module show, for permissions (403) and conflicts (409).
-    /// Access and form are checked by the caller.
+    /// Checks a new text that things of the module show. Fails with 403 if a permission is missing,
+    /// and with 409 for a conflict. The caller of this method has already checked access to the
+    /// things and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Records a new text as a change of those things whose own operations accept the text as well.
+    /// Records the new text in the change log of those things whose own operations can write the
+    /// text as well.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
@@ -185,7 +187,7 @@ pub(super) fn visible(
     module(context, source)?.visible(context, &things)
 }
 
-/// Returns the module whose things show the texts of a source table.
+/// Returns the rules of the module whose things show the texts of a source table.
 fn module(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn TextRules> {
     let module = context
         .listed::<&'static dyn TextRules>()

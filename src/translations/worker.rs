@@ -22,8 +22,8 @@ use super::{TO_TRANSLATE, retry};
 const MAX_CONCURRENT: usize = 8;
 /// Time to write the result, which a claim allows in addition to the provider's deadline.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// Maximum pause between two searches for due jobs. If another node stops, its jobs are claimed
-/// within this time after their leases.
+/// Maximum pause between two searches for due jobs. If another node stops, this node claims that
+/// node's jobs within this time after their leases end.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// Pause after a failed query.
 const ERROR_PAUSE: Duration = Duration::from_secs(1);
