@@ -461,7 +461,7 @@ impl Precheckin {
             country: &context.organization.settings.country,
             choices: &offered,
         };
-        sent.answers = precheck::tidied_answers(stay_step.step.step_type, sent.answers);
+        sent.answers = precheck::normalize_answers(stay_step.step.step_type, sent.answers);
         let issues = precheck::answer_issues(&stay_step.step, &sent.answers, &answer_context);
         if !issues.is_empty() {
             return Err(below_answers(issues));

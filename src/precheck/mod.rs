@@ -35,7 +35,7 @@ pub use answers::{
     AnswerContext, FIRST_BIRTH_DATE, GuestInput, Merging, chosen_deposit, deposit_choice,
     flagged as flagged_questions, given as given_answer, guest_field_fault, has_flags, is_accepted,
     issues as answer_issues, merged as merged_answers, required_fields, shown as shown_questions,
-    tidied as tidied_answers,
+    tidied as normalize_answers,
 };
 pub(crate) use costs::costs;
 pub use costs::{Cost, DepositChoice, DepositOption, Fee, choices_for, total_of};
