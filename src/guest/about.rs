@@ -35,10 +35,10 @@ impl ManualSubject {
     pub fn of_icon(name: Option<&str>) -> Self {
         let name = name.unwrap_or_default();
         let is_one_of = |names: &[&str]| {
-            names.iter().any(|known| {
-                name == *known
+            names.iter().any(|icon_prefix| {
+                name == *icon_prefix
                     || name
-                        .strip_prefix(known)
+                        .strip_prefix(icon_prefix)
                         .is_some_and(|rest| rest.starts_with('-'))
             })
         };

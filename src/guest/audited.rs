@@ -16,8 +16,8 @@ pub(super) fn submission(context: &mut Context<'_, '_>, input: &Value) -> Result
     let Some(submitted) = stored_answers::submission(context, id)? else {
         return Ok(None);
     };
-    let shown = json!({ "status": submitted.status, "message": submitted.decision.message });
+    let fields = json!({ "status": submitted.status, "message": submitted.decision.message });
     Thing::new("reservation", Some(id), None)
-        .showing(&shown)
+        .showing(&fields)
         .map(Some)
 }

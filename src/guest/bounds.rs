@@ -23,7 +23,7 @@ const ORGANIZATION_KEY: &str = "organization.storage_limit";
 /// Bytes for the files of guests: either limits, or the bytes in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// The bytes for the files of one stay.
+    /// Maximum number of bytes of the files of one stay.
     pub per_stay: u64,
     /// The bytes for the files of an organization. As a limit, this applies unless the
     /// organization's settings have a limit of their own.

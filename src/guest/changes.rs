@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use super::extras::CartItem;
 
-/// How long a change is kept.
+/// The time for which a change is stored.
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Number of changes on a page if the request sets no limit.
 const DEFAULT_LIMIT: u32 = 100;
@@ -140,7 +140,7 @@ struct GuestChange {
     kind: ChangeKind,
     /// The stay's id. The reservation may have been deleted since.
     reservation_id: Uuid,
-    /// The step's id, if it has a step.
+    /// Id of the step; null if the change concerns no step.
     step_id: Option<Uuid>,
     occurred_at: Moment,
     #[serde(flatten)]
@@ -259,11 +259,11 @@ fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestC
     let oldest = context
         .row(&OLDEST, values![])?
         .map_or(Ok(None), |row| row.get(0))?;
-    let kept = KeptChanges {
+    let kept_changes = KeptChanges {
         oldest: oldest.unwrap_or(latest + 1),
         latest,
     };
-    let after = kept.resume_after(input.after.as_deref())?;
+    let after = kept_changes.resume_after(input.after.as_deref())?;
     let rows = context.rows(
         &CHANGES_AFTER,
         values![after, input.limit.unwrap_or(DEFAULT_LIMIT)],

@@ -82,7 +82,7 @@ struct HiddenText {
     field: &'static str,
     /// Placeholder without a value, as the text writes its name.
     placeholder: String,
-    /// For people.
+    /// Message for people.
     message: String,
 }
 
@@ -115,9 +115,9 @@ struct ExplainedStep {
 /// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Reason {
-    /// For programs.
+    /// Key for programs.
     key: &'static str,
-    /// For people.
+    /// Message for people.
     message: String,
     /// Deciding values of the stay and the rule; absent where the key is enough.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -232,7 +232,7 @@ fn explained_steps(
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, stay.portal());
     let assigned = closest_assignments(context, EntityType::PrecheckStep, stay)?;
-    let facts = stay.facts();
+    let targeting_input = stay.facts();
     let linked = steps.iter().flat_map(linked_texts).collect();
     let contracts = steps
         .iter()
@@ -243,7 +243,8 @@ fn explained_steps(
     let outdated = translations::outdated(context, steps.iter().flat_map(texts).collect())?;
     let explained = steps.into_iter().map(|step| {
         let target = assigned.get(&step.id).copied();
-        let (mut is_shown, mut reason) = decide_step(&step, target.is_some(), stay, &facts);
+        let (mut is_shown, mut reason) =
+            decide_step(&step, target.is_some(), stay, &targeting_input);
         let missing = placeholders::missing_of_step(&step, &guest_texts.texts, &values);
         if let Some(missing) = missing.filter(|_| is_shown) {
             (is_shown, reason) = (false, value_missing(&missing));
@@ -289,7 +290,7 @@ fn manuals(
         all.iter().map(|covered| covered.manual.answered.id),
     )?;
     let assigned = closest_assignments(context, EntityType::Manual, stay)?;
-    let facts = super::manuals::facts(stay);
+    let visibility_input = super::manuals::facts(stay);
     let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
     let visible_manuals: Vec<WrittenManual> = all
         .into_iter()
@@ -313,9 +314,9 @@ fn manuals(
         .into_iter()
         .map(|manual| {
             let target = assigned.get(&manual.id).copied();
-            let visibility = facts
+            let visibility = visibility_input
                 .as_ref()
-                .and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
+                .and_then(|input| super::manuals::judge(&manual.visibility_rules, input, at));
             let (is_shown, reason) = match (stay_refusal(stay), visibility) {
                 (Some(reason), _) => (false, reason),
                 _ if target.is_none() => (
@@ -345,9 +346,9 @@ fn manuals(
                 ),
                 (None, Some(visibility)) => (visibility.is_shown(), visibility_reason(&visibility)),
             };
-            let missing = texts_of(&manual).into_iter().find_map(|(place, id)| {
+            let missing = texts_of(&manual).into_iter().find_map(|(placement, id)| {
                 let text = guest_texts.texts.written(id)?;
-                values.plain(text, place).err()
+                values.plain(text, placement).err()
             });
             let (is_shown, reason) = match missing {
                 Some(missing) if is_shown => (false, value_missing(&missing)),
@@ -538,7 +539,7 @@ fn decide_step(
     step: &Step,
     is_assigned: bool,
     stay: &Stay,
-    facts: &TargetingFacts,
+    input: &TargetingFacts,
 ) -> (bool, Reason) {
     let refusal = if let Some(reason) = stay_refusal(stay) {
         Some(reason)
@@ -565,14 +566,14 @@ fn decide_step(
     if let Some(reason) = refusal {
         return (false, reason);
     }
-    let verdict = precheck::decide(&step.targeting, facts);
+    let verdict = precheck::decide(&step.targeting, input);
     (
         verdict.is_shown(),
-        targeting_reason(verdict, &step.targeting, facts),
+        targeting_reason(verdict, &step.targeting, input),
     )
 }
 
-fn counted(number: i64, unit: &str) -> String {
+fn with_unit(number: i64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -582,7 +583,7 @@ fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &Targeti
         precheck::days(stay.check_in, stay.check_out),
         precheck::days_ahead(stay),
     );
-    let (stays, lead) = (counted(nights, "night"), counted(days, "day"));
+    let (stays, lead) = (with_unit(nights, "night"), with_unit(days, "day"));
     let channel = &stay.channel;
     let (minimum, maximum) = (
         rules.lead_time_min_days.unwrap_or_default(),
@@ -615,7 +616,7 @@ fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &Targeti
             "min_los",
             format!(
                 "The stay ({stays}) is shorter than minLos ({}).",
-                counted(rules.min_los.into(), "night")
+                with_unit(rules.min_los.into(), "night")
             ),
         )
         .with(of_nights(rules.min_los)),
@@ -623,7 +624,7 @@ fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &Targeti
             "max_los",
             format!(
                 "The stay ({stays}) is longer than maxLos ({}).",
-                counted(rules.max_los.into(), "night")
+                with_unit(rules.max_los.into(), "night")
             ),
         )
         .with(of_nights(rules.max_los)),

@@ -46,11 +46,11 @@ store::statements! {
 pub struct ExtraView {
     /// Id of the upsell record.
     pub id: Uuid,
-    /// Its name, as the organization wrote it.
+    /// Name of the extra, as the organization wrote it.
     pub name: String,
-    /// Its description; null where there is none.
+    /// Description of the extra; null where there is none.
     pub description: Option<String>,
-    /// Its price in the minor unit of the currency; null where none is known.
+    /// Price of the extra in the minor unit of the currency; null where none is known.
     pub price_cents: Option<u64>,
     /// ISO 4217 code; null where none is known.
     pub currency: Option<String>,
@@ -64,7 +64,7 @@ pub struct ExtraView {
 pub struct CartItem {
     /// Id of the extra, as the guest view has it.
     pub upsell_id: Uuid,
-    /// How many of it, from 1 to 99.
+    /// Quantity of the extra, from 1 to 99.
     #[schemars(range(min = 1, max = 99))]
     pub quantity: u8,
 }
@@ -93,7 +93,7 @@ struct RequestExtras {
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(example = json!({ "items": [{ "upsellId": "0192f0c1-2345-7abc-8def-0123456789ab", "quantity": 2 }] }))]
 struct Cart {
-    /// Each extra and how many of it.
+    /// The chosen extras, each with its quantity.
     items: Vec<CartItem>,
 }
 

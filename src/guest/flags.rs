@@ -49,7 +49,7 @@ pub(super) struct StoredFlag {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FlagView {
-    /// Step that raised it.
+    /// Step that raised the flag.
     step_id: Uuid,
     /// Reason: `step` for a step that is always looked at, `answer` for an answer, `check` for an
     /// identity check, `external` for another system's report.
@@ -114,7 +114,7 @@ fn question_and_answer(question: &QuestionView) -> String {
 /// Returns the flags that a submission raises: those of the answers, and those of guests who are
 /// under age on the check-in date.
 pub(super) fn raised(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
-    let births: Vec<Date> = steps.iter().flat_map(births).collect();
+    let dates: Vec<Date> = steps.iter().flat_map(birth_dates).collect();
     let of_step = |stay_step: &StepOfStay| {
         let step = &stay_step.step;
         let own = if step.is_manual_review_enabled {
@@ -122,7 +122,7 @@ pub(super) fn raised(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
         } else {
             Vec::new()
         };
-        let youngest = births
+        let youngest = dates
             .iter()
             .map(|birth| precheck::age_on(*birth, check_in))
             .min();
@@ -170,7 +170,7 @@ fn birth(guest: &Object) -> Option<Date> {
 }
 
 /// Returns the birth dates of the guests in the answers to a step.
-fn births(stay_step: &StepOfStay) -> Vec<Date> {
+fn birth_dates(stay_step: &StepOfStay) -> Vec<Date> {
     let Some(answers) = stay_step.answers() else {
         return Vec::new();
     };

@@ -22,14 +22,14 @@ pub(super) struct Hours {
 impl Hours {
     /// Returns the hours of a stay; `None` for a stay without a flat.
     pub(super) fn of(stay: &Stay) -> Option<Self> {
-        let facts = facts(stay)?;
+        let input = facts(stay)?;
         Some(Self {
             status: stay.reservation.status,
-            check_in: facts.check_in,
-            check_out: facts.check_out,
-            check_in_time: facts.check_in_time,
-            check_out_time: facts.check_out_time,
-            zone: facts.zone,
+            check_in: input.check_in,
+            check_out: input.check_out,
+            check_in_time: input.check_in_time,
+            check_out_time: input.check_out_time,
+            zone: input.zone,
         })
     }
 

@@ -33,7 +33,7 @@ store::statements! {
 pub struct InstructionView {
     /// Id of the record.
     pub id: Uuid,
-    /// Its title, as the organization wrote it.
+    /// Title of the instruction, as the organization wrote it.
     pub title: String,
     /// The text below the title; null where there is none.
     pub text: Option<String>,

@@ -87,7 +87,7 @@ pub struct GuestIssue {
     /// The status of the task; null where there is no such task any more.
     #[schemars(with = "Option<String>")]
     pub status: Option<TaskStatus>,
-    /// When the issue was taken.
+    /// Time of the report.
     pub created_at: Moment,
 }
 

@@ -40,7 +40,7 @@ pub struct ManualCategoryView {
     /// none.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
-    /// Its manuals.
+    /// The manuals under this heading.
     pub manuals: Vec<ManualView>,
 }
 
@@ -58,7 +58,7 @@ pub struct ManualView {
     pub description_html: Option<String>,
     /// Cover icon, by its Lucide name.
     pub icon_name: Option<String>,
-    /// Cover, if it is an image.
+    /// Cover image; null if the cover is an icon.
     pub image_url: Option<String>,
     /// Address of a video.
     pub video_url: Option<String>,
@@ -90,7 +90,7 @@ impl ManualView {
 pub struct WifiView {
     /// Network name.
     pub name: String,
-    /// Null where none is needed or known.
+    /// Password of the network; null where none is needed or known.
     pub password: Option<String>,
 }
 
@@ -264,7 +264,7 @@ impl ManualGroups {
     /// Returns the manuals that the guest of a stay sees at a timestamp, by heading. Headings
     /// without visible manuals are left out.
     pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
-        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
+        let Some(input) = facts(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
         };
         let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
@@ -278,7 +278,7 @@ impl ManualGroups {
         } in &self.manuals
         {
             let is_over = is_over(view.icon_name.as_deref(), rules, phase);
-            if !is_over && judge(rules, &facts, at).is_none_or(|visibility| visibility.is_shown()) {
+            if !is_over && judge(rules, &input, at).is_none_or(|visibility| visibility.is_shown()) {
                 let mut view = view.clone();
                 view.wifi = view.wifi.filter(|_| !is_tentative);
                 by_heading.entry(*heading).or_default().push(view);
@@ -296,24 +296,24 @@ impl ManualGroups {
 
     /// Returns the next time at which the visible or the upcoming manuals of a stay change.
     pub(super) fn until(&self, stay: &Stay, at: Timestamp) -> Timestamp {
-        let Some(facts) = facts(stay) else {
+        let Some(input) = facts(stay) else {
             return Timestamp::MAX;
         };
         let bounds = self
             .manuals
             .iter()
-            .filter_map(|TranslatedManual { rules, .. }| manuals::changes_at(rules, &facts, at));
+            .filter_map(|TranslatedManual { rules, .. }| manuals::changes_at(rules, &input, at));
         bounds.min().unwrap_or(Timestamp::MAX)
     }
 
     /// Returns the manuals that become visible later and are hidden only because of the time, the
     /// soonest first.
     pub(super) fn upcoming(&self, stay: &Stay, at: Timestamp) -> Vec<UpcomingView> {
-        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
+        let Some(input) = facts(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
         };
         let hint = |TranslatedManual { rules, view, .. }: &TranslatedManual| {
-            let visible_from = Moment(manuals::shown_from(rules, &facts, at)?);
+            let visible_from = Moment(manuals::shown_from(rules, &input, at)?);
             Some(UpcomingView {
                 title: view.title.clone()?,
                 visible_from,
@@ -457,10 +457,10 @@ pub(super) fn written(value: &Value) -> Option<String> {
 /// Applies the visibility rules of a manual; `None` for a manual without rules.
 pub(super) fn judge(
     rules: &[VisibilityRule],
-    facts: &VisibilityFacts,
+    input: &VisibilityFacts,
     at: Timestamp,
 ) -> Option<Visibility> {
-    (!rules.is_empty()).then(|| manuals::decide(rules, facts, at))
+    (!rules.is_empty()).then(|| manuals::decide(rules, input, at))
 }
 
 /// Returns the data of a stay that the visibility rules depend on; `None` without a flat.

@@ -108,7 +108,7 @@ mod tests {
 
     const STAGES: [StayStage; 3] = [StayStage::Ahead, StayStage::Begun, StayStage::Over];
 
-    fn moment(minutes: i64) -> Moment {
+    fn minutes_after_start(minutes: i64) -> Moment {
         let start: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
         Moment(start + minutes.minutes())
     }
@@ -125,8 +125,8 @@ mod tests {
             let requested_step_ids: Vec<Uuid> = requested.iter().copied().map(Uuid::from_u128).collect();
             let is_requested = status == Some(PrecheckinStatus::ChangesRequested) && requested_step_ids.contains(&id);
             let decision = Decision { requested_step_ids, ..Decision::default() };
-            let submitted = status.map(|status| Submitted { status, at: moment(0), decision });
-            let step = StepFacts { id, is_ready, given_at: given.map(moment) };
+            let submitted = status.map(|status| Submitted { status, at: minutes_after_start(0), decision });
+            let step = StepFacts { id, is_ready, given_at: given.map(minutes_after_start) };
             let is_new = !is_ready || given.is_some_and(|minutes| minutes > 0) || is_requested;
 
             let open_ids = open_steps(submitted.as_ref(), [step], stage);

@@ -316,12 +316,12 @@ pub(super) fn view_at(
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let mut precheckin = Precheckin::load_for(context, &stay, &setup)?;
-    let sent = SentAnswers {
+    let answers_in_request = SentAnswers {
         answers: input.answers,
         is_change: input.is_change.unwrap_or(false),
         shown_text_sha256: input.shown_text_sha256,
     };
-    precheckin.save(context, &stay, &setup, input.step_id, sent)?;
+    precheckin.save(context, &stay, &setup, input.step_id, answers_in_request)?;
     changes::record(
         context,
         ChangeKind::AnswersSaved,

@@ -84,7 +84,7 @@ struct GetPass {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "isEnabled": true, "authenticationToken": "wp_…", "doorCodes": [{ "name": "Front door", "code": "4711" }], "nextChangeAt": null }))]
 pub(crate) struct PassView {
-    /// Whether the pass is good; false voids it.
+    /// Whether the pass is valid; `false` makes the wallet void it.
     pub is_enabled: bool,
     /// The token by which a device keeps the pass up to date.
     pub authentication_token: String,
@@ -270,14 +270,14 @@ pub(crate) fn token_of_stay(
 /// Returns the passes on a device.
 pub(crate) fn on_device(tx: &mut Transaction<'_>, device: &str) -> Result<Vec<HeldPass>> {
     let rows = tx.rows(&ON_DEVICE, &values![device, MAX_PASSES])?;
-    let held = |row: &store::Row| -> Result<HeldPass> {
+    let pass_from_row = |row: &store::Row| -> Result<HeldPass> {
         Ok(HeldPass {
             organization: row.get(0)?,
             reservation: row.get(1)?,
             token: row.get(2)?,
         })
     };
-    rows.iter().map(held).collect()
+    rows.iter().map(pass_from_row).collect()
 }
 
 /// Registers a device for the pass of a stay.

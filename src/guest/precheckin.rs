@@ -92,13 +92,13 @@ impl Precheckin {
         stay: &Stay,
         steps: &[Arc<Step>],
     ) -> Result<Self> {
-        let mut given = handed_in(context, stay.id)?;
+        let mut answers_by_step = handed_in(context, stay.id)?;
         if steps.iter().any(|step| step.step_type.takes_files()) {
-            add_files(context, stay.id, &mut given)?;
+            add_files(context, stay.id, &mut answers_by_step)?;
         }
         let submitted = submission(context, stay.id)?;
         let stored = StoredPrecheckin {
-            given,
+            answers_by_step,
             submitted,
             has_storage: has_storage(context),
         };
@@ -123,11 +123,11 @@ impl Precheckin {
         context: &mut Context<'_, '_>,
         stay: &Stay,
         setup: &GuestSetup,
-        given: HashMap<Uuid, StoredAnswers>,
+        answers_by_step: HashMap<Uuid, StoredAnswers>,
         submitted: Submitted,
     ) -> Result<Self> {
         let stored = StoredPrecheckin {
-            given,
+            answers_by_step,
             submitted: Some(submitted),
             has_storage: has_storage(context),
         };
@@ -170,7 +170,7 @@ impl Precheckin {
     /// Builds the pre-check-in of a stay for which nothing is stored.
     pub(super) fn unanswered(context: &Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Self {
         let stored = StoredPrecheckin {
-            given: HashMap::new(),
+            answers_by_step: HashMap::new(),
             submitted: None,
             has_storage: has_storage(context),
         };
@@ -179,7 +179,7 @@ impl Precheckin {
 
     fn of(stay: &Stay, steps: &[Arc<Step>], stored: StoredPrecheckin) -> Self {
         let StoredPrecheckin {
-            mut given,
+            mut answers_by_step,
             submitted,
             has_storage,
         } = stored;
@@ -192,15 +192,15 @@ impl Precheckin {
             is_enabled && precheck::decide(&step.targeting, &targeting_input).is_shown()
         });
         let stay_step = |step: &Arc<Step>| {
-            let given = given.remove(&step.id).unwrap_or_default();
-            StepOfStay::new(step.clone(), given, stay, has_storage)
+            let answers_of_step = answers_by_step.remove(&step.id).unwrap_or_default();
+            StepOfStay::new(step.clone(), answers_of_step, stay, has_storage)
         };
         let steps = relevant_steps.map(stay_step).collect();
         let nights = precheck::days(targeting_input.check_in, targeting_input.check_out);
         Self {
             is_enabled,
             steps,
-            earlier: given,
+            earlier: answers_by_step,
             nights,
             submitted,
             stage: StayStage::Ahead,
@@ -265,12 +265,12 @@ impl Precheckin {
         let status = self.outcome(stay, &raised);
         // The submission is not earlier than any saved answer, so it contains all of them, even if
         // the clock went back.
-        let given = self
+        let input_times = self
             .steps
             .iter()
             .filter_map(|stay_step| stay_step.given.given_at());
         let now = Moment(context.now());
-        let at = given.max().map_or(now, |given| given.max(now));
+        let at = input_times.max().map_or(now, |latest| latest.max(now));
         let decision = self
             .submitted
             .take()
@@ -417,7 +417,7 @@ impl Precheckin {
         let earlier = self
             .earlier
             .values()
-            .filter_map(|given| given.saved.as_ref())
+            .filter_map(|answers_of_step| answers_of_step.saved.as_ref())
             .map(|saved| &saved.answers);
         self.steps
             .iter()
@@ -541,7 +541,7 @@ impl Precheckin {
 
 /// The stored data of a stay.
 struct StoredPrecheckin {
-    given: HashMap<Uuid, StoredAnswers>,
+    answers_by_step: HashMap<Uuid, StoredAnswers>,
     submitted: Option<Submitted>,
     /// Whether the service can store files.
     has_storage: bool,

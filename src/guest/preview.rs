@@ -47,7 +47,7 @@ pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 
-/// How long a preview is valid.
+/// Validity of a preview.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// Maximum number of previews of an organization, including expired previews that are not deleted
 /// yet.
@@ -125,7 +125,7 @@ struct CreatePreview {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/pv_kq3…", "expiresAt": "2026-11-21T10:30:00.000Z" }))]
 pub(crate) struct PreviewLink {
-    /// Page for anyone with this address.
+    /// Address of the preview, which anyone who knows the address can open.
     pub url: String,
     /// Expiry time.
     expires_at: Moment,
@@ -209,7 +209,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .rest_only()
             .reads()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
-            .run_as(PREVIEW_GUEST_VIEW, look),
+            .run_as(PREVIEW_GUEST_VIEW, read_draft_view),
     ]
 }
 
@@ -322,7 +322,7 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
 }
 
 /// Returns the guest's view of a preview without storing the preview.
-fn look(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<GuestView> {
+fn read_draft_view(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<GuestView> {
     let preview = preview_of(context, input)?;
     let (id, now) = (context.new_id(), Moment(context.now()));
     build_view(context, id, preview, now, None, None)

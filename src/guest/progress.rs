@@ -45,7 +45,7 @@ pub enum ProgressStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// Its status.
+    /// Status that the system reported.
     pub status: ProgressStatus,
     /// Https address where the guest continues.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct Progress {
     /// Amount in question, in cents.
     #[serde(default)]
     pub amount_cents: Option<u64>,
-    /// Its ISO 4217 code.
+    /// ISO 4217 code of the amount's currency.
     #[serde(default)]
     pub currency: Option<String>,
 }

@@ -44,7 +44,7 @@ struct ServingPortal {
     id: Option<Uuid>,
     /// Name of the portal.
     name: Option<String>,
-    /// The rule that selected it.
+    /// The rule that selected the portal.
     reason: Reason,
 }
 
@@ -58,7 +58,7 @@ struct ReachingStep {
     nickname: String,
     /// Type of the step.
     step_type: StepType,
-    /// Whether portals show it.
+    /// Whether portals show the step.
     is_active: bool,
 }
 

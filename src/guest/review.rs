@@ -191,13 +191,13 @@ struct ReviewedStep {
     step_type: StepType,
     /// Title for the guest, in the language asked for.
     title: String,
-    /// Whether the guest gets it now.
+    /// Whether the guest gets the step now.
     is_shown: bool,
-    /// How the step stands.
+    /// State of the step.
     state: StepState,
     /// Whether the step is complete.
     is_complete: bool,
-    /// Whether the guest may save it now.
+    /// Whether the guest may save the step now.
     is_open: bool,
     /// The guest's answers; null where nothing is saved.
     answers: Option<GivenAnswers>,
@@ -222,7 +222,7 @@ struct ReviewedProgress {
     message: Option<String>,
     /// Amount in question, in cents.
     amount_cents: Option<u64>,
-    /// Its ISO 4217 code.
+    /// ISO 4217 code of the amount's currency.
     currency: Option<String>,
 }
 
@@ -551,12 +551,13 @@ fn open_steps_of(
         .filter(|(.., stay)| stay.check_in >= yesterday)
         .collect();
     let ids = recent.iter().map(|(id, ..)| *id).collect();
-    let mut given = stored_answers::handed_in_of(context, ids)?;
+    let mut answers_by_stay = stored_answers::handed_in_of(context, ids)?;
     let mut open = HashMap::new();
     for (id, submitted, reservation) in recent {
         let (stay, setup) = setup::visit_of(context, id, reservation.clone(), Some(ENGLISH))?;
-        let given = given.remove(&id).unwrap_or_default();
-        let precheckin = Precheckin::of_list(context, &stay, &setup, given, submitted.clone())?;
+        let answers_by_step = answers_by_stay.remove(&id).unwrap_or_default();
+        let precheckin =
+            Precheckin::of_list(context, &stay, &setup, answers_by_step, submitted.clone())?;
         context.holds_until(surveys::until(&stay, context.now()));
         open.insert(id, precheckin.open_steps());
     }
@@ -640,10 +641,10 @@ fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<Reviewed
 fn earlier_within_scope(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    shown: &[StepOfStay],
-    given: HashMap<Uuid, StoredAnswers>,
+    current_steps: &[StepOfStay],
+    answers: HashMap<Uuid, StoredAnswers>,
 ) -> Result<Vec<StepOfStay>> {
-    let mut earlier = answered_earlier(context, stay, shown, given)?;
+    let mut earlier = answered_earlier(context, stay, current_steps, answers)?;
     let steps: Vec<Step> = earlier
         .iter()
         .map(|stay_step| Step::clone(&stay_step.step))

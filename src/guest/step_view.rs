@@ -32,7 +32,7 @@ pub struct StepView {
     pub step_type: StepType,
     /// Title of the step, or else of its type.
     pub title: String,
-    /// How it stands: `todo`, `done`, `pending` while another system's result is missing, or
+    /// State of the step: `todo`, `done`, `pending` while another system's result is missing, or
     /// `action_required` where the guest must act again.
     pub state: StepState,
     /// Whether the step is done. Another system's report decides, where there is one; else the
@@ -216,12 +216,12 @@ impl StepOfStay {
 
     /// Returns the questions that are asked now; `None` for steps of another type.
     pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
-        let given = self.answers().cloned().unwrap_or_default();
+        let answers = self.answers().cloned().unwrap_or_default();
         (self.step.step_type.answer_form() == AnswerForm::Questions).then(|| {
-            let shown = precheck::shown_questions(&self.step.questions, &given);
-            shown
+            let asked_questions = precheck::shown_questions(&self.step.questions, &answers);
+            asked_questions
                 .into_iter()
-                .map(|question| question_view(question, &given, texts, language))
+                .map(|question| question_view(question, &answers, texts, language))
                 .collect()
         })
     }

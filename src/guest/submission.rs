@@ -58,7 +58,7 @@ struct SubmittedStep {
     step_type: StepType,
     /// Whether the stay gets it now. Answers to steps no longer shown are kept.
     is_shown: bool,
-    /// How the step stands.
+    /// State of the step.
     state: StepState,
     is_complete: bool,
     /// The guest's answers.
@@ -160,7 +160,7 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
         }
     }
     let earlier_steps = answered_earlier(context, &stay, &steps, earlier)?;
-    let shown = steps.into_iter().map(|stay_step| (stay_step, true));
+    let current_steps = steps.into_iter().map(|stay_step| (stay_step, true));
     let earlier = earlier_steps
         .into_iter()
         .map(|stay_step| (stay_step, false));
@@ -180,7 +180,7 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
         decided_by,
         message,
         open_steps,
-        steps: shown
+        steps: current_steps
             .chain(earlier)
             .map(|(stay_step, is_shown)| SubmittedStep::new(context, stay_step, is_shown))
             .collect::<Result<_>>()?,
@@ -193,17 +193,22 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
 pub(super) fn answered_earlier(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    shown: &[StepOfStay],
+    current_steps: &[StepOfStay],
     mut earlier: HashMap<Uuid, StoredAnswers>,
 ) -> Result<Vec<StepOfStay>> {
     stored_answers::add_files(context, stay.id, &mut earlier)?;
     let has_storage = stored_answers::has_storage(context);
     let mut steps = Vec::new();
-    for (id, given) in earlier {
-        if given.is_of_guest() && shown.iter().all(|stay_step| stay_step.step.id != id) {
+    for (id, stored_answers_of_step) in earlier {
+        if stored_answers_of_step.is_of_guest()
+            && current_steps
+                .iter()
+                .all(|stay_step| stay_step.step.id != id)
+        {
             let step = precheck::one(context, id)?;
-            steps
-                .extend(step.map(|step| StepOfStay::new(Arc::new(step), given, stay, has_storage)));
+            steps.extend(step.map(|step| {
+                StepOfStay::new(Arc::new(step), stored_answers_of_step, stay, has_storage)
+            }));
         }
     }
     steps.sort_by_key(|stay_step| stay_step.step.created_at);

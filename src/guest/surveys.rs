@@ -102,7 +102,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Answer a survey about the stay, which becomes a review")
             .creates()
             .touches_stream()
-            .run(give),
+            .run(create_review),
     ]
 }
 
@@ -169,7 +169,7 @@ fn answered_surveys(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<
     rows.iter().map(kind).collect()
 }
 
-fn give(context: &mut Context<'_, '_>, input: GiveReview) -> Result<GivenReview> {
+fn create_review(context: &mut Context<'_, '_>, input: GiveReview) -> Result<GivenReview> {
     let stay = Stay::load(context, own_reservation(context)?)?;
     let is_open = open(&stay, context.now()).contains(&input.kind);
     let Some(property) = stay.reservation.property_id.filter(|_| is_open) else {

@@ -58,7 +58,7 @@ struct TextPreview {
 struct MissingValue {
     /// Name, as the text writes it.
     placeholder: String,
-    /// For people.
+    /// Message for people.
     message: String,
 }
 
@@ -107,7 +107,7 @@ fn preview(context: &mut Context<'_, '_>, input: PreviewTranslation) -> Result<T
     Ok(TextPreview {
         language: texts.language_of(input.id).map(str::to_owned),
         html: values.html(&text, placement, written_in).ok().flatten(),
-        missing: missing(&text, &values, placement),
+        missing: missing_values(&text, &values, placement),
         text: values.plain(&text, placement).ok(),
     })
 }
@@ -146,7 +146,7 @@ fn placement(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement>
     })
 }
 
-fn missing(text: &str, values: &Values<'_>, placement: TextPlacement) -> Vec<MissingValue> {
+fn missing_values(text: &str, values: &Values<'_>, placement: TextPlacement) -> Vec<MissingValue> {
     let of = |piece: &TextPiece<'_>| match piece {
         TextPiece::Text(_) => None,
         TextPiece::Named { whole, .. } => {
@@ -157,6 +157,6 @@ fn missing(text: &str, values: &Values<'_>, placement: TextPlacement) -> Vec<Mis
             })
         }
     };
-    let missing: BTreeSet<MissingValue> = pieces(text).iter().filter_map(of).collect();
-    missing.into_iter().collect()
+    let missing_values: BTreeSet<MissingValue> = pieces(text).iter().filter_map(of).collect();
+    missing_values.into_iter().collect()
 }

@@ -41,7 +41,7 @@ pub struct GuestView {
     pub property: Option<PropertyView>,
     /// The portal that serves the flat.
     pub portal: Option<PortalView>,
-    /// Its branding.
+    /// The branding of the portal.
     pub branding: Option<BrandingView>,
     /// Contact that the bubble opens.
     pub contact: Option<ContactView>,
@@ -161,7 +161,7 @@ pub struct BrandingView {
 /// Contact that the bubble opens.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ContactView {
-    /// How.
+    /// The method of contact.
     pub method: CommunicationMethod,
     /// The number, in international form.
     pub value: String,
@@ -171,14 +171,14 @@ pub struct ContactView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OfferView {
-    /// Its title.
+    /// Title of the offer.
     pub title: Option<String>,
-    /// Its kind.
+    /// Kind of the offer.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Its call to action.
+    /// Call to action of the offer.
     pub cta_text: Option<String>,
-    /// Where it leads.
+    /// Address that the offer leads to.
     pub url: Option<String>,
     /// Language of each text that is not in the language asked for, by field; absent where there is
     /// none.

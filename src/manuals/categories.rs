@@ -33,7 +33,7 @@ pub(crate) struct StoredCategory {
     pub id: Uuid,
     /// Translation of its title.
     pub title_id: Option<Uuid>,
-    /// Its position. Two categories may share a position.
+    /// Position in the list. Two categories may share a position.
     pub sort_order: i64,
     pub created_at: Moment,
     pub updated_at: Moment,
@@ -48,7 +48,7 @@ pub(crate) struct StoredCategory {
 }))]
 pub(super) struct CategoryView {
     id: Uuid,
-    /// In the requested language; null for a category set up without a title.
+    /// Title in the requested language; null for a category without a title.
     title: Option<String>,
     title_id: Option<Uuid>,
     sort_order: i64,

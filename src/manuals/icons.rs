@@ -107,8 +107,9 @@ mod tests {
             "a line an icon, between two braces"
         );
         assert!(NAMES.is_sorted());
-        let is_lower =
-            |letter: char| letter == '-' || letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        let is_lower = |character: char| {
+            character == '-' || character.is_ascii_lowercase() || character.is_ascii_digit()
+        };
         assert!(NAMES.iter().all(|name| name.chars().all(is_lower)));
     }
 

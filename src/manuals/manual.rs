@@ -16,7 +16,7 @@ use super::rule::{VisibilityRule, VisibilityRules};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayMode {
-    /// Its description, in the guest's language.
+    /// The description, in the guest's language.
     MultiLingualText,
     /// The value of a custom field.
     PmsVariable,
@@ -36,7 +36,7 @@ engine::resource! {
     /// A manual in the response of its creation or of its update.
     #[schemars(rename = "PortalManual", example = example())]
     pub struct WrittenManual {
-        /// Server-assigned.
+        /// Id that the server assigns.
         id: Uuid = Uuid::nil();
 
         /// Internal label used for search, never shown to guests.
@@ -45,13 +45,14 @@ engine::resource! {
         /// sorted by it, and guests never see it.
         sent as Text200, in basics;
 
-        /// False hides it from every portal and keeps its assignments.
+        /// Whether portals show the manual; `false` hides it from every portal and keeps its
+        /// assignments.
         is_active: bool = false,
         /// Whether portals show the manual where it is assigned. `false`, the default, hides it
         /// everywhere and keeps its assignments.
         sent as bool, in basics;
 
-        /// Category it is filed under.
+        /// Category under which the manual is listed.
         manual_category_id: Option<Uuid> = None,
         /// Id of the category that the manual is filed under (`listPortalManualCategories`). An
         /// unknown one is a 404. Null or left out on create: none, and guests find it after all
@@ -75,7 +76,7 @@ engine::resource! {
         #[schemars(extend("x-text-source" = "manual", "x-summary" = "The body."))]
         sent as Option<Uuid>, in content;
 
-        /// Its content.
+        /// Kind of content that the manual shows.
         display_mode: DisplayMode = DisplayMode::MultiLingualText,
         /// What guests see below the title: `multi_lingual_text`, the default, shows the
         /// description. `pms_variable` shows the value of a custom field and needs `customFieldId`.
@@ -88,7 +89,7 @@ engine::resource! {
         #[schemars(extend("x-choices-from" = "listCustomFields"))]
         sent as Option<Uuid>, in content;
 
-        /// A video shown with it.
+        /// Address of a video that the manual shows.
         video_url: Option<String> = None,
         /// Address of a video shown with the manual, an absolute http or https URL. Null clears it.
         sent as Option<HttpUrl>, in content;
@@ -200,7 +201,7 @@ impl<T: PartialEq> Patch<T> {
     fn of<S>(field: &Field<Option<S>>, value: impl FnOnce(&S) -> Option<T>) -> Self {
         match field.sent() {
             None => Self::Keep,
-            Some(sent) => sent.as_ref().and_then(value).map_or(Self::Clear, Self::Set),
+            Some(new) => new.as_ref().and_then(value).map_or(Self::Clear, Self::Set),
         }
     }
 

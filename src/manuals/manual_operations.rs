@@ -455,13 +455,16 @@ fn check_references(
     has_description: bool,
     base: &[&str],
 ) -> Result<Vec<Issue>> {
-    let sent = |field: &Field<Option<Uuid>>| field.sent().copied().flatten();
-    if let Some(id) = sent(&fields.manual_category_id) {
+    let id_in_request = |field: &Field<Option<Uuid>>| field.sent().copied().flatten();
+    if let Some(id) = id_in_request(&fields.manual_category_id) {
         categories::find(context, id)?.ok_or_else(|| Error::not_found("Manual category").of(id))?;
     }
     for (kind, id) in [
-        (RecordKind::CustomField, sent(&fields.custom_field_id)),
-        (RecordKind::Image, sent(&fields.image_id)),
+        (
+            RecordKind::CustomField,
+            id_in_request(&fields.custom_field_id),
+        ),
+        (RecordKind::Image, id_in_request(&fields.image_id)),
     ] {
         if let Some(id) = id
             && !exists(context, kind, id)?
@@ -485,12 +488,12 @@ fn check_references(
     };
     let title = linked(
         TITLE,
-        sent(&fields.title_id).filter(|_| !has_title),
+        id_in_request(&fields.title_id).filter(|_| !has_title),
         before.and_then(|before| before.title_id),
     );
     let description = linked(
         DESCRIPTION,
-        sent(&fields.description_id).filter(|_| !has_description),
+        id_in_request(&fields.description_id).filter(|_| !has_description),
         before.and_then(|before| before.description_id),
     );
     translations::wrong_links(

@@ -76,13 +76,13 @@ pub struct RelativeDate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
-    /// Back from check-in.
+    /// The time is counted back from check-in.
     BeforeCheckIn,
-    /// Forward from check-in.
+    /// The time is counted forward from check-in.
     AfterCheckIn,
-    /// Back from check-out.
+    /// The time is counted back from check-out.
     BeforeCheckOut,
-    /// Forward from check-out.
+    /// The time is counted forward from check-out.
     AfterCheckOut,
     /// Check-in itself.
     CheckInTime,

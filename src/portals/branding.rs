@@ -10,7 +10,7 @@ engine::resource! {
     /// A portal branding in the database and in responses.
     #[schemars(rename = "PortalBranding", example = example())]
     pub struct Branding {
-        /// Server-assigned.
+        /// Id that the server assigns.
         id: Uuid = Uuid::nil();
 
         /// Shown in portal headers; not unique.
@@ -25,31 +25,32 @@ engine::resource! {
         /// cleared.
         sent as Name60, in basics;
 
-        /// Six-digit hex.
+        /// Colour of text, with six hexadecimal digits.
         text_color: String = "#1A1A1A".into(),
         /// Colour of text, as `#` and three or six hexadecimal digits. Three are stored as six.
         /// Default `#1A1A1A`.
         sent as HexColor, in colours after secondary_color;
 
-        /// Six-digit hex.
+        /// Colour of buttons and accents, with six hexadecimal digits.
         primary_color: String = "#2563EB".into(),
         /// Colour of buttons and accents, as `#` and three or six hexadecimal digits. Three are
         /// stored as six. Default `#2563EB`.
         sent as HexColor, in colours;
 
-        /// Six-digit hex.
+        /// Colour of elements beside the primary one, with six hexadecimal digits.
         secondary_color: String = "#64748B".into(),
         /// Colour of elements beside the primary one, as `#` and three or six hexadecimal digits.
         /// Three are stored as six. Default `#64748B`.
         sent as HexColor, in colours;
 
-        /// Six-digit hex; null means the default white page.
+        /// Colour of the page's background, with six hexadecimal digits; null means the default
+        /// white page.
         background_color: Option<String> = None,
         /// Colour of the page's background, as `#` and three or six hexadecimal digits. Three are
         /// stored as six. Null or left out on create: the default white page.
         sent as Option<HexColor>, in colours;
 
-        /// Six-digit hex.
+        /// Colour of the footer, with six hexadecimal digits.
         footer_color: String = "#F8FAFC".into(),
         /// Colour of the footer, as `#` and three or six hexadecimal digits. Three are stored as
         /// six. Default `#F8FAFC`.
@@ -79,7 +80,8 @@ engine::resource! {
         /// it.
         sent as Option<HttpUrlOrEmpty>, in links;
 
-        /// At most one in the organization.
+        /// Whether portals without a branding of their own use this one. An organization has at
+        /// most one such branding.
         is_default: bool = false,
         /// Whether portals with no branding of their own use this one. `true` takes the flag from
         /// the branding that has it, `false` on the default branding is a 409; default `false`.
@@ -108,7 +110,7 @@ engine::resource! {
         ))]
         sent as Option<Uuid>, in basics;
 
-        /// When it last changed.
+        /// Time of the last change.
         updated_at: Moment = Moment::default();
     }
 

@@ -48,7 +48,7 @@ engine::resource! {
     /// A guest portal in the database and in responses.
     #[schemars(example = example())]
     pub struct Portal {
-        /// Server-assigned.
+        /// Id that the server assigns.
         id: Uuid = Uuid::nil();
 
         /// 1 to 60 characters, unique in the organization ignoring case. Null on old portals.
@@ -70,28 +70,28 @@ engine::resource! {
         /// Mail address that guests can write to. Null clears it.
         sent as Option<EmailAddress>, in contact after support_text_phone;
 
-        /// In international form.
+        /// Number that guests can call, in international form.
         support_phone: Option<String> = None,
         /// Number that guests can call, in any common format. Without a prefix it is read as of the
         /// organization's country. It is stored in international form; null clears it, which is
         /// refused while `communicationMethod` is `phone`.
         sent as Option<PhoneNumber>, in contact after support_whatsapp;
 
-        /// In international form.
+        /// Number that guests can reach by WhatsApp, in international form.
         support_whatsapp: Option<String> = None,
         /// Number that guests can reach by WhatsApp, in any common format. Without a prefix it is
         /// read as of the organization's country. Null clears it, which is refused while
         /// `communicationMethod` is `whatsapp`.
         sent as Option<PhoneNumber>, in contact;
 
-        /// In international form.
+        /// Number that guests can send text messages to, in international form.
         support_text_phone: Option<String> = None,
         /// Number that guests can send text messages to, in any common format. Without a prefix it
         /// is read as of the organization's country. Null clears it, which is refused while
         /// `communicationMethod` is `text`.
         sent as Option<PhoneNumber>, in contact;
 
-        /// Up to 2000 characters.
+        /// Notes for guests about getting help, up to 2000 characters.
         support_notes: Option<String> = None,
         /// Notes for guests about getting help, such as hours of service: up to 2000 characters.
         /// Null clears it.
@@ -115,7 +115,8 @@ engine::resource! {
         /// group. `false` runs them by `sortOrder` alone. Default `true`.
         sent as bool, in precheckin;
 
-        /// False approves pre-check-in submissions at once.
+        /// Whether submitted pre-check-ins wait for staff to review them; `false` approves them at
+        /// once.
         is_manual_review_enabled: bool = true,
         /// Whether submitted pre-check-ins are held for staff to review. `false` approves them at
         /// once. Default `true`; unrelated to house manuals.
@@ -133,7 +134,8 @@ engine::resource! {
         /// Default `true`.
         sent as bool, in stay after is_review_request_checkin_enabled;
 
-        /// False removes the chat launcher, and guest messages are refused.
+        /// Whether guests may write to the host; `false` removes the chat launcher and refuses
+        /// messages.
         is_chat_enabled: bool = true,
         /// Whether guests may write to the host. `false` removes the chat launcher and refuses
         /// their messages. Default `true`.
@@ -155,7 +157,7 @@ engine::resource! {
         /// Default `true`.
         sent as bool, in stay;
 
-        /// False stops offering a wallet pass.
+        /// Whether guests are offered a wallet pass.
         is_wallet_pass_enabled: bool = true,
         /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes
         /// from passes already issued, and those stop updating; default `true`.
@@ -173,7 +175,7 @@ engine::resource! {
         /// empty card, so send `specialOfferTitle` and `specialOfferCtaText` along.
         sent as bool, in offer;
 
-        /// Where the special offer leads.
+        /// Address that the special offer leads to.
         special_offer_url: Option<String> = None,
         /// Where the special offer leads, an absolute http or https URL. Null clears it.
         sent as Option<HttpUrl>, in offer after special_offer_cta_text;
@@ -198,7 +200,7 @@ engine::resource! {
         #[schemars(length(max = 100))]
         sent as Option<Vec<Tile>>, in stay before is_unlock_hint_shown;
 
-        /// Null means the organization's default branding.
+        /// Id of the portal's branding; null means the organization's default branding.
         branding_id: Option<Uuid> = None,
         /// Id of the branding that the portal shows (`listPortalBrandings`). An unknown one is a
         /// 404. Null or left out on create: the organization's default branding.

@@ -63,9 +63,9 @@ pub struct DepositChoice {
 pub struct Fee {
     /// Fee product.
     pub fee_product_id: Uuid,
-    /// Its name.
+    /// Name of the fee product.
     pub name: String,
-    /// In the minor unit of the currency; null where the platform does not say.
+    /// The amount in the minor unit of the currency; null if the platform does not state one.
     pub amount_cents: Option<u64>,
     /// ISO 4217 code of the amounts.
     pub currency: String,

@@ -142,7 +142,10 @@ fn is_among(nationality: &str, listed: &[String]) -> bool {
     let is_code =
         nationality.len() == 2 && nationality.bytes().all(|byte| byte.is_ascii_alphabetic());
     let nationality = folded(nationality);
-    !is_code || listed.iter().any(|known| folded(known) == nationality)
+    !is_code
+        || listed
+            .iter()
+            .any(|nationality_in_list| folded(nationality_in_list) == nationality)
 }
 
 impl GuestFieldRules {

@@ -23,12 +23,12 @@ pub enum FlagAction {
 
 use FlagAction::{Fail, Ignore, Review};
 
-/// How far an organization can choose the action of a check.
+/// The actions of a check that an organization can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActionChoice {
     /// Any action.
     Free,
-    /// Only the default.
+    /// The default action only.
     Fixed,
     /// Any action, but `fail` behaves as `review`.
     NoRetake,
@@ -300,7 +300,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rules, one by one (rules: steps#identity-checks).
+        /// Compares with the rules of the specification (rules: steps#identity-checks).
         #[test]
         fn identity_actions_agree_with_the_spec(policy in policy()) {
             let six = ["document_not_official", "selfie_spoof", "verification_unavailable", "name_unavailable", "name_unconfirmed", "retake_limit"];

@@ -252,7 +252,7 @@ impl StepFilters {
             (TargetKind::Portal, &input.portal_settings_ids),
             (TargetKind::Tag, &input.tag_ids),
         ];
-        let sent = filters.into_iter().filter_map(|(kind, ids)| {
+        let targets_by_filter = filters.into_iter().filter_map(|(kind, ids)| {
             ids.as_ref()
                 .map(|ids| ids.iter().map(|id| (kind, *id)).collect())
         });
@@ -261,7 +261,7 @@ impl StepFilters {
             _ => None,
         };
         Self {
-            targets: sent.collect(),
+            targets: targets_by_filter.collect(),
             assignment: input.assignment,
             portal,
         }

@@ -479,8 +479,8 @@ impl StepDraft {
 }
 
 /// Returns the language that a title is stored under: any English variant counts as English.
-fn title_language(sent: Option<&str>) -> String {
-    let tag = sent
+fn title_language(language: Option<&str>) -> String {
+    let tag = language
         .and_then(engine::format::language)
         .unwrap_or_else(|| ENGLISH.into());
     if translations::is_english(&tag) {
@@ -596,11 +596,11 @@ fn links(
 
 /// Replaces the questions of the draft, or returns the issues of the sent questions.
 fn replace_questions(context: &Context<'_, '_>, draft: &mut StepDraft) -> Vec<Issue> {
-    let Some(sent) = draft.questions.take() else {
+    let Some(inputs) = draft.questions.take() else {
         return Vec::new();
     };
     let base = draft.shape.base;
-    match question::replace(&sent, &draft.step.questions, || context.new_id()) {
+    match question::replace(&inputs, &draft.step.questions, || context.new_id()) {
         Ok(questions) => {
             draft.step.questions = questions;
             Vec::new()

@@ -12,7 +12,7 @@ use super::StepType;
 pub struct SortKey {
     /// Decides the group.
     pub step_type: StepType,
-    /// Zero-based; a step without it sorts last.
+    /// Zero-based position; a step without a position sorts last.
     pub sort_order: Option<u32>,
     /// Breaks ties.
     pub created_at: Moment,

@@ -10,17 +10,17 @@ use uuid::Uuid;
 
 use super::texts::{OPTION, QUESTION};
 
-/// How a question is answered.
+/// The kind of answer that a question takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// By one of its options.
+    /// One of the options.
     SingleSelect,
-    /// By any of its options.
+    /// Any number of the options.
     MultiSelect,
-    /// By a text.
+    /// A text.
     FreeFormInput,
-    /// By yes or no; the server makes both options.
+    /// Yes or no. The server makes both options.
     YesNo,
 }
 
@@ -36,9 +36,9 @@ pub enum YesNo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// Server-assigned; collected answers are attached to it.
+    /// Id that the server assigns; the stored answers of guests refer to it.
     pub id: Uuid,
-    /// How it is answered.
+    /// The kind of answer that the question takes.
     pub kind: QuestionKind,
     /// Translation of its text.
     pub text_ml_text_id: Uuid,
@@ -60,14 +60,14 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionOption {
-    /// Server-assigned.
+    /// Id that the server assigns.
     pub id: Uuid,
     /// Translation of its name; null for the two of a yes-or-no question.
     pub name_ml_text_id: Option<Uuid>,
     /// The answer that the option stands for; null unless the question is a yes-or-no one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<YesNo>,
-    /// Whether choosing it flags the submission.
+    /// Whether a guest who chooses the option flags the submission.
     #[serde(default)]
     #[schemars(!default)]
     pub is_flagged: bool,
@@ -137,8 +137,9 @@ pub struct OptionInput {
     /// leave it out.
     #[serde(default)]
     pub answer: Option<YesNo>,
-    /// Whether choosing it flags the submission, where the step has `isManualReviewEnabled`. Null
-    /// or left out: `false` for a new option; a kept one keeps its value.
+    /// Whether a guest who chooses the option flags the submission, where the step has
+    /// `isManualReviewEnabled`. Null or left out: `false` for a new option; a kept one keeps its
+    /// value.
     #[serde(default)]
     pub is_flagged: Option<bool>,
 }
@@ -206,7 +207,7 @@ pub struct LinkedText {
 
 /// Returns the translations that a sent list links.
 #[must_use]
-pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedText> {
+pub fn linked_texts(inputs: &[QuestionInput], stored: &[Question]) -> Vec<LinkedText> {
     let texts: HashMap<Uuid, Uuid> = stored
         .iter()
         .map(|question| (question.id, question.text_ml_text_id))
@@ -217,7 +218,7 @@ pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedTe
         .map(|option| (option.id, option.name_ml_text_id))
         .collect();
     let mut linked = Vec::new();
-    for (question_index, question) in sent.iter().enumerate() {
+    for (question_index, question) in inputs.iter().enumerate() {
         let id = question.text();
         let is_kept = question
             .id
@@ -252,19 +253,19 @@ pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedTe
 /// Questions and options with an id are kept. Those without an id are created. Stored ones that are
 /// not sent are deleted.
 pub fn replace(
-    sent: &[QuestionInput],
+    inputs: &[QuestionInput],
     stored: &[Question],
     mut new_id: impl FnMut() -> Uuid,
 ) -> Result<Vec<Question>, Vec<Issue>> {
     let mut issues = Issues::default();
-    let mut questions = Vec::with_capacity(sent.len());
+    let mut questions = Vec::with_capacity(inputs.len());
     let mut seen = HashSet::new();
-    for (number, input) in sent.iter().enumerate() {
-        let kept = input
+    for (number, input) in inputs.iter().enumerate() {
+        let existing_question = input
             .id
             .and_then(|id| stored.iter().find(|question| question.id == id));
         if let Some(id) = input.id {
-            if kept.is_none() {
+            if existing_question.is_none() {
                 issues.add(
                     vec![number.into(), "id".into()],
                     Reason::rule("not_of_step", "does not belong to the step"),
@@ -276,7 +277,7 @@ pub fn replace(
                 );
             }
         }
-        if kept.is_some_and(|kept| kept.kind != input.kind) {
+        if existing_question.is_some_and(|existing_question| existing_question.kind != input.kind) {
             issues.add(
                 vec![number.into(), "kind".into()],
                 Reason::rule("kind_stays", "must not change for an existing question"),
@@ -284,10 +285,12 @@ pub fn replace(
         }
         text_issues(number, input, &mut issues);
         let options = match input.kind {
-            QuestionKind::YesNo => yes_and_no(number, input, kept, &mut issues, &mut new_id),
+            QuestionKind::YesNo => {
+                yes_and_no(number, input, existing_question, &mut issues, &mut new_id)
+            }
             QuestionKind::FreeFormInput => no_options(number, input, &mut issues),
             QuestionKind::SingleSelect | QuestionKind::MultiSelect => {
-                choices(number, input, kept, &mut issues, &mut new_id)
+                choices(number, input, existing_question, &mut issues, &mut new_id)
             }
         };
         let conditions = conditions(number, input, &questions, &mut issues);
@@ -310,13 +313,15 @@ pub fn replace(
 /// Returns the issues that a sent list has regardless of the stored questions. For a new step,
 /// these are all its issues. Paths begin below `questions`.
 #[must_use]
-pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
+pub fn issues_alone(inputs: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new {
         Vec::new()
     } else {
-        sent.iter().filter_map(stored_question).collect()
+        inputs.iter().filter_map(stored_question).collect()
     };
-    let issues = replace(sent, &stored, Uuid::nil).err().unwrap_or_default();
+    let issues = replace(inputs, &stored, Uuid::nil)
+        .err()
+        .unwrap_or_default();
     // On an update, a condition may name an option of a stored question that the request does not
     // contain. Only the transaction can tell, so the issue is dropped here. A condition of the
     // first question is always wrong, because no question precedes it.
@@ -326,14 +331,14 @@ pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
             PathSegment::Key(field),
             PathSegment::Index(condition_index),
         ] if field == "conditions" => {
-            let conditions = sent
+            let conditions = inputs
                 .get(*question_index)
                 .and_then(|question| question.conditions.as_deref())
                 .unwrap_or_default();
             *question_index > 0
-                && conditions
-                    .get(*condition_index)
-                    .is_some_and(|sent| sent.option_id.is_some() && sent.question_index.is_none())
+                && conditions.get(*condition_index).is_some_and(|input| {
+                    input.option_id.is_some() && input.question_index.is_none()
+                })
         }
         _ => false,
     };
@@ -344,8 +349,8 @@ pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
 }
 
 /// Builds a stored question from the ids that a sent question names; `None` for a new question.
-fn stored_question(sent: &QuestionInput) -> Option<Question> {
-    let options = sent.options.iter().flatten().filter_map(|option| {
+fn stored_question(input: &QuestionInput) -> Option<Question> {
+    let options = input.options.iter().flatten().filter_map(|option| {
         Some(QuestionOption {
             id: option.id?,
             name_ml_text_id: None,
@@ -354,9 +359,9 @@ fn stored_question(sent: &QuestionInput) -> Option<Question> {
         })
     });
     Some(Question {
-        id: sent.id?,
-        kind: sent.kind,
-        text_ml_text_id: sent.text(),
+        id: input.id?,
+        kind: input.kind,
+        text_ml_text_id: input.text(),
         is_required: false,
         options: options.collect(),
         conditions: Vec::new(),
@@ -417,18 +422,18 @@ fn option_path(question: usize, option: usize, field: &str) -> Vec<PathSegment> 
 fn yes_and_no(
     number: usize,
     input: &QuestionInput,
-    kept: Option<&Question>,
+    existing_question: Option<&Question>,
     issues: &mut Issues,
     new_id: &mut impl FnMut() -> Uuid,
 ) -> Vec<QuestionOption> {
-    let mut existing = kept
-        .filter(|kept| kept.kind == QuestionKind::YesNo)
-        .map(|kept| kept.options.clone());
-    for (option_index, sent) in input.options.iter().flatten().enumerate() {
+    let mut existing = existing_question
+        .filter(|existing_question| existing_question.kind == QuestionKind::YesNo)
+        .map(|existing_question| existing_question.options.clone());
+    for (option_index, option_input) in input.options.iter().flatten().enumerate() {
         let option = existing
             .iter_mut()
             .flatten()
-            .find(|option| Some(option.id) == sent.id);
+            .find(|option| Some(option.id) == option_input.id);
         match option {
             None => {
                 issues.add(
@@ -440,7 +445,7 @@ fn yes_and_no(
                 );
             }
             Some(option) => {
-                if sent.name_ml_text_id.is_some() || sent.texts.is_some() {
+                if option_input.name_ml_text_id.is_some() || option_input.texts.is_some() {
                     issues.add(
                         option_path(number, option_index, "nameMlTextId"),
                         Reason::rule(
@@ -449,13 +454,13 @@ fn yes_and_no(
                         ),
                     );
                 }
-                if sent.answer.is_some() && sent.answer != option.answer {
+                if option_input.answer.is_some() && option_input.answer != option.answer {
                     issues.add(
                         option_path(number, option_index, "answer"),
                         Reason::ReadOnly,
                     );
                 }
-                option.is_flagged = sent.is_flagged.unwrap_or(option.is_flagged);
+                option.is_flagged = option_input.is_flagged.unwrap_or(option.is_flagged);
             }
         }
     }
@@ -485,22 +490,22 @@ fn no_options(number: usize, input: &QuestionInput, issues: &mut Issues) -> Vec<
 fn choices(
     number: usize,
     input: &QuestionInput,
-    kept: Option<&Question>,
+    existing_question: Option<&Question>,
     issues: &mut Issues,
     new_id: &mut impl FnMut() -> Uuid,
 ) -> Vec<QuestionOption> {
-    let sent = input.options.as_deref().unwrap_or_default();
-    if sent.is_empty() {
+    let inputs = input.options.as_deref().unwrap_or_default();
+    if inputs.is_empty() {
         issues.add(vec![number.into(), "options".into()], Reason::MinItems(1));
     }
-    let existing: HashMap<Uuid, bool> = kept
+    let existing: HashMap<Uuid, bool> = existing_question
         .iter()
-        .flat_map(|kept| &kept.options)
+        .flat_map(|existing_question| &existing_question.options)
         .map(|option| (option.id, option.is_flagged))
         .collect();
     let mut seen = HashSet::new();
-    let mut options = Vec::with_capacity(sent.len());
-    for (option_index, option) in sent.iter().enumerate() {
+    let mut options = Vec::with_capacity(inputs.len());
+    for (option_index, option) in inputs.iter().enumerate() {
         if let Some(id) = option.id {
             if !existing.contains_key(&id) {
                 issues.add(
@@ -531,8 +536,8 @@ fn choices(
             name_ml_text_id: option.name_ml_text_id,
             answer: None,
             is_flagged: option.is_flagged.unwrap_or_else(|| {
-                let kept = option.id.and_then(|id| existing.get(&id));
-                kept.copied().unwrap_or(false)
+                let existing_flag = option.id.and_then(|id| existing.get(&id));
+                existing_flag.copied().unwrap_or(false)
             }),
         });
     }

@@ -33,11 +33,11 @@ impl StepState {
 /// The last report of the system that carries a step out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Reported {
-    /// The system works on it.
+    /// The system is still working on the step.
     Pending,
     /// The guest must act in that system.
     ActionRequired,
-    /// The result has arrived. It may flag the submission.
+    /// The system reported a result, which may flag the submission.
     Result,
     /// The step failed, and the guest must do something about it.
     Failed,

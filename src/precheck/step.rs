@@ -19,7 +19,7 @@ use super::question::{Question, QuestionInput};
 use super::step_type::StepType;
 use super::targeting::{InclusionType, NO_MAXIMUM};
 
-/// How a damage waiver is priced.
+/// The basis of a damage waiver's price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PricingBasis {
@@ -27,7 +27,7 @@ pub enum PricingBasis {
     PerStay,
 }
 
-/// How an agreement is signed.
+/// The way in which an agreement is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgreementType {
@@ -40,7 +40,7 @@ pub enum AgreementType {
 engine::resource! {
     /// A step in the database. A field that an older stored document lacks gets its default.
     pub struct Step {
-        /// Server-assigned.
+        /// Id that the server assigns.
         id: Uuid = Uuid::nil(), answered;
 
         /// Internal label, never shown to guests.
@@ -49,21 +49,21 @@ engine::resource! {
         /// cannot be cleared.
         sent as Text200, in basics;
 
-        /// Decides which other fields apply.
+        /// Type of the step, which decides which of the other fields apply.
         step_type: StepType = StepType::Main, answered,
         /// Type of the step; decides which of the other fields have an effect. Locked once a guest
         /// has saved an answer to the step: 409, so deactivate it and create another.
         sent as StepType, in basics;
 
-        /// Whether any portal shows it.
+        /// Whether portals show the step.
         is_active: bool = false, answered and as
-        /// Deprecated copy of isActive.
+        /// Deprecated copy of `isActive`.
         is_enabled,
         /// Whether the portals that the step reaches show it; default `false`. An active step must
         /// have what its type needs, such as a text to agree to, questions or fees.
         sent as bool, in basics;
 
-        /// Zero-based position; a step without it sorts last.
+        /// Zero-based position; a step without a position sorts last.
         sort_order: Option<u32> = None, answered,
         /// Zero-based position among the steps. With a portal's automatic order it decides only
         /// within the group of its type. Null or left out on create: last.
@@ -117,22 +117,22 @@ engine::resource! {
         #[schemars(length(max = 100))]
         sent as Vec<QuestionInput>, by hand;
 
-        /// Its targeting rules.
+        /// The rules that decide which stays get the step.
         targeting: Targeting = Targeting::default(), answered #[serde(flatten)];
 
         /// Damage waiver and security deposit.
         charges: Charges = Charges::default(), answered #[serde(flatten)];
 
-        /// Its agreement.
+        /// The settings of an agreement.
         agreement: Agreement = Agreement::default(), answered #[serde(flatten)];
 
-        /// Never returned.
+        /// Settings that no response contains.
         write_only: WriteOnly = WriteOnly::default();
 
         /// Time of creation; breaks ties.
         created_at: Moment = Moment::default();
 
-        /// When it last changed.
+        /// Time of the last change.
         updated_at: Moment = Moment::default(), answered;
     }
 
@@ -185,33 +185,33 @@ engine::resource! {
         /// means no bound.
         sent as Option<Count>, in audience;
 
-        /// How channels are filtered.
+        /// Which list of booking channels applies.
         inclusion_type: Option<InclusionType> = None,
         /// How booking channels decide who gets the step. `all_except_selected` hides it for
         /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,
         /// the default: channels do not matter.
         sent as Option<InclusionType>, in audience;
 
-        /// The channels it is hidden for.
+        /// The channels that the step is hidden for.
         excluded_sources: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, left out by `all_except_selected`. Null, the
         /// default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
-        /// The channels it is shown for.
+        /// The channels that the step is shown for.
         included_sources_returning: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, chosen by `only_selected`, which needs at least one.
         /// Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
-        /// Whether guests who stayed before skip it.
+        /// Whether guests who stayed before skip the step.
         is_returning_guest_excluded: bool = false,
         /// Whether guests who stayed before skip the step; default `false`.
         sent as bool, in audience;
 
-        /// Whether all of these rules are ignored.
+        /// Whether every guest gets the step, whatever the other rules say.
         is_always_shown: bool = false,
         /// Whether every guest gets the step, all its other rules ignored. It still has to be
         /// assigned. Default `false`.

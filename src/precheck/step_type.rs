@@ -57,7 +57,7 @@ pub enum FileUse {
 /// The system that carries a step out (rules: pre-check-in#other-systems).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// This service, with the guest.
+    /// This service: the guest completes the step on the page.
     Service,
     /// This service, or an e-signature provider, as the step's agreement says.
     ServiceOrSignatureProvider,

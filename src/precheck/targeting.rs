@@ -10,13 +10,13 @@ use super::step::Targeting;
 /// The `maxLos` that means no maximum.
 pub(crate) const NO_MAXIMUM: u32 = 1000;
 
-/// How a step treats booking channels.
+/// The booking channels for which a step is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InclusionType {
-    /// Hides it for the channels in `excludedSources`.
+    /// All channels except those in `excludedSources`.
     AllExceptSelected,
-    /// Shows it only for the channels in `includedSourcesReturning`.
+    /// Only the channels in `includedSourcesReturning`.
     OnlySelected,
 }
 

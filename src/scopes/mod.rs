@@ -182,7 +182,7 @@ pub type Target = (TargetKind, Uuid);
     "names": { "0192f0c1-2345-7abc-8def-0123456789ab": "Casa Azul 2-1" },
 }))]
 pub struct EntityScopes {
-    /// Properties it is assigned to directly.
+    /// Properties that the entity is assigned to directly.
     pub property_ids: Vec<Uuid>,
     /// Property groups.
     pub property_group_ids: Vec<Uuid>,

@@ -110,13 +110,13 @@ impl WriteScopes {
                 .map(|id| (kind, *id))
                 .collect::<Vec<_>>()
         };
-        let sent = [
+        let targets_by_kind = [
             of(TargetKind::Property, &self.property_ids),
             of(TargetKind::PropertyGroup, &self.property_group_ids),
             of(TargetKind::Tag, &self.tag_ids),
             of(TargetKind::Portal, &self.portal_settings_ids),
         ];
-        sent.into_iter().flatten().collect()
+        targets_by_kind.into_iter().flatten().collect()
     }
 }
 

@@ -188,7 +188,7 @@ fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached
                 .indexes
                 .iter()
                 .filter(|(property, _)| property_scope.covers(**property))
-                .map(|(_, place)| place),
+                .map(|(_, index)| index),
         );
         own
     });

@@ -110,10 +110,10 @@ struct FoundRow {
     /// Type of the resource or record.
     #[serde(rename = "type")]
     found_type: FoundType,
-    /// Its id.
+    /// Id of the resource or record.
     id: Uuid,
-    /// Its name: the nickname of a step or manual, the English title of a category; of a
-    /// reservation guest, property and check-in.
+    /// Name: the nickname of a step or manual, the English title of a category; of a reservation
+    /// guest, property and check-in.
     name: String,
 }
 

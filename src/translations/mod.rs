@@ -536,7 +536,7 @@ impl Texts {
         self.0.get(&id?).map(|(_, version)| version.text.as_str())
     }
 
-    /// Keeps only these texts.
+    /// Removes all texts except these.
     pub(crate) fn retain(&mut self, ids: &HashSet<Uuid>) {
         self.0.retain(|id, _| ids.contains(id));
     }

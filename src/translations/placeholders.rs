@@ -58,7 +58,7 @@ pub(crate) enum Placeholder {
 
 impl Placeholder {
     /// Returns the placeholder of a name; `None` for an unknown name.
-    fn named(name: &str) -> Option<Self> {
+    fn by_name(name: &str) -> Option<Self> {
         if let Some(field) = name.strip_prefix(CUSTOM) {
             return Some(Self::Custom(key(field)));
         }
@@ -80,7 +80,7 @@ impl TextPiece<'_> {
     pub(crate) fn placeholder(&self) -> Option<Placeholder> {
         match self {
             Self::Text(_) => None,
-            Self::Named { name, .. } => Placeholder::named(name),
+            Self::Named { name, .. } => Placeholder::by_name(name),
         }
     }
 }
@@ -188,15 +188,15 @@ pub(crate) fn unknown_placeholder<'t>(
             let TextPiece::Named { name, whole } = piece else {
                 continue;
             };
-            match Placeholder::named(name) {
+            match Placeholder::by_name(name) {
                 None => return Ok(Some(unknown(whole))),
                 Some(Placeholder::Stay(_)) => {}
                 Some(Placeholder::Custom(field)) => {
                     if fields.is_none() {
                         fields = Some(custom_fields(context)?);
                     }
-                    let found = fields.as_ref().and_then(|fields| fields.get(&field));
-                    match found.map_or(0, Vec::len) {
+                    let fields_of_name = fields.as_ref().and_then(|fields| fields.get(&field));
+                    match fields_of_name.map_or(0, Vec::len) {
                         0 => return Ok(Some(unknown(whole))),
                         1 => {}
                         _ => return Ok(Some(ambiguous(whole))),
@@ -323,10 +323,10 @@ mod tests {
             let found = pieces(&text)[0].placeholder();
             assert_eq!(found, Some(Placeholder::Stay(*value)));
         }
-        assert_eq!(Placeholder::named("property.Name"), None);
-        assert_eq!(Placeholder::named("guest.email"), None);
+        assert_eq!(Placeholder::by_name("property.Name"), None);
+        assert_eq!(Placeholder::by_name("guest.email"), None);
         assert_eq!(
-            Placeholder::named("custom.DOOR Code"),
+            Placeholder::by_name("custom.DOOR Code"),
             Some(Placeholder::Custom("door code".into()))
         );
     }

@@ -49,9 +49,9 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListShownTexts {
-    /// Kind of thing that shows them.
+    /// Kind of thing that shows the texts.
     source_table: SourceTable,
-    /// Id of the thing that shows them. Left out: any; a thing that shows none, or that is not
+    /// Id of the thing that shows the texts. Left out: any; a thing that shows none, or that is not
     /// visible, has an empty list.
     #[serde(default)]
     thing_id: Option<Uuid>,

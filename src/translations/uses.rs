@@ -318,7 +318,7 @@ pub(crate) struct TextLink<'l> {
     pub id: Uuid,
     /// The source table that the text must have.
     pub source: SourceTable,
-    /// The field that links it.
+    /// The field that links the text.
     pub field: &'l str,
     /// Whether the thing has this link already.
     pub is_kept: bool,

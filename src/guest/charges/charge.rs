@@ -35,11 +35,11 @@ pub enum ChargeStatus {
     Due,
     /// Paid, as the platform reported.
     Paid,
-    /// The platform could not charge it.
+    /// The platform could not charge the amount.
     Failed,
     /// A deposit that was paid and given back.
     Released,
-    /// Not to be paid any more.
+    /// The amount is no longer to be paid.
     Cancelled,
 }
 
@@ -54,9 +54,9 @@ impl ChargeStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportedStatus {
-    /// It was paid.
+    /// The amount was paid.
     Paid,
-    /// It could not be charged.
+    /// The amount could not be charged.
     Failed,
     /// The paid deposit was given back.
     Released,
@@ -69,23 +69,23 @@ pub enum ReportedStatus {
 pub struct Charge {
     pub id: Uuid,
     pub reservation_id: Uuid,
-    /// Id of the step that charges it.
+    /// Id of the step that the charge comes from.
     pub step_id: Uuid,
     pub kind: ChargeKind,
     /// Id of the fee product; null unless the kind is `fee`.
     pub fee_product_id: Option<Uuid>,
     /// Id of the damage waiver; null unless the kind is `waiver`.
     pub damage_waiver_id: Option<Uuid>,
-    /// In the minor unit of the currency.
+    /// Amount in the minor unit of the currency.
     pub amount_cents: u64,
     /// ISO 4217 code.
     pub currency: String,
     /// Id of the payment account that is charged. Null where there was no active one.
     pub payment_account_id: Option<Uuid>,
     pub status: ChargeStatus,
-    /// When it is to be charged.
+    /// Time at which the amount is due.
     pub due_at: Moment,
-    /// When a deposit is to be given back; null for other kinds.
+    /// Time at which a deposit is to be released; null for other kinds.
     pub release_at: Option<Moment>,
     /// The message of the platform's last report.
     pub message: Option<String>,

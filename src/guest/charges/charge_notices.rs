@@ -43,7 +43,7 @@ store::statements! {
 /// The worker that sends the notices.
 pub type ChargeTeller = DueWorker<ChargeNotices>;
 
-/// The work of this file, for the worker.
+/// The work of the background worker that records the notices of due charges.
 pub struct ChargeNotices;
 
 impl DueWork for ChargeNotices {

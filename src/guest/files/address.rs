@@ -36,7 +36,7 @@ use super::kind::is_shown;
 use super::records::{FileDocument, FileView, GuestFile};
 use crate::records::{PhotoSigner, Signer};
 
-/// How long an address is valid.
+/// Validity of an address.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The name of this route in the log and in the metrics.
 const OPERATION: &str = "getGuestFile";

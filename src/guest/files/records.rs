@@ -79,7 +79,7 @@ pub struct FileView {
     pub name: String,
     /// Media type, detected by the first bytes.
     pub content_type: String,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Type of document, as the guest states it.
     pub document_type: Option<String>,
@@ -108,7 +108,7 @@ impl GuestFile {
         self.about.document_type.as_deref()
     }
 
-    /// Returns the file as responses show it.
+    /// Returns the file in the form of responses.
     pub(crate) fn view(&self) -> FileView {
         let FileDocument {
             name,

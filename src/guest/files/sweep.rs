@@ -29,7 +29,7 @@ use super::records::{self, REMOVALS};
 use crate::events;
 use crate::records::{Property, RecordKind, Reservation, typed, typed_among};
 
-/// How often the sweep runs.
+/// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum time between two checks of a file's retention, because the dates of its stay may change.
 const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
@@ -41,7 +41,7 @@ const MAX_BATCHES: usize = 100;
 const LOOKUP_SIZE: usize = 500;
 /// Maximum number of concurrent deletions in the storage.
 const MAX_CONCURRENT: usize = 8;
-/// How often all keys are listed.
+/// Time between two listings of all keys in the storage.
 const LISTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// Minimum age of bytes without a row before they are deleted. A younger file may still be in a
 /// transaction.
@@ -76,7 +76,7 @@ store::statements! {
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
 }
 
-/// How long files are kept after check-out.
+/// The time for which files are stored after check-out.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadRetention(pub Duration);
 

@@ -65,13 +65,13 @@ pub fn required(step: &Step) -> Vec<&str> {
         part.zip(rules)
             .is_none_or(|(part, rules)| rules.ask(name, part))
     };
-    let named = step
+    let field_names = step
         .write_only
         .required_guest_fields
         .iter()
         .flatten()
         .map(String::as_str);
-    named
+    field_names
         .filter(|name| !typed::is_blank(name) && is_asked(name) && seen.insert(*name))
         .collect()
 }

@@ -143,15 +143,15 @@ fn are_all_uploaded(required: &[String], documents: &[Option<&str>]) -> bool {
 
 /// Returns sent answers with normalized details of guests, as they are checked and stored.
 #[must_use]
-pub fn tidied(step_type: StepType, sent: Object) -> Object {
+pub fn tidied(step_type: StepType, answers: Object) -> Object {
     match step_type.answer_form() {
-        AnswerForm::LeadGuest => guests::tidied(sent),
-        AnswerForm::OtherGuests => guests::all_tidied(sent),
+        AnswerForm::LeadGuest => guests::tidied(answers),
+        AnswerForm::OtherGuests => guests::all_tidied(answers),
         AnswerForm::Confirmation
         | AnswerForm::Questions
         | AnswerForm::Agreement
         | AnswerForm::Consent
-        | AnswerForm::DepositChoice => sent,
+        | AnswerForm::DepositChoice => answers,
     }
 }
 
@@ -161,35 +161,35 @@ pub fn tidied(step_type: StepType, sent: Object) -> Object {
 pub fn merged(
     step_type: StepType,
     merging: Merging<'_>,
-    sent: Object,
+    answers: Object,
 ) -> Result<Object, Vec<Issue>> {
     match step_type.answer_form() {
-        AnswerForm::OtherGuests => guests::merged_all(merging, sent),
-        AnswerForm::Questions if !merging.is_change => Ok(sent),
-        AnswerForm::LeadGuest | AnswerForm::Questions => Ok(guests::merged(merging.saved, sent)),
+        AnswerForm::OtherGuests => guests::merged_all(merging, answers),
+        AnswerForm::Questions if !merging.is_change => Ok(answers),
+        AnswerForm::LeadGuest | AnswerForm::Questions => Ok(guests::merged(merging.saved, answers)),
         AnswerForm::Confirmation
         | AnswerForm::Agreement
         | AnswerForm::Consent
-        | AnswerForm::DepositChoice => Ok(sent),
+        | AnswerForm::DepositChoice => Ok(answers),
     }
 }
 
 /// Returns the issues of the answers sent for a step. Their paths begin below `answers`. A missing
 /// answer is not an issue, because the guest can send it later.
 #[must_use]
-pub fn issues(step: &Step, sent: &Object, context: &AnswerContext<'_>) -> Vec<Issue> {
+pub fn issues(step: &Step, answers: &Object, context: &AnswerContext<'_>) -> Vec<Issue> {
     let mut issues = FoundIssues::default();
     match step.step_type.answer_form() {
-        AnswerForm::Questions => questions::judge(&step.questions, sent, &mut issues),
-        AnswerForm::Agreement => agreement::judge(sent, &mut issues),
-        AnswerForm::Consent => agreement::judge_consent(sent, &[], &mut issues),
+        AnswerForm::Questions => questions::judge(&step.questions, answers, &mut issues),
+        AnswerForm::Agreement => agreement::judge(answers, &mut issues),
+        AnswerForm::Consent => agreement::judge_consent(answers, &[], &mut issues),
         AnswerForm::LeadGuest => {
-            guests::judge(&required_fields(step), sent, &[], context, &mut issues);
+            guests::judge(&required_fields(step), answers, &[], context, &mut issues);
         }
         AnswerForm::OtherGuests => {
-            guests::judge_all(&required_fields(step), sent, context, &mut issues);
+            guests::judge_all(&required_fields(step), answers, context, &mut issues);
         }
-        AnswerForm::DepositChoice => deposit::judge(sent, context.choices, &mut issues),
+        AnswerForm::DepositChoice => deposit::judge(answers, context.choices, &mut issues),
         AnswerForm::Confirmation => {}
     }
     issues.0

@@ -24,7 +24,7 @@ pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
 #[must_use]
 pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
     let mut chosen = HashSet::new();
-    let mut shown = Vec::new();
+    let mut asked_questions = Vec::new();
     for question in questions {
         let is_asked = question.conditions.is_empty()
             || question
@@ -33,10 +33,10 @@ pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Questio
                 .any(|condition| chosen.contains(&condition.option_id));
         if is_asked {
             chosen.extend(choice(question, answers));
-            shown.push(question);
+            asked_questions.push(question);
         }
     }
-    shown
+    asked_questions
 }
 
 /// Returns the guest's answer to a question. Options that have since been removed from the question
@@ -115,14 +115,14 @@ pub(super) fn judge(questions: &[Question], answers: &Object, issues: &mut Found
             .and_then(|id: Uuid| questions.iter().find(|question| question.id == id));
         match question {
             Some(question) if *key == question.id.to_string() => {
-                judge_answer(question, key, answer, issues);
+                validate_answer(question, key, answer, issues);
             }
             _ => issues.add(&[key.as_str()], "is not a question of this step"),
         }
     }
 }
 
-fn judge_answer(question: &Question, key: &str, answer: &Value, issues: &mut FoundIssues) {
+fn validate_answer(question: &Question, key: &str, answer: &Value, issues: &mut FoundIssues) {
     let fields = match answer {
         Value::Null => return,
         Value::Object(fields) => fields,
@@ -131,8 +131,8 @@ fn judge_answer(question: &Question, key: &str, answer: &Value, issues: &mut Fou
     let takes_text = question.kind == QuestionKind::FreeFormInput;
     for (name, value) in fields {
         match name.as_str() {
-            "text" if takes_text => judge_text(key, value, issues),
-            "optionIds" if !takes_text => judge_choice(question, key, value, issues),
+            "text" if takes_text => validate_text_answer(key, value, issues),
+            "optionIds" if !takes_text => validate_choice_answer(question, key, value, issues),
             "text" | "optionIds" => {
                 issues.add(&[key, name], "must not be sent for this kind of question");
             }
@@ -141,7 +141,7 @@ fn judge_answer(question: &Question, key: &str, answer: &Value, issues: &mut Fou
     }
 }
 
-fn judge_text(key: &str, value: &Value, issues: &mut FoundIssues) {
+fn validate_text_answer(key: &str, value: &Value, issues: &mut FoundIssues) {
     match value.as_str() {
         None => issues.add(&[key, "text"], "must be of type string"),
         Some(text) if text.chars().count() > TEXT_LENGTH => {
@@ -151,7 +151,7 @@ fn judge_text(key: &str, value: &Value, issues: &mut FoundIssues) {
     }
 }
 
-fn judge_choice(question: &Question, key: &str, value: &Value, issues: &mut FoundIssues) {
+fn validate_choice_answer(question: &Question, key: &str, value: &Value, issues: &mut FoundIssues) {
     let Some(ids) = value.as_array() else {
         return issues.add(&[key, "optionIds"], "must be of type array");
     };
