@@ -114,8 +114,8 @@ struct CreatePreview {
     /// `data`; nothing is changed. Left out: the saved ones.
     #[serde(default)]
     portal: Field<SentFields<PortalFields>>,
-    /// Branding settings to show likewise, as `updatePortalBranding` takes them, with
-    /// `calloutMessage` besides.
+    /// Branding settings to show instead of the saved ones, as `updatePortalBranding` takes them,
+    /// and `calloutMessage` as well.
     #[serde(default)]
     branding: Field<SentFields<BrandingFields>>,
 }

@@ -59,7 +59,7 @@ pub(super) struct StoredAnswers {
     pub files: Vec<GuestFile>,
     /// The last report of another system, where that system carries out the step.
     pub report: Option<ProgressReport>,
-    /// The time of that report.
+    /// The time of the last report.
     pub reported_at: Option<Moment>,
 }
 

@@ -56,25 +56,25 @@ engine::resource! {
         /// six. Default `#F8FAFC`.
         sent as HexColor, in colours;
 
-        /// The logo for dark headers.
+        /// Address of the logo for dark headers.
         logo_white_url: Option<String> = None,
         /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears
         /// it.
         sent as Option<HttpUrlOrEmpty>, in links;
 
-        /// A link in the footer.
+        /// Address of the host's Facebook page, linked in the footer.
         facebook_url: Option<String> = None,
         /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears
         /// it.
         sent as Option<HttpUrlOrEmpty>, in links;
 
-        /// A link in the footer.
+        /// Address of the host's LinkedIn page, linked in the footer.
         linkedin_url: Option<String> = None,
         /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears
         /// it.
         sent as Option<HttpUrlOrEmpty>, in links after instagram_url;
 
-        /// A link in the footer.
+        /// Address of the host's Instagram page, linked in the footer.
         instagram_url: Option<String> = None,
         /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears
         /// it.

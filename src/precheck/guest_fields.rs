@@ -380,8 +380,8 @@ mod tests {
     }
 
     proptest! {
-        /// While a guest has given no details, each field is required that the rule allows for the
-        /// guest's part.
+        /// As long as nothing is known about a guest, a field is required if its rule can apply to
+        /// a guest of that part.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,

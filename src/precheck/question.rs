@@ -171,7 +171,7 @@ pub fn create_texts<E>(
     Ok(())
 }
 
-/// A condition as it is sent: `{optionId}`, or `{questionIndex, optionIndex}` for a question of the
+/// A condition in a request: `{optionId}`, or `{questionIndex, optionIndex}` for a question of the
 /// same request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
