@@ -124,7 +124,7 @@ pub(crate) fn gate(
         let service_path = ServicePath::of(&path);
         let is_own = match service_path {
             ServicePath::Page(token) | ServicePath::Interface(token) => {
-                owner(token) == Some(domain.owner)
+                organization_in_token(token) == Some(domain.owner)
             }
             ServicePath::Icon => true,
             ServicePath::Elsewhere => false,
@@ -176,9 +176,9 @@ fn leading_token(rest: &str) -> &str {
     rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
 }
 
-/// Returns the organization that the token of a stay or a preview names. Whether the token opens
-/// anything is judged later.
-fn owner(token: &str) -> Option<Uuid> {
+/// Returns the organization that the token of a stay or of a preview contains. This does not check
+/// whether the token is valid.
+fn organization_in_token(token: &str) -> Option<Uuid> {
     named(PREVIEW_PREFIX, token).or_else(|| named("", token))
 }
 

@@ -139,7 +139,7 @@ mod tests {
     proptest! {
         /// The phase does not change before the timestamp that `next` returns.
         #[test]
-        fn the_phase_changes_only_at_the_next_moment(
+        fn the_phase_changes_only_at_the_next_timestamp(
             nights in 0..5_i64, hour in prop::option::of(0..24_i8), begin in -48..200_i64, later in 0..200_i64,
         ) {
             let hours = hours(nights, hour.map(|hour| time(hour, 0, 0, 0)), None);

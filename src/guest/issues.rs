@@ -21,7 +21,7 @@ use crate::events::{self, Event};
 use crate::portals::Portal;
 use crate::records::{RecordKind, TaskStatus, add_record, typed_among};
 
-/// Lists the issues that the guest reported.
+/// The operation `listOwnIssues`.
 pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
     OperationName::new("listOwnIssues");
 

@@ -37,13 +37,13 @@ use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
 use crate::records::{RecordKind, get_record};
 
-/// Saves the answers of a step.
+/// The operation `saveStepAnswers`.
 pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new("saveStepAnswers");
-/// Lists the messages that the guest wrote.
+/// The operation `listOwnMessages`.
 pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listOwnMessages");
 
-/// Messages on a page without a given limit.
+/// Number of messages on a page, if the request does not set a limit.
 const MESSAGES_PAGE: u32 = 50;
 /// Page limits of messages for members; a stay has at most 200 messages.
 const MESSAGES: PageLimits = PageLimits {
@@ -68,8 +68,8 @@ struct GetStay {
     /// else English.
     #[serde(default)]
     language: Option<Language>,
-    /// Another moment to preview the stay at; needs `Authorization` with a credential of the
-    /// organization, unless the token is a preview's. Left out: now, or the preview's moment.
+    /// Another time to preview the stay at; needs `Authorization` with a credential of the
+    /// organization, unless the token is a preview's. Left out: now, or the preview's time.
     #[serde(default)]
     at: Option<Moment>,
 }
@@ -174,7 +174,7 @@ struct GetMessages {
 struct ExplainGuestView {
     /// Id of the reservation whose guest's view is explained.
     id: Uuid,
-    /// Another moment to explain, for rules that depend on the time. Left out: now.
+    /// Another time to explain, for rules that depend on the time. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
     /// Id of the only step to explain, without manuals. A step the caller cannot see is a 404. Left
@@ -297,20 +297,20 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     view_at(context, stay, &setup, input.at.map(|at| at.0))
 }
 
-/// Builds the view of a stay at a moment, or else now. The view of now holds until the next change
-/// that the time brings.
+/// Builds the view of a stay at the time `at`, or now. The view of now is cached until the next
+/// change that the time brings.
 pub(super) fn view_at(
     context: &mut Context<'_, '_>,
     stay: Stay,
     setup: &GuestSetup,
     at: Option<Timestamp>,
 ) -> Result<GuestView> {
-    let moment = at.unwrap_or_else(|| context.now());
+    let time = at.unwrap_or_else(|| context.now());
     if at.is_none() {
-        let until = surveys::until(&stay, moment);
-        context.holds_until(setup.manual_groups.until(&stay, moment).min(until));
+        let until = surveys::until(&stay, time);
+        context.holds_until(setup.manual_groups.until(&stay, time).min(until));
     }
-    view(context, stay, setup, moment)
+    view(context, stay, setup, time)
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {

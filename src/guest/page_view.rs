@@ -1,6 +1,7 @@
-//! The guest's view for a page of this service. Pages call this operation in this process. It has no
-//! address, but it runs through the pipeline as the operations of the guest interface do. It chooses
-//! the language of the page, so that a page needs one call.
+//! The operation that reads the guest's view for a page of this service. The guest interface does
+//! not offer this operation. Pages call it in this process, through the same pipeline as the
+//! operations of the guest interface. It also chooses the language of the page, so a page needs
+//! only one call.
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,10 +26,10 @@ use super::view::GuestView;
 use crate::records::Guest;
 use crate::translations::ENGLISH;
 
-/// The type of the answer of [`GET_PAGE_VIEW`].
+/// The name of [`GET_PAGE_VIEW`], with the type of its response.
 pub(crate) const PAGE_VIEW: OperationName<PageView> = OperationName::new("getPageView");
 
-/// Returns the guest's view for a page.
+/// Reads the guest's view for a page, and chooses its language.
 pub(crate) static GET_PAGE_VIEW: LazyLock<Operation> = LazyLock::new(|| {
     Operation::guest(PAGE_VIEW.id(), Method::GET, "/stays/{token}/page")
         .cached(CacheBasis::Everything)
@@ -44,13 +45,14 @@ struct GetPageView {
     /// The language in the address of the page.
     #[serde(default)]
     language: Option<Language>,
-    /// The languages that the browser accepts, the most wanted first.
+    /// The languages that the browser accepts, the preferred one first.
     #[serde(default)]
     accepted: Vec<Language>,
-    /// Another moment, as `getStay` takes it.
+    /// The time at which the view is read, as `at` of `getStay`. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
-    /// Another moment of a preview, on the flat's clock. Ignored for a stay.
+    /// The time at which a preview is shown, as a local time in the flat's time zone. Ignored for a
+    /// stay.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     local_time: Option<DateTime>,
@@ -70,14 +72,14 @@ fn shared<S: Serializer>(view: &Arc<GuestView>, serializer: S) -> Result<S::Ok, 
 }
 
 fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageView> {
-    let asked = input.language.as_deref();
+    let requested_language = input.language.as_deref();
     if let Credential::Preview { opens } = context.access.credential {
         let at = match (input.at, input.local_time) {
             (Some(at), _) => Some(PreviewMoment::Exact(at.0)),
             (None, time) => time.map(PreviewMoment::Local),
         };
-        let view = preview::view(context, opens, asked, at)?;
-        // A preview's guest speaks the language of the preview.
+        let view = preview::view(context, opens, requested_language, at)?;
+        // The guest of a preview has the language of the preview.
         let language = own_language(&view.reservation.guest);
         return Ok(PageView {
             language: language.unwrap_or_else(|| ENGLISH.to_owned()),
@@ -86,7 +88,7 @@ fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageVi
     }
     let id = own_reservation(context)?;
     let reservation = reservation(context, id)?;
-    let language = asked
+    let language = requested_language
         .map(str::to_owned)
         .or_else(|| own_language(&reservation.guest))
         .unwrap_or_else(|| {
@@ -100,7 +102,7 @@ fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageVi
     })
 }
 
-/// Returns the language of a guest; `None` where it is not known or no tag.
+/// Returns the language of a guest; `None` if it is unknown or not a language tag.
 fn own_language(guest: &Guest) -> Option<String> {
     guest.language.as_deref().and_then(lenient)
 }

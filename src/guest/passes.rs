@@ -22,7 +22,7 @@ use super::operations::own_reservation;
 use super::stay::Stay;
 use crate::records::{PhotoSigner, ReservationStatus};
 
-/// What a wallet pass of the stay holds.
+/// The operation `getPass`.
 pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass");
 
 /// The prefix of a pass's token.

@@ -176,17 +176,17 @@ mod tests {
         fn phases_are_in_order_over_time(
             zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Cairo", "Pacific/Apia", "UTC"]),
             start in -4000..4000_i32, nights in -2..9_i32, hour in prop::option::of(0..24_i8),
-            moments in prop::collection::vec(-72..300_i64, 2..20),
+            hour_offsets in prop::collection::vec(-72..300_i64, 2..20),
         ) {
             let zone = TimeZone::get(zone).unwrap();
             let check_in = date(2026, 3, 28) + start.days();
             let dates = (check_in, check_in + nights.days());
             let begin = zone.to_timestamp(check_in.at(0, 0, 0, 0)).unwrap();
-            let mut moments = moments;
-            moments.sort_unstable();
+            let mut hour_offsets = hour_offsets;
+            hour_offsets.sort_unstable();
             let hour = hour.map(|hour| time(hour, 0, 0, 0));
             let phases: Vec<Phase> =
-                moments.iter().map(|hours| phase(ReservationStatus::Confirmed, dates, hour, &zone, begin + hours.hours())).collect();
+                hour_offsets.iter().map(|hours| phase(ReservationStatus::Confirmed, dates, hour, &zone, begin + hours.hours())).collect();
             prop_assert!(phases.is_sorted(), "{phases:?}");
             prop_assert!(!phases.contains(&Phase::Cancelled));
             prop_assert!(nights > 1 || !phases.contains(&Phase::Stay));

@@ -40,10 +40,10 @@ use crate::records::{
 use crate::scopes;
 use crate::words::in_language;
 
-/// A link that shows what a guest of a portal would see.
+/// The operation `createPortalPreview`.
 pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
     OperationName::new("createPortalPreview");
-/// What a guest of a portal would see.
+/// The operation `previewGuestView`.
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 
@@ -137,22 +137,23 @@ pub(crate) struct PreviewLink {
 pub struct PreviewView {
     /// End of the link.
     pub expires_at: Moment,
-    /// The moment shown.
+    /// The time that the preview shows.
     pub at: Moment,
     /// Whether inactive items are shown.
     pub is_inactive_included: bool,
 }
 
-/// Another moment that a viewer asks for.
+/// The time at which the viewer of a preview wants to see the page.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PreviewMoment {
     Exact(Timestamp),
-    /// A time on the flat's clock.
+    /// A local time in the flat's time zone.
     Local(DateTime),
 }
 
 impl PreviewMoment {
-    /// Returns the moment in a flat's time zone; `None` for a time that no moment has.
+    /// Returns the timestamp, with the time zone of the flat; `None` for a local time without a
+    /// timestamp.
     fn at(self, flat: Option<&StayFlat>) -> Option<Timestamp> {
         match self {
             Self::Exact(at) => Some(at),

@@ -133,7 +133,7 @@ mod tests {
         /// Compares with the rules: the manual is hidden before the returned time and shown from
         /// then on. If no time is returned, the manual is not shown later.
         #[test]
-        fn the_moment_a_manual_is_shown_agrees_with_its_rules(
+        fn the_time_a_manual_is_shown_from_agrees_with_its_rules(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             is_by_hour: bool, most in prop::option::of(0..9_u32), nights in 0..9_i64, has_times: bool, hours in -200..400_i64,

@@ -205,11 +205,11 @@ impl StoredCharge {
 
     /// Adapts the charge to a change of the stay: updates the due and release times of a deposit,
     /// and cancels an unpaid charge if the stay is cancelled. Returns whether anything changed.
-    /// `moments` is `None` while the stay has no flat; the times are kept then.
+    /// `stay_times` is `None` while the stay has no flat; the times of the charge are kept then.
     pub(super) fn follow(
         &mut self,
         is_cancelled: bool,
-        moments: Option<&StayMoments>,
+        stay_times: Option<&StayMoments>,
         now: Timestamp,
     ) -> bool {
         let charge = &mut self.charge;
@@ -223,12 +223,12 @@ impl StoredCharge {
             if charge.status == ChargeStatus::Paid {
                 charge.release_at = charge.release_at.map(|at| at.min(Moment(now)));
             }
-        } else if let (ChargeKind::Deposit, Some(moments)) = (charge.kind, moments) {
+        } else if let (ChargeKind::Deposit, Some(stay_times)) = (charge.kind, stay_times) {
             if charge.status.is_open() {
-                charge.due_at = moments.due(self.terms, charge.created_at);
+                charge.due_at = stay_times.due(self.terms, charge.created_at);
             }
             if charge.status.is_open() || charge.status == ChargeStatus::Paid {
-                charge.release_at = Some(moments.release(self.terms));
+                charge.release_at = Some(stay_times.release(self.terms));
             }
         }
         let is_changed = before != (charge.due_at, charge.release_at);
@@ -243,7 +243,7 @@ impl StoredCharge {
     pub(super) fn renewed(
         &mut self,
         id: Uuid,
-        moments: Option<&StayMoments>,
+        stay_times: Option<&StayMoments>,
         now: Timestamp,
     ) -> Option<Self> {
         if self.charge.status != ChargeStatus::Cancelled || !self.is_cancelled_with_stay {
@@ -266,9 +266,9 @@ impl StoredCharge {
             is_release_told: false,
             ..self.clone()
         };
-        if let (ChargeKind::Deposit, Some(moments)) = (renewed.charge.kind, moments) {
-            renewed.charge.due_at = moments.due(renewed.terms, now);
-            renewed.charge.release_at = Some(moments.release(renewed.terms));
+        if let (ChargeKind::Deposit, Some(stay_times)) = (renewed.charge.kind, stay_times) {
+            renewed.charge.due_at = stay_times.due(renewed.terms, now);
+            renewed.charge.release_at = Some(stay_times.release(renewed.terms));
         }
         Some(renewed)
     }
@@ -331,7 +331,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn each_moment_is_told_once_and_only_where_something_is_to_be_done() {
+    fn each_notice_is_returned_once_and_only_where_something_is_to_be_done() {
         let late = at("2027-01-01T00:00:00Z");
         for kind in ChargeKind::VARIANTS.iter().copied() {
             for status in ChargeStatus::VARIANTS.iter().copied() {

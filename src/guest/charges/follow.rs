@@ -61,16 +61,16 @@ pub(in crate::guest) fn follow(
         let Some(stay) = stays.get(&stored.charge.reservation_id) else {
             continue;
         };
-        let moments = stay
+        let stay_times = stay
             .property_id
             .and_then(|id| properties.get(&id))
             .map(|flat| StayMoments::of(stay, flat));
         let is_cancelled = stay.status == ReservationStatus::Cancelled;
-        let is_moved = stored.follow(is_cancelled, moments.as_ref(), now);
+        let is_moved = stored.follow(is_cancelled, stay_times.as_ref(), now);
         let renewed = if is_cancelled {
             None
         } else {
-            stored.renewed(context.new_id(), moments.as_ref(), now)
+            stored.renewed(context.new_id(), stay_times.as_ref(), now)
         };
         if is_moved || renewed.is_some() {
             changed.push(stored);

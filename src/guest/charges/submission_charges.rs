@@ -73,7 +73,7 @@ pub(in crate::guest) fn of_submission(
     if requests.is_empty() && existing.is_empty() {
         return Ok(());
     }
-    let moments = stay
+    let stay_times = stay
         .flat
         .as_ref()
         .map(|flat| StayMoments::of(&stay.reservation, &flat.property));
@@ -85,7 +85,7 @@ pub(in crate::guest) fn of_submission(
             stay.id,
             subject,
             price,
-            moments.as_ref(),
+            stay_times.as_ref(),
             now,
         ));
     }
@@ -200,11 +200,11 @@ fn charge(
     reservation: Uuid,
     subject: ChargeSubject,
     price: Price,
-    moments: Option<&StayMoments>,
+    stay_times: Option<&StayMoments>,
     now: Timestamp,
 ) -> StoredCharge {
     let submitted = Moment(now);
-    let of_deposit = moments.filter(|_| subject.kind == ChargeKind::Deposit);
+    let of_deposit = stay_times.filter(|_| subject.kind == ChargeKind::Deposit);
     StoredCharge {
         charge: Charge {
             id,
@@ -217,8 +217,10 @@ fn charge(
             currency: price.currency,
             payment_account_id: price.payment_account_id,
             status: ChargeStatus::Due,
-            due_at: of_deposit.map_or(submitted, |moments| moments.due(price.terms, submitted)),
-            release_at: of_deposit.map(|moments| moments.release(price.terms)),
+            due_at: of_deposit.map_or(submitted, |stay_times| {
+                stay_times.due(price.terms, submitted)
+            }),
+            release_at: of_deposit.map(|stay_times| stay_times.release(price.terms)),
             message: None,
             reference: None,
             created_at: submitted,
@@ -263,8 +265,8 @@ mod tests {
     }
 
     #[test]
-    fn a_deposit_has_moments_of_the_stay_and_all_else_is_due_at_once() {
-        let (now, moments) = (at("2026-11-21T09:30:00Z"), madrid([Some("15:00"), None]));
+    fn a_deposit_has_times_of_the_stay_and_all_else_is_due_at_once() {
+        let (now, stay_times) = (at("2026-11-21T09:30:00Z"), madrid([Some("15:00"), None]));
         for kind in ChargeKind::VARIANTS.iter().copied() {
             let of_kind = ChargeSubject { kind, ..subject(1) };
             let made = charge(
@@ -272,7 +274,7 @@ mod tests {
                 Uuid::nil(),
                 of_kind,
                 price(),
-                Some(&moments),
+                Some(&stay_times),
                 now,
             );
             let is_deposit = kind == ChargeKind::Deposit;

@@ -63,7 +63,7 @@ pub(crate) struct AddressedFile {
 struct FileAddress {
     organization: Uuid,
     file: Uuid,
-    /// The first moment at which the address is no longer valid, in Unix seconds.
+    /// The time from which the address is no longer valid, in Unix seconds.
     expires: i64,
     /// Whether a browser shows a picture instead of saving it.
     is_view: bool,

@@ -22,7 +22,7 @@ use crate::guest::precheckin::Precheckin;
 use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck;
 
-/// Reads a file, with a short-lived address.
+/// The operation `getStepFile`.
 pub(crate) const GET_STEP_FILE: OperationName<AddressedFile> = OperationName::new("getStepFile");
 
 /// The file in an upload to a step, and its limits.
