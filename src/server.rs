@@ -1,4 +1,8 @@
-//! The running server: it accepts connections, runs background work and shuts down in order.
+//! The running server: starts all parts of the service, runs the background tasks, and shuts down in
+//! order.
+//!
+//! [`Server::start`] puts the parts together. [`offline`] makes a service without connections, for
+//! commands. `listening` opens the certificate and the listener.
 
 mod listening;
 mod sweeps;
@@ -49,35 +53,38 @@ use crate::platform::{BackupNote, ConsoleKeys};
 use crate::records::{FilesUrl, PhotoSigner};
 use crate::translations::Translator;
 
-/// How long requests and background work may take to finish after the shutdown has begun.
+/// Time limit for the requests in progress and the background tasks to finish at shutdown.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
-/// How often tables that have grown are analyzed.
+/// Interval of updates of PostgreSQL's statistics about tables that have grown.
 const GROWN_EVERY: Duration = Duration::from_secs(2);
 
 /// A server that is listening.
 pub struct Server {
-    /// The address that it listens on.
+    /// The address that the server listens on.
     pub address: SocketAddr,
-    /// The TLS configuration, if it speaks TLS.
+    /// The TLS configuration, if the server uses TLS.
     tls: Option<Arc<Tls>>,
-    /// Keeps the certificate valid, if it comes from a certificate authority.
+    /// The renewal of the certificate, if a certificate authority issues it.
     keeper: Option<Arc<CertificateKeeper>>,
-    /// The state that its requests share.
+    /// The state that all requests share.
     pub service: Arc<Service>,
     /// The resources for webhook deliveries.
     pub dependencies: Arc<Dependencies>,
-    /// Dropping the server stops it.
+    /// Stops the server when it is dropped.
     stop: DropGuard,
+    /// The task that accepts connections.
     accepting: JoinHandle<()>,
+    /// The background tasks.
     background: Vec<JoinHandle<()>>,
-    /// The task that exports traces. It ends last, because the other tasks still produce traces.
+    /// The task that exports traces. It stops last, because the other tasks produce traces until they
+    /// end.
     traces: Option<(DropGuard, JoinHandle<()>)>,
-    /// The pushes of passes, if Apple's push service is configured.
+    /// The task that notifies phones of changed passes, if Apple's push service is configured.
     pushes: Option<PassPushes>,
 }
 
 impl Server {
-    /// Opens the database, binds the address and starts to answer.
+    /// Opens the database, binds the address and starts to accept connections.
     pub async fn start(flags: ServeFlags, clock: Clock) -> Result<Self, String> {
         Self::start_asking(flags, clock, Names::System).await
     }
@@ -369,21 +376,21 @@ impl Server {
         })
     }
 
-    /// Returns the address that it listens on, as a URL.
+    /// Returns the URL of the address that the server listens on.
     #[must_use]
     pub fn url(&self) -> String {
         bound(self.address, self.tls.as_deref())
     }
 
-    /// Returns where the certificate comes from, if it speaks TLS.
+    /// Returns where the certificate comes from, if the server uses TLS.
     #[must_use]
     pub fn certificate_source(&self) -> Option<CertificateSource> {
         let authority = self.keeper.clone().map(CertificateSource::Authority);
         authority.or_else(|| self.tls.clone().map(CertificateSource::Files))
     }
 
-    /// Obtains a certificate from the authority if it is due, as the background work does. Returns
-    /// whether one was obtained.
+    /// Obtains a certificate from the authority if it is due, as the background task does. Returns
+    /// whether this call obtained a certificate.
     pub async fn renew_certificate(&self) -> Result<bool, String> {
         match &self.keeper {
             Some(keeper) => keeper.check().await,
@@ -398,24 +405,24 @@ impl Server {
         sweeps::run_once(&self.service, &self.dependencies).await;
     }
 
-    /// Tells which charges are due, as the background work does. Returns their number.
+    /// Fires the events of charges that are due, as the background task does. Returns their number.
     pub async fn tell_charges(&self) -> usize {
         ChargeTeller::new(self.service.clone()).step().await
     }
 
-    /// Notifies phones of changed passes, as the background work does.
+    /// Notifies phones of changed passes, as the background task does.
     pub async fn push_passes(&self) {
         if let Some(pushes) = &self.pushes {
             pushes.step().await;
         }
     }
 
-    /// Stops accepting connections, finishes the requests in progress, and ends the background
-    /// work.
+    /// Stops accepting connections, finishes the requests in progress, and stops the background
+    /// tasks.
     pub async fn stop(self) {
         drop(self.stop);
         let all = async {
-            // A panic of a task was logged already, and there is nothing else to wait for.
+            // An error is a panic of the task, which is logged already.
             let _ = self.accepting.await;
             for task in self.background {
                 let _ = task.await;
@@ -437,10 +444,10 @@ impl Server {
     }
 }
 
-/// Opens the storage for files of guests: the given one, or else a directory beside a SQLite
-/// database. Returns its place too, for the log.
-fn uploads(given: Option<&str>, location: &Location) -> Result<(Option<Files>, String), String> {
-    if let Some(url) = given.filter(|url| !url.is_empty()) {
+/// Opens the storage for files of guests: that of the URL, or the directory beside a SQLite database
+/// if there is no URL. Also returns the location of the storage, for the log.
+fn uploads(url: Option<&str>, location: &Location) -> Result<(Option<Files>, String), String> {
+    if let Some(url) = url.filter(|url| !url.is_empty()) {
         let files = Files::open(url).map_err(|error| format!("--uploads-url: {error}"))?;
         return Ok((Some(files), url.to_owned()));
     }
@@ -451,12 +458,12 @@ fn uploads(given: Option<&str>, location: &Location) -> Result<(Option<Files>, S
     let files = Files::in_directory(&path).inspect_err(|error| {
         tracing::warn!(directory = %path.display(), %error, "cannot open the directory for files of guests; uploads are refused until a restart");
     });
-    let whole = std::path::absolute(&path).unwrap_or(path);
-    Ok((files.ok(), whole.display().to_string()))
+    let absolute = std::path::absolute(&path).unwrap_or(path);
+    Ok((files.ok(), absolute.display().to_string()))
 }
 
-/// Opens the database and migrates it first. If a pooler prevents the migration, opening may be
-/// refused.
+/// Migrates and opens the database. Behind a connection pooler that prevents migrations, fails unless
+/// the database is migrated already.
 async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
     let (url, options) = (
         url.to_owned(),
@@ -466,19 +473,19 @@ async fn open(url: &str, options: store::Options) -> Result<store::Store, String
         },
     );
     let open = move || store::Store::open_with(&url, &crate::migrations(), &options);
-    let opened = tokio::task::spawn_blocking(open).await;
-    opened
+    let result = tokio::task::spawn_blocking(open).await;
+    result
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())
 }
 
-/// Makes a service without a socket, for commands that work on the database. Its platform key is
-/// random and secret.
+/// Makes a service without connections, for commands that work on the database. Its platform key is
+/// random, and only this process knows it.
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
     offline_at(database, clock, "").await
 }
 
-/// Does the same as [`offline`], for commands that print addresses of the service.
+/// Does the same as [`offline`], with the public address, for commands that print links.
 pub async fn offline_at(
     database: &DatabaseFlags,
     clock: Clock,
@@ -497,6 +504,7 @@ pub async fn migrated(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Serv
     serviced(open(&database.url()?, options).await?, clock, "").await
 }
 
+/// Makes a service without connections for a database.
 async fn serviced(
     store: store::Store,
     clock: Clock,
@@ -518,13 +526,14 @@ async fn serviced(
     Ok(service)
 }
 
-/// Rebuilds the stored summaries that another version of the program wrote in another form.
+/// Rebuilds the stored summaries that another version of the program has written in another format.
 async fn brought_up_to_date(service: &Arc<Service>) -> Result<(), String> {
     summaries::rebuild(service)
         .await
         .map_err(|error| error.cause().unwrap_or_default().to_owned())
 }
 
+/// Makes a service with neither limits nor connections.
 async fn assemble(
     store: store::Store,
     clock: Clock,
@@ -560,7 +569,7 @@ async fn assemble(
     })
 }
 
-/// Starts background work that runs until it is stopped. If it ends before, it is started again.
+/// Starts a background task. Starts it again if it ends before `stop` is cancelled.
 fn begin<W: Future<Output = ()> + Send + 'static>(
     service: &Arc<Service>,
     name: &'static str,
@@ -576,7 +585,7 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
     })
 }
 
-/// Keeps PostgreSQL's table statistics current during a sync.
+/// Keeps PostgreSQL's statistics about tables current while they grow, as during a sync.
 async fn keep_statistics(store: store::Store, stop: CancellationToken) {
     let mut pause = GROWN_EVERY;
     while stop
@@ -595,7 +604,7 @@ async fn keep_statistics(store: store::Store, stop: CancellationToken) {
 /// Has the database analyze tables that have grown. Returns whether that succeeded.
 pub async fn refresh_statistics(store: &store::Store) -> bool {
     let refreshed = store.refresh_statistics().await;
-    // A failure is harmless, because the database does it by itself once a minute.
+    // An error is harmless, because PostgreSQL also does this by itself once a minute.
     refreshed
         .inspect_err(|error| tracing::debug!(%error, "could not refresh the database's statistics; retrying"))
         .is_ok()
