@@ -67,7 +67,7 @@ pub enum ServeCommand {
     /// Copy a SQLite database into a file, even while it is served; or with the files of guests
     /// into a directory, again and again.
     Backup(BackupFlags),
-    /// Put a backup in the place of a SQLite database that is not served.
+    /// Replace a SQLite database by a backup. The service must not run.
     Restore(RestoreFlags),
     /// Print an OpenAPI document.
     Openapi(OpenapiFlags),
@@ -346,8 +346,8 @@ pub struct BackupFlags {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// Storage of the files that guests sent: `file:///…` or `s3://…`, as `serve` has it [default:
-    /// beside the database].
+    /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same as for `serve`
+    /// [default: beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Make a backup in a directory now, and again after each interval of this length.
@@ -368,8 +368,8 @@ pub struct RestoreFlags {
     /// The database to restore.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// Storage of the files that guests sent: `file:///…` or `s3://…`, as `serve` has it [default:
-    /// beside the database].
+    /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same as for `serve`
+    /// [default: beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Restore in the place of an existing database, which is kept under another name.

@@ -18,7 +18,7 @@ pub(super) enum Meaning {
     Unclear,
 }
 
-/// Words that mark a booking, folded.
+/// Words that mark a booking, in folded form ([`fold`]).
 const BOOKED: [&str; 23] = [
     "reserved",
     "reservation",
@@ -76,7 +76,8 @@ const BLOCKED: [&str; 27] = [
     "manutenzione",
 ];
 
-/// Words that can mean both, folded. For example, some sites write "closed" for their own bookings.
+/// Words that can mean a booking or a closure, in folded form. For example, some sites write
+/// "closed" for their own bookings.
 const CLOSED: [&str; 20] = [
     "closed",
     "cerrado",
@@ -113,7 +114,7 @@ const NAME_LABELS: [&str; 9] = [
     "ospite",
 ];
 
-/// Texts in the path of a URL that show that the URL is that of a booking.
+/// Texts in the path of a URL that show that the URL belongs to a booking.
 const BOOKING_PATHS: [&str; 4] = ["reservation", "booking", "/res/", "/reserva"];
 /// Maximum number of characters of a name.
 const MAX_NAME_CHARS: usize = 100;

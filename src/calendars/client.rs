@@ -31,9 +31,9 @@ pub(super) enum FailureCode {
     Private,
     /// The server redirects to another address.
     Redirects,
-    /// The server answers with an error status.
+    /// The server responds with an error status.
     Refused,
-    /// The server does not answer within the deadline.
+    /// The server does not respond within the deadline.
     TimedOut,
     /// The connection failed or broke.
     Unreachable,

@@ -102,7 +102,7 @@ pub(super) struct CalendarFeed {
     pub property_id: Uuid,
     /// Scheme and host of the address, and `…` for the rest, which is a secret.
     pub url: String,
-    /// Channel of its reservations.
+    /// Channel of the feed's reservations.
     pub channel: String,
     /// The treatment of an event that may be a booking or a closure.
     pub ambiguous: Ambiguous,
@@ -118,7 +118,7 @@ pub(super) struct CalendarFeed {
     pub consecutive_failures: u32,
     /// Reservations of the feed that are not cancelled.
     pub reservation_count: u64,
-    /// Events that the last successful fetch left out.
+    /// Number of events that the last successful fetch skipped.
     pub skipped_count: u32,
     /// Events with a fault, at most 20.
     pub warnings: Vec<FeedWarning>,

@@ -57,7 +57,8 @@ struct CreateCalendarFeed {
     /// Address of the calendar in the iCalendar format: an https URL without a user name or
     /// password whose host is not private or loopback. It is a secret; no read returns it.
     url: FeedUrl,
-    /// Channel of its reservations, such as `airbnb`. Rules of steps and manuals name it.
+    /// Channel of the feed's reservations, such as `airbnb`. Rules of steps and manuals refer to
+    /// the channel.
     #[schemars(length(min = 1, max = 200))]
     channel: String,
     /// The treatment of an event that may be a booking or a closure: `hold` makes a tentative
@@ -71,8 +72,8 @@ struct CreateCalendarFeed {
 struct DeleteCalendarFeed {
     /// Id of the feed to delete.
     id: Uuid,
-    /// Whether its reservations whose stay has not begun are cancelled. Left out: `false`, and all
-    /// of them stay as they are.
+    /// Whether to cancel the feed's reservations whose stay has not begun. Left out: `false`; all
+    /// reservations then stay unchanged.
     #[serde(default)]
     cancel_upcoming: Option<bool>,
 }

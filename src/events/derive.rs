@@ -152,9 +152,9 @@ fn read<T: DeserializeOwned>(data: &Object) -> Result<T> {
     serde_json::from_value(Value::Object(data.clone())).map_err(Error::internal)
 }
 
-/// Returns the check-out of a stay as an instant in the property's time zone. The time of day is that
-/// of the stay, else that of the property, else the end of the day. Returns `None` without a
-/// property.
+/// Returns the check-out of a stay as an instant in the property's time zone. The time of day comes
+/// from the stay, or else from the property, or else is the end of the day. Returns `None` without
+/// a property.
 #[must_use]
 pub fn check_out(reservation: &Reservation, property: Option<&Property>) -> Option<Timestamp> {
     let zone = TimeZone::get(&property?.timezone).ok()?;

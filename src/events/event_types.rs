@@ -23,9 +23,9 @@ use crate::records::RecordKind;
 struct WebhookEventType {
     #[schemars(schema_with = "event_name")]
     event: Event,
-    /// Permission that a credential needs for it.
+    /// Permission that a credential needs for the event.
     permission: Permission,
-    /// When it fires.
+    /// When the event fires.
     description: &'static str,
     /// The JSON Schema of `data`.
     schema: Object,

@@ -108,7 +108,8 @@ pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub(super) struct Filters {
-    /// Properties whose events are wanted; none means every property the credential can see.
+    /// Properties whose events to deliver; an empty list means every property the credential can
+    /// see.
     property_ids: Vec<Uuid>,
     /// For `workflow.step`: the one step whose runs are wanted, `<workflow id>:<node id>`.
     workflow_step: Option<String>,
@@ -135,7 +136,7 @@ pub(super) struct StoredSubscription {
     /// The filters.
     #[serde(default)]
     pub filters: Filters,
-    /// The secrets that sign its deliveries.
+    /// The secrets that sign the subscription's deliveries.
     #[serde(flatten)]
     pub secrets: Secrets,
 }
@@ -144,8 +145,9 @@ pub(super) struct StoredSubscription {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SentFilters {
-    /// Ids of properties whose events are wanted, at most 100; an inaccessible one is a 404. Null,
-    /// `[]` or left out: every property the credential can see. Refused with `workflow.step`.
+    /// Ids of the properties whose events to deliver, at most 100; an inaccessible property is a
+    /// 404. Null, `[]` or left out: every property the credential can see. Refused with
+    /// `workflow.step`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     property_ids: Option<Vec<Uuid>>,
@@ -171,7 +173,7 @@ struct CreateWebhookSubscription {
     /// Where deliveries are posted: an https URL without a user name or password whose host is not
     /// private or loopback.
     target_url: TargetUrl,
-    /// Which occurrences of the event are wanted. Null or left out: all that the credential can
+    /// Which occurrences of the event to deliver. Null or left out: all that the credential can
     /// see.
     #[serde(default)]
     filters: Option<SentFilters>,
@@ -206,8 +208,8 @@ struct DeleteWebhookSubscriptions {
 struct RotateWebhookSecret {
     /// Id of the subscription that gets a new signing secret.
     id: Uuid,
-    /// Number of seconds that the old secret goes on signing beside the new one, at most 604800 (7
-    /// days). Null or left out: 86400, a day.
+    /// Number of seconds for which the old secret signs deliveries too, at most 604800 (7 days).
+    /// Null or left out: 86400, a day.
     #[serde(default)]
     #[schemars(range(max = 604_800))]
     grace_seconds: Option<u32>,
@@ -225,7 +227,7 @@ struct WebhookSubscription {
     filters: Filters,
     /// Deliveries that failed since the last success.
     consecutive_failures: i64,
-    /// When it was disabled, for good.
+    /// When the subscription was disabled, permanently.
     disabled_at: Option<Moment>,
     disabled_reason: Option<DisabledReason>,
     last_delivered_at: Option<Moment>,

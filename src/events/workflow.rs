@@ -67,7 +67,7 @@ struct WorkflowStep {
     workflow_id: Uuid,
     node_id: String,
     label: String,
-    /// Whether it is in the live version; if not, in the draft only.
+    /// Whether the step is in the live version. Otherwise it is in the draft only.
     is_live: bool,
 }
 

@@ -138,9 +138,9 @@ impl Client {
         self.secret.is_some()
     }
 
-    /// Returns whether a hash is that of a currently valid secret of the client. The comparison does
-    /// not take constant time, but its duration reveals nothing about the secret: an attacker cannot
-    /// choose the beginning of a hash.
+    /// Returns whether a hash is the hash of a currently valid secret of the client. The comparison
+    /// does not take constant time, but its duration reveals nothing about the secret: an attacker
+    /// cannot choose the beginning of a hash.
     pub(super) fn has_secret(&self, hash: &[u8], now: Timestamp) -> bool {
         let replaced = self
             .replaced

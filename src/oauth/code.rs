@@ -94,8 +94,8 @@ pub(super) fn exchange(
 /// The error for a code that does not exist or has expired.
 pub(super) const UNKNOWN: OauthRefusal = OauthRefusal::grant("The code is unknown or has expired.");
 
-/// Checks that the values of an exchange are those of the authorization request (RFC 6749, section
-/// 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
+/// Checks that the values of an exchange are the same as in the authorization request (RFC 6749,
+/// section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
 fn check(
     presented: &PresentedCode,
     app: Uuid,

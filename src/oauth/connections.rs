@@ -58,17 +58,17 @@ const PAGES: PageLimits = PageLimits {
 struct ConnectionView {
     /// The app's `client_id`: an id, or the https address of the app's metadata document.
     oauth_app_id: String,
-    /// The member who granted it.
+    /// The member who granted the access.
     member_id: Uuid,
     /// Name of the app; verified only for apps that the platform knows.
     name: String,
     /// The host of the redirect address, or the scheme if it is private-use.
     redirect_host: String,
-    /// Granted scopes, as far as the member holds them.
+    /// Granted scopes that the member still holds.
     scopes: Vec<Permission>,
     /// Address of the interface that the app uses.
     resource: String,
-    /// When the app was first connected, of the current grants.
+    /// Time at which the app was connected, from the oldest of the current grants.
     connected_at: Moment,
     /// When the app last fetched tokens. A token is valid for an hour, so the app may have used it
     /// an hour longer.

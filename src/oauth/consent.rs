@@ -157,7 +157,8 @@ fn caution(words: &ConsentWords, client: &Client) -> Option<String> {
     }
 }
 
-/// Returns the text about the properties that the app can access, which are those of the member.
+/// Returns the text about the properties that the app can access. These are the member's
+/// properties.
 async fn properties(
     service: &Service,
     words: &ConsentWords,

@@ -85,7 +85,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     routes
 }
 
-/// Answers with the metadata of the server.
+/// Responds with the metadata of the server.
 async fn server(State(service): State<Arc<Service>>) -> Response {
     let mut response = reply::document(&server_document(&service.app_state.public_url));
     note(&mut response, "getAuthorizationServerMetadata", None);

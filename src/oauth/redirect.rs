@@ -350,7 +350,8 @@ mod tests {
             }
         }
 
-        /// Checks that every valid redirect address fits into a header and into a policy.
+        /// Checks that every valid redirect address fits into a header and into a content security
+        /// policy.
         #[test]
         fn every_redirect_address_fits_in_headers(text in prop_oneof![tricky(), any::<String>()]) {
             if is_redirect_uri(&text) {

@@ -66,7 +66,7 @@ fn allow_any_origin(mut response: Response) -> Response {
     response
 }
 
-/// Answers a CORS preflight request.
+/// Responds to a CORS preflight request.
 pub(super) async fn preflight() -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -61,7 +61,8 @@ pub(super) struct PersonClaims {
 }
 
 impl PersonClaims {
-    /// Reads the claims about a person from an ID token or from the answer of the userinfo endpoint.
+    /// Reads the claims about a person from an ID token or from the response of the userinfo
+    /// endpoint.
     pub(super) fn read(claims: &Value) -> Result<Self, InvalidToken> {
         let Some(subject) = claims["sub"].as_str().filter(|text| !text.is_empty()) else {
             return invalid(format!(

@@ -32,13 +32,13 @@ pub struct NewOrganization {
     pub name: String,
     /// Its country.
     pub country: Country,
-    /// The time zone of its flats.
+    /// The time zone of the organization's flats.
     pub timezone: Option<String>,
     /// Its languages; English is always included.
     pub languages: Vec<String>,
-    /// The mail address of its first member. `None` if the member adds their address later.
+    /// The mail address of the first member. `None` if the member adds the address later.
     pub email: Option<String>,
-    /// The name of its first member.
+    /// The name of the first member.
     pub member_name: Option<String>,
 }
 
@@ -49,9 +49,10 @@ pub struct Invitation {
     pub organization: Uuid,
     /// The member's address.
     pub email: String,
-    /// The member's name; `None` keeps that of an existing member.
+    /// The member's name; `None` keeps the name of an existing member.
     pub name: Option<String>,
-    /// The member's permissions; `None` keeps those of an existing member, and gives a new one all.
+    /// The member's permissions; `None` keeps the permissions of an existing member, and gives a
+    /// new member all permissions.
     pub permissions: Option<Vec<Permission>>,
 }
 

@@ -33,7 +33,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// sign-in that waits for the metadata then still sees that the first request failed, and does not
 /// send another.
 const METADATA_DEADLINE: Duration = Duration::from_secs(7);
-/// Maximum size of an answer: 1 MiB.
+/// Maximum size of a response: 1 MiB.
 const ANSWER_LIMIT: usize = 1 << 20;
 /// The user agent of requests to the provider.
 const USER_AGENT: &str = "Vestibule-SignIn/1";
@@ -476,7 +476,7 @@ impl ProviderClient {
 
 /// The requested scopes.
 const SCOPES: &str = "openid email";
-/// The purpose of a derived state, which binds the provider's answer to this browser.
+/// The purpose of a derived state, which binds the provider's response to this browser.
 const STATE: &str = "state";
 
 /// Whether a state belongs to the sign-in that is bound to a secret.
@@ -499,7 +499,7 @@ struct ProviderTokens {
     id: String,
 }
 
-/// Whether an answer is a signed token (Core 1.0, 5.3.2).
+/// Whether a response is a signed token (OpenID Connect Core 1.0, section 5.3.2).
 fn is_signed(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/jwt"))

@@ -22,7 +22,7 @@ pub(super) enum SignInRefusal {
     UsedSetupLink,
     /// The member may not be signed in at the moment. Contains their organization, if known.
     Barred(SignInBar, Option<Uuid>),
-    /// The provider does not answer, or its answer is invalid.
+    /// The provider does not respond, or its response is invalid.
     ProviderDown(String),
     /// The provider refused the sign-in. Contains the provider's error code.
     ProviderRefused(String),

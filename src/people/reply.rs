@@ -47,7 +47,8 @@ pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[St
     page_under(&POLICY.clone().with_forms(forms), status, html, language)
 }
 
-/// Returns a page whose form may redirect to any address, for example that of an OAuth app.
+/// Returns a page whose form may redirect to any address, for example to the address of an OAuth
+/// app.
 #[must_use]
 pub fn page_leading_anywhere(status: u16, html: Result<String>, language: &str) -> Response {
     page_under(

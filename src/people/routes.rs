@@ -98,8 +98,8 @@ async fn create_organization(
     Ok(redirect_with_session(visit, &token, return_path::DEFAULT))
 }
 
-/// Answers a visitor without a ticket: shows who is signed in, redirects to the platform's sign-in
-/// page, or shows how to sign in.
+/// Responds to a visitor without a ticket: shows who is signed in, redirects to the platform's
+/// sign-in page, or shows how to sign in.
 async fn sign_in_options(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
     if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
@@ -304,7 +304,7 @@ async fn end_session(
     ))
 }
 
-/// Answers any other request with the page for unknown paths.
+/// Responds to any other request with the page for unknown paths.
 async fn unknown_path(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
     visit.answered("-", Err(SignInRefusal::Missing))

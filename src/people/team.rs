@@ -38,7 +38,7 @@ store::statements! {
 struct InviteMember {
     /// Mail address of the person. It belongs to one member only.
     email: EmailAddress,
-    /// Name of the person. Null or left out: they are shown by their mail address.
+    /// Name of the person. Null or left out: the mail address is shown instead.
     #[serde(default)]
     name: Option<Text200>,
     /// Permissions of the member: at most your own.
@@ -116,7 +116,8 @@ struct OneTeamMember {
 struct MemberInvited {
     #[serde(flatten)]
     member: MemberView,
-    /// The link by which the member signs in: good once and for an hour, and shown once.
+    /// The sign-in link of the member. It is valid for one use and for an hour, and only this
+    /// response has it.
     sign_in_url: String,
 }
 
@@ -127,7 +128,7 @@ struct MemberLink {
     /// Address for the member's browser, shown once. Anyone with this address can sign in as the
     /// member once.
     url: String,
-    /// Its expiry.
+    /// Time at which the link expires.
     expires_at: Moment,
 }
 

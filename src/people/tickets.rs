@@ -64,14 +64,14 @@ const PREFIX: &str = "st_";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "returnTo": "/console" }))]
 struct CreateSignInLink {
-    /// Id of the organization that the member is of.
+    /// Id of the member's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Id of the member who signs in by the link. An unknown one is a 404, one who is not active a
     /// 409.
     member_id: Uuid,
-    /// Path for the member's browser after the sign-in: one of this service, with a query if need
-    /// be, such as `/console?tab=keys`. Null or left out: `/console`.
+    /// Path of this service for the member's browser after the sign-in, also with a query, such as
+    /// `/console?tab=keys`. Null or left out: `/console`.
     #[serde(default)]
     return_to: Option<String>,
 }
@@ -83,7 +83,7 @@ struct CreateSignInLink {
 struct SignInLink {
     /// Address for the member's browser. Anyone with this address can sign in as the member once.
     url: String,
-    /// Its expiry.
+    /// Time at which the link expires.
     expires_at: Moment,
 }
 

@@ -54,8 +54,7 @@ struct CreateTeamApiKey {
     /// Permissions of the key, across the whole organization: at most your own.
     #[schemars(length(max = 11))]
     permissions: Vec<Permission>,
-    /// Time at which the key stops working by itself. Null or left out: never; a time that has
-    /// passed is refused.
+    /// Time at which the key expires. Null or left out: never; a time in the past is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -96,7 +95,7 @@ struct TeamApiKey {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// Time of its last use. Uses on other servers within the last minute may be missing.
+    /// Time of the key's last use. Uses on other servers within the last minute may be missing.
     last_used_at: Option<Moment>,
     /// Its last change, from the audit log. Null where the log has none, and for a caller limited
     /// to some properties.

@@ -40,7 +40,8 @@ pub(crate) struct OauthApp {
     pub(crate) name: String,
     /// Addresses to which the authorization server may redirect the browser.
     pub(crate) redirect_uris: Vec<String>,
-    /// Time at which its metadata document was fetched; null for an app without one.
+    /// Time at which the app's metadata document was fetched; null for an app without such a
+    /// document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fetched_at: Option<Moment>,
 }

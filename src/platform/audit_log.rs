@@ -87,7 +87,7 @@ pub(super) struct TargetView {
     /// `webhook_subscription`, `reservation`, `api_key`, `member`.
     #[serde(rename = "type")]
     kind: String,
-    /// Null if it is no single thing, such as the order of all headings.
+    /// Null if the change concerns no single object, such as the order of all headings.
     id: Option<Uuid>,
     /// Its name at that time; null where it has none.
     name: Option<String>,

@@ -73,11 +73,10 @@ struct CreateToken {
     member_id: Uuid,
     /// Id of the OAuth app that the token is for. An unknown one is a 404.
     oauth_app_id: Uuid,
-    /// Permissions of the token, such as `view_reservations`, as far as the member still holds
-    /// them.
+    /// Permissions of the token, such as `view_reservations`. The token has only those that the
+    /// member still holds.
     permissions: Vec<Permission>,
-    /// Time at which the token stops working by itself. Null or left out: never; a time that has
-    /// passed is refused.
+    /// Time at which the token expires. Null or left out: never; a time in the past is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -93,7 +92,7 @@ struct TokenView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PlatformConnection {
-    /// Id of the organization that the member is of.
+    /// Id of the member's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Id of the OAuth app to disconnect.

@@ -102,8 +102,7 @@ struct CreateApiKey {
     /// Permissions of the key, such as `view_properties`, across the whole organization; duplicates
     /// count once.
     permissions: Vec<Permission>,
-    /// Time at which the key stops working by itself. Null or left out: never; a time that has
-    /// passed is refused.
+    /// Time at which the key expires. Null or left out: never; a time in the past is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -173,7 +172,7 @@ pub(super) struct ApiKeyView {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// Shown once, at creation. Null where the answer is given again under an `Idempotency-Key`.
+    /// Shown once, at creation. Null if the response is repeated for the same `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
@@ -205,7 +204,7 @@ impl ApiKeyView {
     "propertyIds": null, "isActive": true, "isTwoFactorEnrolled": true
 }))]
 struct PutMember {
-    /// Id of the organization that the member is of.
+    /// Id of the member's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Id of the member, chosen by the caller. A known id is replaced, another one is created.
@@ -231,7 +230,7 @@ struct PutMember {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneMember {
-    /// Id of the organization that the member is of.
+    /// Id of the member's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Id of the member to remove; their tokens stop working with the next request.

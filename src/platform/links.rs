@@ -26,11 +26,11 @@ store::statements! {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "reservationIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }))]
 struct CreateGuestLinks {
-    /// Id of the organization that the reservations are of.
+    /// Id of the organization that has the reservations.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Ids of the reservations whose links are wanted, at most 1000; a repeated id is answered
-    /// repeatedly, an unknown one is a 404.
+    /// Ids of the reservations whose links to return, at most 1000. A repeated id has a link for
+    /// each time; an unknown id is a 404.
     #[schemars(length(max = 1_000))]
     reservation_ids: Vec<Uuid>,
 }

@@ -51,10 +51,11 @@ const ENGLISH: &str = "en";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = serde_json::json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es", "fr"] }))]
 struct PutOrganization {
-    /// Id of the organization, chosen by the caller. A known id is changed, another one is created.
+    /// Id of the organization, chosen by the caller. An organization with this id is changed, or
+    /// else created.
     organization_id: Uuid,
     /// Name of the organization; may be empty. Required where the organization is created; null or
-    /// left out keeps it.
+    /// left out keeps the value.
     #[serde(default)]
     name: Option<Label>,
     /// Country of phone numbers without a prefix, as a two-letter code; its numbering plan applies.
@@ -75,12 +76,13 @@ struct PutOrganization {
     #[serde(default)]
     #[schemars(range(max = 1_125_899_906_842_624_i64))]
     upload_limit_bytes: Field<Option<u64>>,
-    /// Currency of amounts whose record and payment account name none, as an ISO 4217 code in any
-    /// case. Null sets that of the country; left out keeps it.
+    /// Currency of amounts for which neither the record nor the payment account has a currency, as
+    /// an ISO 4217 code in any case. Null sets the currency of the country; left out keeps the
+    /// value.
     #[serde(default)]
     currency: Field<Option<Currency>>,
-    /// Time zone of flats that are added by hand and name none, such as `Europe/Madrid`. Null: they
-    /// have to name one; left out keeps it.
+    /// Time zone of flats that are added by hand without a time zone, such as `Europe/Madrid`.
+    /// Null: such flats need a time zone of their own; left out keeps the value.
     #[serde(default)]
     timezone: Field<Option<TimeZone>>,
 }
@@ -219,7 +221,7 @@ fn save(
 ) -> Result<OrganizationView> {
     let doc = store::Value::json(settings)?;
     // The revision is random, because the new organization may have the id of an erased one. A node
-    // that still has cached answers of the erased organization then does not serve them.
+    // that still has cached responses of the erased organization then does not serve them.
     let revision = system.app_state.ids.step();
     let row = system
         .tx

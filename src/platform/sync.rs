@@ -151,10 +151,10 @@ pub(crate) struct Warning {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SyncedReservation {
-    /// Id of the organization that the reservation is of.
+    /// Id of the organization that has the reservation.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the reservation whose guest's link is wanted.
+    /// Id of the reservation whose guest link to return.
     reservation_id: Uuid,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Domain {
 pub(crate) enum HostRefusal {
     /// The text is not a valid host name.
     Invalid,
-    /// The host is that of the service's public URL.
+    /// The host is the host of the service's public URL.
     OwnHost,
     /// Another organization owns the host.
     Taken,

@@ -194,7 +194,7 @@ impl Signer {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }
 
-    /// Whether a signature is that of an address.
+    /// Returns whether a signature is valid for these parts of an address.
     pub(crate) fn is_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
         URL_SAFE_NO_PAD
             .decode(signature)

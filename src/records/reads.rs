@@ -328,10 +328,10 @@ struct ListProperties {
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
-    /// Only properties in this property group. An unknown one finds nothing.
+    /// Only properties in this property group. With an unknown group, the list is empty.
     #[serde(default)]
     property_group_id: Option<Uuid>,
-    /// Only properties that have this tag. An unknown one finds nothing.
+    /// Only properties that have this tag. With an unknown tag, the list is empty.
     #[serde(default)]
     tag_id: Option<Uuid>,
     /// Only these properties. Unknown ones find nothing.
@@ -354,7 +354,7 @@ struct ListReservations {
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
-    /// Only reservations of this property. An unknown one finds nothing.
+    /// Only reservations of this property. With an unknown property, the list is empty.
     #[serde(default)]
     property_id: Option<Uuid>,
     /// Only reservations that are confirmed, tentative or cancelled.
@@ -393,7 +393,7 @@ struct ListRecords {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListCodes {
-    /// Only door codes of this property. An unknown one finds nothing.
+    /// Only door codes of this property. With an unknown property, the list is empty.
     #[serde(default)]
     property_id: Option<Uuid>,
     /// Only door codes that were written at this time or later. The list is then ordered by

@@ -298,7 +298,7 @@ pub(crate) fn end_change(context: &mut Context<'_, '_>, at: Timestamp) -> Result
     context.execute_deferred(&END_CHANGE, values![at])
 }
 
-/// Invalidates cached answers about the configuration if the kind belongs to the configuration.
+/// Invalidates cached responses about the configuration if the kind belongs to the configuration.
 fn note_change(context: &mut Context<'_, '_>, kind: RecordKind) {
     if !kind.is_stream() {
         context.touch_configuration();

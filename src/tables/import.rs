@@ -43,7 +43,7 @@ const MAX_LINES: usize = 1_000;
 /// A table to import.
 #[derive(Debug, Clone)]
 pub struct ImportTable {
-    /// The kind of its records.
+    /// The kind of the file's records.
     pub kind: RecordKind,
     /// The text of the file.
     pub csv: String,
@@ -117,7 +117,7 @@ pub struct TableError {
     pub line: u64,
     /// Header of the column; null if the error concerns the whole line.
     pub column: Option<String>,
-    /// The error itself.
+    /// The text of the error.
     pub message: String,
 }
 
@@ -140,7 +140,7 @@ pub struct TableLine {
     pub line: u64,
     /// The external id of the line.
     pub external_id: String,
-    /// Its result: `new`, `changed`, `unchanged` or `wrong`.
+    /// Result of the line: `new`, `changed`, `unchanged` or `wrong`.
     pub state: LineResult,
     /// The fields that are new or changed.
     pub fields: Vec<String>,

@@ -19,7 +19,7 @@ struct DemoManual {
     title: DemoText,
     /// The body in Markdown. `None` shows the flat's door code instead.
     body: Option<DemoText>,
-    /// The targets of its assignment.
+    /// The targets of the assignment.
     property_scope: &'static [AssignmentTarget],
     /// Returns the visibility rules; those with dates are for this year.
     rules: fn(i16) -> Value,

@@ -27,7 +27,7 @@ struct DemoQuestion {
 
 /// A step to create.
 struct NewStep {
-    /// The targets of its assignment.
+    /// The targets of the assignment.
     property_scope: &'static [AssignmentTarget],
     /// The body of `createPrecheckStep` without the texts.
     fields: Value,

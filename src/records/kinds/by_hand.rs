@@ -14,7 +14,7 @@ record! {
         name: Label;
         /// Amount for a stay, in the minor unit of the currency, such as cents. Null: it is not known.
         amount_cents: Option<Cents>;
-        /// Currency of the amount, as an ISO 4217 code. Null: that of the organization.
+        /// Currency of the amount, as an ISO 4217 code. Null: the currency of the organization.
         currency: Option<CurrencyCode>;
     }
 }
@@ -24,9 +24,9 @@ record! {
     pub struct WaiverFields {
         /// Name of the damage waiver, which guests see.
         name: Label;
-        /// Price, in the minor unit of the currency, such as cents. Null: it is not known.
+        /// Price, in the minor unit of the currency, such as cents. Null: the price is unknown.
         amount_cents: Option<Cents>;
-        /// Currency of the price, as an ISO 4217 code. Null: that of the organization.
+        /// Currency of the price, as an ISO 4217 code. Null: the currency of the organization.
         currency: Option<CurrencyCode>;
     }
 }
@@ -36,7 +36,7 @@ record! {
     pub struct CustomFieldFields {
         /// Name of the field.
         name: Label;
-        /// Value for flats that have none of their own. Null: none.
+        /// Value for flats without a value of their own. Null: none.
         value: Option<LongText>;
     }
 }
@@ -48,13 +48,13 @@ record! {
         name: Label;
         /// Description of the extra, which guests see. Null: none.
         description: Option<LongText>;
-        /// Price, in the minor unit of the currency, such as cents. Null: it is not known.
+        /// Price, in the minor unit of the currency, such as cents. Null: the price is unknown.
         price_cents: Option<Cents>;
-        /// Currency of the price, as an ISO 4217 code. Null: that of the organization.
+        /// Currency of the price, as an ISO 4217 code. Null: the currency of the organization.
         currency: Option<CurrencyCode>;
         /// Address of a picture, an absolute https URL. Null: none.
         image_url: Option<HttpsUrl>;
-        /// Whether guests are offered it. Null: yes.
+        /// Whether guests are offered the extra. Null: yes.
         is_active: Option<bool>;
     }
 }

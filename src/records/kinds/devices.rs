@@ -17,7 +17,7 @@ record! {
         name: Label;
         /// Type of the device.
         device_type: OneOf<DeviceType>, read as DeviceType;
-        /// Vendor that makes or connects it.
+        /// Vendor that makes or connects the device.
         vendor: Label;
         /// Whether the device can be reached; changes fire `device.offline` and
         /// `device.reconnected`.

@@ -39,12 +39,12 @@ record! {
         latitude: Option<Latitude>, read where it fits as Option<f64>;
         /// Degrees east of Greenwich, negative to the west.
         longitude: Option<Longitude>, read where it fits as Option<f64>;
-        /// Address of its photo, an absolute https URL.
+        /// Address of the property's photo, an absolute https URL.
         photo_url: Option<HttpsUrl>, read where it fits as Option<String>;
-        /// Name of its wireless network.
+        /// Name of the property's wireless network.
         wifi_name: Option<Label>, read where it fits as Option<String>;
-        /// Password of its wireless network. No read of the public interface returns it, and no
-        /// webhook.
+        /// Password of the property's wireless network. No read of the public interface and no
+        /// webhook returns the password.
         wifi_password: Option<WithheldField<Label>>, read where it fits as Option<String>;
         /// A text or a number for each custom field, by its id.
         custom_fields: Option<Value>;

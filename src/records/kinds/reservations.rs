@@ -27,7 +27,7 @@ record! {
         status: OneOf<ReservationStatus>, read as ReservationStatus;
         /// Identifier of the booking channel, such as `direct`; rules of steps and manuals name it.
         channel: Channel, read as String;
-        /// When it was booked; lead times count from it.
+        /// Time of the booking; lead times count from this time.
         booked_at: Moment, read as Moment;
         /// The first day of the stay.
         check_in: Day, read as civil::Date;
@@ -39,7 +39,7 @@ record! {
         /// Time of day by which these guests must have left, in the flat's time zone; null: the
         /// flat's.
         check_out_time: Option<TimeOfDay>, read where it fits as Option<Time>;
-        /// Code of the booking at its channel; staff find the stay by it. Null: none.
+        /// Code of the booking at its channel, by which staff find the stay. Null: none.
         booking_code: Option<Label>;
         /// The guest who booked.
         guest: Part<Guest>, read as Guest;

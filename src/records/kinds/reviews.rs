@@ -17,11 +17,11 @@ record! {
         property_id: PropertyId;
         /// Its origin: the guest portal's survey, or a property-management system.
         source: OneOf<ReviewSource>;
-        /// The survey of the guest portal that it answers; null for any other review.
+        /// The survey of the guest portal that the review answers; null for any other review.
         survey_kind: Option<OneOf<SurveyKind>>;
         /// When the guest gave the review.
         submitted_at: Moment;
-        /// Id of the reservation that it is about; null where that is not known.
+        /// Id of the reservation that the review is about; null if unknown.
         reservation_id: Option<ReservationId>;
         /// The rating as a whole, from 1 to 5; null where none was given.
         overall_rating: Option<Rating>;

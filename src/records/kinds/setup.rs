@@ -20,13 +20,13 @@ record! {
     pub struct Priced {
         /// Its name; may be empty.
         name: Label;
-        /// Its price, in the minor unit of its currency: a whole number of at least 0. Null: no
-        /// price is known.
+        /// Price, in the minor unit of the currency: a whole number of at least 0. Null: the price
+        /// is unknown.
         amount_cents: Option<Cents>;
-        /// Its price, if `amountCents` is null or left out.
+        /// Price, if `amountCents` is null or left out.
         price_cents: Option<Cents>;
-        /// Currency of the price, as an ISO 4217 code in any case; kept in capitals. Null: that of
-        /// the account or the flat.
+        /// Currency of the price, as an ISO 4217 code in any case; kept in capitals. Null: the
+        /// currency of the account or the flat.
         currency: Option<CurrencyCode>;
     }
 }
@@ -36,11 +36,12 @@ record! {
     pub struct PaymentAccount {
         /// Name of the account; may be empty.
         name: Label;
-        /// Whether the account can be charged; steps cannot name one that is not active.
+        /// Whether the account can be charged; steps cannot refer to an inactive account.
         is_active: bool;
-        /// Whether steps that name no account charge this one.
+        /// Whether steps without an account charge this account.
         is_default: bool;
-        /// Currency of its charges, as an ISO 4217 code. Null: that of what is charged.
+        /// Currency of the account's charges, as an ISO 4217 code. Null: the currency of what is
+        /// charged.
         currency: Option<CurrencyCode>;
     }
     example { "name": "Main account", "isActive": true, "isDefault": true, "currency": "EUR" }
