@@ -233,8 +233,8 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
 /// Deletes feeds. Their reservations become manual, so that people can edit them. With `cancels`,
 /// cancels the stays that have not begun first.
 pub(super) fn let_go(context: &mut Context<'_, '_>, feeds: &[Uuid], cancels: bool) -> Result<()> {
-    let known = feed::known_events(context, feeds)?;
-    let ids: Vec<Uuid> = known.into_keys().collect();
+    let stored_events = feed::known_events(context, feeds)?;
+    let ids: Vec<Uuid> = stored_events.into_keys().collect();
     if cancels {
         cancel_upcoming(context, ids.clone())?;
     }

@@ -34,7 +34,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// send another.
 const METADATA_DEADLINE: Duration = Duration::from_secs(7);
 /// Maximum size of a response: 1 MiB.
-const ANSWER_LIMIT: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 /// The user agent of requests to the provider.
 const USER_AGENT: &str = "Vestibule-SignIn/1";
 /// Time for which the provider's metadata and keys are cached.
@@ -462,7 +462,7 @@ impl ProviderClient {
         let mut response = self.http.execute(request).await.map_err(failure)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failure)? {
-            if body.len() + chunk.len() > ANSWER_LIMIT {
+            if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
                 return Err(ProviderFailure("its answer is too large".into()));
             }
             body.extend_from_slice(&chunk);

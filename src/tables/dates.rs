@@ -95,8 +95,11 @@ mod tests {
 
     #[test]
     fn times_without_an_offset_are_of_the_time_zone() {
-        let moment =
-            |pattern, text: &str| dates(pattern).moment(text).map(|moment| moment.to_string());
+        let timestamp = |pattern, text: &str| {
+            dates(pattern)
+                .moment(text)
+                .map(|timestamp| timestamp.to_string())
+        };
         for (text, expected) in [
             ("2026-11-02", "2026-11-01T23:00:00Z"),
             ("2026-11-02 10:00", "2026-11-02T09:00:00Z"),
@@ -104,13 +107,13 @@ mod tests {
             ("2026-11-02T10:00:00Z", "2026-11-02T10:00:00Z"),
             ("2026-11-02T10:00:00.000+02:00", "2026-11-02T08:00:00Z"),
         ] {
-            assert_eq!(moment(None, text).as_deref(), Some(expected), "{text}");
+            assert_eq!(timestamp(None, text).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(
-            moment(Some("%d.%m.%Y"), "02.11.2026 10:00").as_deref(),
+            timestamp(Some("%d.%m.%Y"), "02.11.2026 10:00").as_deref(),
             Some("2026-11-02T09:00:00Z")
         );
-        assert_eq!(moment(None, "2026-11-02 noon"), None);
+        assert_eq!(timestamp(None, "2026-11-02 noon"), None);
     }
 
     #[test]
