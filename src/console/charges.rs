@@ -2,37 +2,19 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
-use super::words::{ConsoleWords, charge_status};
+use super::words::{ConsoleWords, charge_kind, charge_status};
+use crate::guest::{Charge, LIST_RESERVATION_CHARGES};
 
-const LIST: &str = "listReservationCharges";
 const ACCOUNTS: &str = "listPaymentAccounts";
 const FEES: &str = "listFeeProducts";
 const WAIVERS: &str = "listDamageWaivers";
 /// Maximum number of charges that are shown.
 const MOST: usize = 200;
-
-/// A charge, as the interface returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ChargeItem {
-    kind: String,
-    fee_product_id: Option<String>,
-    damage_waiver_id: Option<String>,
-    amount_cents: i64,
-    currency: String,
-    payment_account_id: Option<String>,
-    status: String,
-    due_at: String,
-    release_at: Option<String>,
-    message: Option<String>,
-    reference: Option<String>,
-}
 
 /// A charge on a page.
 pub struct ChargeRow {
@@ -60,32 +42,29 @@ pub struct StayCharges {
 impl StayCharges {
     /// Returns `None` if the stay has no charges, or if the member may not read them.
     pub async fn of(visit: &ConsoleRequest, reservation: Uuid) -> Option<Self> {
-        if !visit.may(LIST) {
+        if !visit.may(LIST_RESERVATION_CHARGES.id()) {
             return None;
         }
         let answer = visit
-            .ask::<Vec<ChargeItem>>(LIST, json!({ "id": reservation, "limit": MOST }))
+            .read_page(
+                LIST_RESERVATION_CHARGES,
+                json!({ "id": reservation, "limit": MOST }),
+            )
             .await
             .ok()?;
         let charges = answer.data;
         if charges.is_empty() {
             return None;
         }
-        let wanted =
-            |ids: fn(&ChargeItem) -> Option<&String>| charges.iter().any(|one| ids(one).is_some());
-        let accounts = names(
-            visit,
-            ACCOUNTS,
-            wanted(|one| one.payment_account_id.as_ref()),
-        )
-        .await;
-        let mut things = names(visit, FEES, wanted(|one| one.fee_product_id.as_ref())).await;
-        things.extend(names(visit, WAIVERS, wanted(|one| one.damage_waiver_id.as_ref())).await);
+        let wanted = |id: fn(&Charge) -> Option<Uuid>| charges.iter().any(|one| id(one).is_some());
+        let accounts = names(visit, ACCOUNTS, wanted(|one| one.payment_account_id)).await;
+        let mut things = names(visit, FEES, wanted(|one| one.fee_product_id)).await;
+        things.extend(names(visit, WAIVERS, wanted(|one| one.damage_waiver_id)).await);
         let total = answer.total.unwrap_or_default();
         Some(Self {
             is_cut: total > charges.len(),
             rows: charges
-                .into_iter()
+                .iter()
                 .map(|one| row(visit, one, &accounts, &things))
                 .collect(),
             words: visit.words,
@@ -94,7 +73,7 @@ impl StayCharges {
 }
 
 /// Returns the names of records by their id, if they are wanted and the member may read them.
-async fn names(visit: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<String, String> {
+async fn names(visit: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<Uuid, String> {
     if !is_wanted || !visit.may(list) {
         return HashMap::new();
     }
@@ -102,32 +81,33 @@ async fn names(visit: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<S
     rows.iter()
         .filter_map(|row| {
             let (id, name) = (row["id"].as_str()?, row["name"].as_str()?);
-            Some((id.to_owned(), name.to_owned()))
+            Some((id.parse().ok()?, name.to_owned()))
         })
         .collect()
 }
 
 fn row(
     visit: &ConsoleRequest,
-    charge: ChargeItem,
-    accounts: &HashMap<String, String>,
-    things: &HashMap<String, String>,
+    charge: &Charge,
+    accounts: &HashMap<Uuid, String>,
+    things: &HashMap<Uuid, String>,
 ) -> ChargeRow {
     let words = &visit.words.charges;
     let thing = charge.fee_product_id.or(charge.damage_waiver_id);
     ChargeRow {
-        kind: words.kind(&charge.kind),
+        kind: charge_kind(words, charge.kind),
         name: thing.and_then(|id| things.get(&id).cloned()),
-        amount: visit
-            .dates()
-            .money(charge.amount_cents, Some(&charge.currency)),
-        status: charge_status(words, &charge.status),
-        due: when::moment(visit, &charge.due_at),
-        release: when::maybe(visit, charge.release_at.as_deref()),
+        amount: visit.dates().money(
+            i64::try_from(charge.amount_cents).unwrap_or(i64::MAX),
+            Some(&charge.currency),
+        ),
+        status: charge_status(words, charge.status),
+        due: when::of(visit, charge.due_at),
+        release: when::of_any(visit, charge.release_at),
         account: charge
             .payment_account_id
-            .map(|id| accounts.get(&id).cloned().unwrap_or(id)),
-        message: charge.message,
-        reference: charge.reference,
+            .map(|id| accounts.get(&id).cloned().unwrap_or_else(|| id.to_string())),
+        message: charge.message.clone(),
+        reference: charge.reference.clone(),
     }
 }

@@ -211,10 +211,20 @@ impl ConsoleRequest {
         operation: OperationName<O>,
         arguments: Value,
     ) -> Result<Arc<O>, ConsoleRefusal> {
+        self.read_page(operation, arguments)
+            .await
+            .map(|answer| answer.data)
+    }
+
+    /// Calls an operation that returns a page of a list, as [`ConsoleRequest::read`] does.
+    pub async fn read_page<O: Send + Sync + 'static>(
+        &self,
+        operation: OperationName<O>,
+        arguments: Value,
+    ) -> Result<OperationAnswer<Arc<O>>, ConsoleRefusal> {
         self.ask_once(operation.id(), arguments, None)
             .await?
             .value()
-            .map(|answer| answer.data)
     }
 
     /// Calls an operation as the member and returns its answer, parsed as another type that has the

@@ -1,5 +1,6 @@
 //! Formats moments and days for pages.
 
+use engine::moment::Moment;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
@@ -12,24 +13,40 @@ pub struct When {
     pub text: String,
 }
 
-/// Formats a moment from an operation's answer, in UTC. Text that cannot be parsed is shown
-/// unchanged.
-pub fn moment(visit: &ConsoleRequest, at: &str) -> When {
-    let message = |at: Timestamp| {
-        let there = TimeZone::UTC.to_datetime(at);
-        format!(
-            "{}, {} UTC",
-            visit.dates().full(there.date()),
-            visit.dates().time(there.time())
-        )
-    };
+/// Formats a moment from an operation's answer, in UTC.
+pub fn of(visit: &ConsoleRequest, at: Moment) -> When {
     When {
-        iso: at.to_owned(),
-        text: at.parse().map_or_else(|_| at.to_owned(), message),
+        iso: at.to_string(),
+        text: in_words(visit, at.0),
     }
 }
 
 /// Formats a moment that may be missing.
+pub fn of_any(visit: &ConsoleRequest, at: Option<Moment>) -> Option<When> {
+    at.map(|at| of(visit, at))
+}
+
+fn in_words(visit: &ConsoleRequest, at: Timestamp) -> String {
+    let there = TimeZone::UTC.to_datetime(at);
+    format!(
+        "{}, {} UTC",
+        visit.dates().full(there.date()),
+        visit.dates().time(there.time())
+    )
+}
+
+/// Formats a moment from the text of an operation's answer, in UTC. Text that cannot be parsed is
+/// shown unchanged.
+pub fn moment(visit: &ConsoleRequest, at: &str) -> When {
+    When {
+        iso: at.to_owned(),
+        text: at
+            .parse()
+            .map_or_else(|_| at.to_owned(), |at| in_words(visit, at)),
+    }
+}
+
+/// Formats the text of a moment that may be missing.
 pub fn maybe(visit: &ConsoleRequest, at: Option<&str>) -> Option<When> {
     at.map(|at| moment(visit, at))
 }

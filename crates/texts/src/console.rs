@@ -53,18 +53,6 @@ impl ConsoleCalendarsWords {
     }
 }
 
-impl ConsoleChargesWords {
-    /// Returns the label of a kind.
-    #[must_use]
-    pub fn kind(&self, kind: &str) -> &'static str {
-        match kind {
-            "waiver" => self.waiver,
-            "deposit" => self.deposit,
-            _ => self.fee,
-        }
-    }
-}
-
 impl ConsoleFrameWords {
     /// Puts a label before a text, with the colon of the language.
     #[must_use]

@@ -4,14 +4,28 @@ use texts::console::{
     ConsoleChargesWords, ConsoleStaysWords, ConsoleSubmissionsWords, ConsoleWebhooksWords,
 };
 
-/// Returns the label and the style of a status.
-pub fn charge_status(words: &ConsoleChargesWords, status: &str) -> (&'static str, &'static str) {
+use crate::guest::{ChargeKind, ChargeStatus};
+
+/// Returns the label of a charge's kind.
+pub const fn charge_kind(words: &ConsoleChargesWords, kind: ChargeKind) -> &'static str {
+    match kind {
+        ChargeKind::Fee => words.fee,
+        ChargeKind::Waiver => words.waiver,
+        ChargeKind::Deposit => words.deposit,
+    }
+}
+
+/// Returns the label and the style of a charge's status.
+pub const fn charge_status(
+    words: &ConsoleChargesWords,
+    status: ChargeStatus,
+) -> (&'static str, &'static str) {
     match status {
-        "paid" => (words.paid, "on"),
-        "failed" => (words.failed, "bad"),
-        "released" => (words.released, ""),
-        "cancelled" => (words.cancelled, ""),
-        _ => (words.due, "off"),
+        ChargeStatus::Due => (words.due, "off"),
+        ChargeStatus::Paid => (words.paid, "on"),
+        ChargeStatus::Failed => (words.failed, "bad"),
+        ChargeStatus::Released => (words.released, ""),
+        ChargeStatus::Cancelled => (words.cancelled, ""),
     }
 }
 

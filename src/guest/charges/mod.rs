@@ -14,8 +14,10 @@ mod records;
 mod submission_charges;
 mod view;
 
+pub use charge::{Charge, ChargeKind, ChargeStatus};
 pub use charge_notices::ChargeTeller;
 pub(super) use follow::follow;
+pub(crate) use operations::LIST_RESERVATION_CHARGES;
 pub(super) use operations::operations;
 pub(super) use records::forget;
 pub(super) use submission_charges::of_submission;

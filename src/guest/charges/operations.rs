@@ -4,7 +4,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Note2000, Text200};
-use engine::operation::{ById, Listing, Needs, Operation, Page, PageLimits};
+use engine::operation::{ById, Listing, Needs, Operation, OperationName, Page, PageLimits};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -15,6 +15,10 @@ use uuid::Uuid;
 use super::charge::{Charge, ChargeStatus, ReportedStatus, example};
 use super::records::{self, from_row};
 use crate::records::{RecordKind, get_record};
+
+/// Lists the charges of a stay.
+pub(crate) const LIST_RESERVATION_CHARGES: OperationName<Vec<Charge>> =
+    OperationName::new("listReservationCharges");
 
 /// Number of charges on a page if the request sets no limit.
 const PAGE: u32 = 100;
@@ -95,7 +99,7 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     vec![
         Operation::public(
-            "listReservationCharges",
+            LIST_RESERVATION_CHARGES.id(),
             Method::GET,
             "/reservations/{id}/charges",
             reads,
@@ -106,7 +110,7 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
             "List charges of a stay",
             "Fees, waivers and deposits of a stay: amount, account, when due and released, whether paid.",
         )
-        .pages(PAGES, of_stay),
+        .pages_as(LIST_RESERVATION_CHARGES, PAGES, of_stay),
         Operation::platform(
             "listCharges",
             Method::GET,
