@@ -76,7 +76,9 @@ pub(crate) use languages::best as best_language;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub use messages::Message;
-pub(crate) use operations::{LIST_OWN_MESSAGES, SAVE_STEP_ANSWERS, stay_token};
+pub(crate) use operations::{
+    GET_GUEST_LINK, LIST_OWN_MESSAGES, LIST_RESERVATION_MESSAGES, SAVE_STEP_ANSWERS, stay_token,
+};
 pub(crate) use page_view::{GET_PAGE_VIEW, PAGE_VIEW, PageView};
 pub use phase::{Phase, phase};
 pub use postal::address_lines;

@@ -43,7 +43,14 @@ pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new
 pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listOwnMessages");
 
-/// Number of messages on a page, if the request does not set a limit.
+/// The link that opens a reservation's guest portal.
+pub(crate) const GET_GUEST_LINK: OperationName<GuestPageAddress> =
+    OperationName::new("getGuestLink");
+/// Lists what a reservation's guest wrote to the host.
+pub(crate) const LIST_RESERVATION_MESSAGES: OperationName<Vec<Message>> =
+    OperationName::new("listReservationMessages");
+
+/// Messages on a page without a given limit.
 const MESSAGES_PAGE: u32 = 50;
 /// Page limits of messages for members; a stay has at most 200 messages.
 const MESSAGES: PageLimits = PageLimits {
@@ -196,8 +203,8 @@ struct ReservationOfLink {
 /// Address of a guest's page.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/kq3…" }))]
-struct GuestPageAddress {
-    url: String,
+pub(crate) struct GuestPageAddress {
+    pub url: String,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -223,7 +230,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::guest(LIST_OWN_MESSAGES.id(), Method::GET, "/stays/{token}/messages")
             .summary("What the guest has written to the host, oldest first")
             .run_as(LIST_OWN_MESSAGES, read_messages),
-        Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
+        Operation::public(GET_GUEST_LINK.id(), Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
             .tool(
                 "reservations",
@@ -231,15 +238,15 @@ pub(super) fn operations() -> Vec<Operation> {
                 "The real link of a reservation's guest to their portal. Whoever has it is the guest: to look without acting use \
                     `createPortalPreview`.",
             )
-            .run(|context, input: GetGuestLink| {
+            .run_as(GET_GUEST_LINK, |context, input: GetGuestLink| {
                 get_record(context, RecordKind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
                 Ok(GuestPageAddress { url: domains::stay_url(context, input.id, &token)? })
             }),
-        Operation::public("listReservationMessages", Method::GET, "/reservations/{id}/messages", reads)
+        Operation::public(LIST_RESERVATION_MESSAGES.id(), Method::GET, "/reservations/{id}/messages", reads)
             .summary("List what a reservation's guest has written to the host, oldest first")
             .tool("reservations", "List guest messages", "What a guest wrote, oldest first.")
-            .pages(MESSAGES, |context, input: GetMessages, page| {
+            .pages_as(LIST_RESERVATION_MESSAGES, MESSAGES, |context, input: GetMessages, page| {
                 get_record(context, RecordKind::Reservation, input.id)?;
                 messages::listed(context, input.id, page)
             }),

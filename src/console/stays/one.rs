@@ -2,7 +2,6 @@
 
 use askama::Template;
 use futures_util::future::try_join3;
-use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -21,24 +20,11 @@ use super::super::when::{self, When};
 use super::super::words::{precheckin_status, stay_status};
 use super::explanation::{self, StayExplanation};
 use super::{SCREEN, StayItem};
+use crate::guest::{GET_GUEST_LINK, LIST_RESERVATION_MESSAGES};
 use crate::words::{fill, own_name};
-
-#[derive(Debug, Deserialize)]
-struct PageLink {
-    url: String,
-}
 
 /// Maximum number of messages that are shown. No stay has more.
 const MESSAGES: usize = 200;
-const READ_MESSAGES: &str = "listReservationMessages";
-
-/// A message of the guest, as the interface returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct GuestMessage {
-    text: String,
-    created_at: String,
-}
 
 /// A label and a value.
 struct LabelledValue {
@@ -76,13 +62,16 @@ struct StayPage<'v> {
 
 /// Reads the messages of the guest, newest first.
 async fn messages(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<(String, When)>, ConsoleRefusal> {
-    let written: Vec<GuestMessage> = visit
-        .get(READ_MESSAGES, json!({ "id": id, "limit": MESSAGES }))
+    let written = visit
+        .read(
+            LIST_RESERVATION_MESSAGES,
+            json!({ "id": id, "limit": MESSAGES }),
+        )
         .await?;
     Ok(written
-        .into_iter()
+        .iter()
         .rev()
-        .map(|message| (message.text, when::moment(visit, &message.created_at)))
+        .map(|message| (message.text.clone(), when::of(visit, message.created_at)))
         .collect())
 }
 
@@ -147,8 +136,8 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let (done, all) = submission.progress();
         let (done, all) = (done.to_string(), all.to_string());
         let zone = flats::zone(visit, stay.property_id).await;
-        let link: Option<PageLink> = if visit.may("getGuestLink") {
-            visit.get("getGuestLink", json!({ "id": id })).await.ok()
+        let link = if visit.may(GET_GUEST_LINK.id()) {
+            visit.read(GET_GUEST_LINK, json!({ "id": id })).await.ok()
         } else {
             None
         };
@@ -187,7 +176,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 words.at_hint,
                 &[("zone", zone.iana_name().unwrap_or("UTC"))],
             ),
-            link: link.map(|link| link.url),
+            link: link.map(|link| link.url.clone()),
             edit: records::edit_stay(visit, id),
             charges: StayCharges::of(visit, id).await,
             changed: Changed::of(visit, id).await,
