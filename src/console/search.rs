@@ -1,7 +1,8 @@
 //! Search results by name, grouped by type, each with a link to its page.
 
+use std::sync::Arc;
+
 use askama::Template;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::frame::ConsoleFrame;
@@ -11,6 +12,7 @@ use super::stays;
 use super::visit::ConsoleRequest;
 use super::when;
 use super::words::ConsoleWords;
+use crate::search::{FoundRow, FoundType, SEARCH};
 use crate::words::fill;
 
 /// The search screen. The search field of every page leads to it.
@@ -28,49 +30,53 @@ const BETWEEN: &str = " · ";
 /// Maximum number of results.
 const MOST: usize = 50;
 
-/// A type of result: its name in the interface, the title of its group, and the page of one result
+/// A type of result: the type, the title of its group, and the page of one result
 /// if the type has one.
 type ResultKind = (
-    &'static str,
+    FoundType,
     fn(&ConsoleWords) -> &'static str,
     Option<&'static str>,
 );
 
 const KINDS: [ResultKind; 9] = [
     (
-        "reservation",
+        FoundType::Reservation,
         |words| words.search.reservation,
         Some("/stays/{id}"),
     ),
     (
-        "precheck_step",
+        FoundType::PrecheckStep,
         |words| words.search.precheck_step,
         Some("/steps/{id}"),
     ),
-    ("manual", |words| words.search.manual, Some("/manuals/{id}")),
     (
-        "manual_category",
+        FoundType::Manual,
+        |words| words.search.manual,
+        Some("/manuals/{id}"),
+    ),
+    (
+        FoundType::ManualCategory,
         |words| words.search.manual_category,
         Some("/categories/{id}"),
     ),
-    ("portal", |words| words.search.portal, Some("/portals/{id}")),
     (
-        "portal_branding",
+        FoundType::Portal,
+        |words| words.search.portal,
+        Some("/portals/{id}"),
+    ),
+    (
+        FoundType::PortalBranding,
         |words| words.search.portal_branding,
         Some("/brandings/{id}"),
     ),
-    ("property", |words| words.search.property, None),
-    ("property_group", |words| words.search.property_group, None),
-    ("tag", |words| words.search.tag, None),
+    (FoundType::Property, |words| words.search.property, None),
+    (
+        FoundType::PropertyGroup,
+        |words| words.search.property_group,
+        None,
+    ),
+    (FoundType::Tag, |words| words.search.tag, None),
 ];
-
-#[derive(Debug, Deserialize)]
-struct FoundItem {
-    #[serde(rename = "type")]
-    kind: String,
-    id: String,
-    name: String,
-}
 
 /// A group of results of one type: name and address of each.
 struct Sort {
@@ -90,44 +96,41 @@ struct SearchPage<'v> {
 
 /// Returns the name of a result. The name of a stay ends with the day of its arrival, which is
 /// formatted.
-fn called(visit: &ConsoleRequest, found: &FoundItem) -> String {
+fn called(visit: &ConsoleRequest, found: &FoundRow) -> String {
     match found
         .name
         .rsplit_once(BETWEEN)
-        .filter(|_| found.kind == "reservation")
+        .filter(|_| found.found_type == FoundType::Reservation)
     {
         Some((name, day)) => format!("{name}{BETWEEN}{}", when::day(visit, day)),
         None => found.name.clone(),
     }
 }
 
-fn place(visit: &ConsoleRequest, page: Option<&str>, found: &FoundItem) -> Option<String> {
-    if found.kind == "property" {
+fn place(visit: &ConsoleRequest, page: Option<&str>, found: &FoundRow) -> Option<String> {
+    if found.found_type == FoundType::Property {
         // A flat has no page, so the link leads to its stays.
-        let query = [
-            ("flat", found.name.as_str()),
-            ("propertyId", found.id.as_str()),
-        ];
+        let id = found.id.to_string();
+        let query = [("flat", found.name.as_str()), ("propertyId", id.as_str())];
         return visit
             .may(stays::LIST)
             .then(|| visit.address_with(stays::SCREEN.path, &query));
     }
-    way(visit, page?, &found.id)
+    way(visit, page?, &found.id.to_string())
 }
 
 fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.search;
         let query = visit.asks("query").unwrap_or_default().trim().to_owned();
-        let found: Vec<FoundItem> = if query.is_empty() {
-            Vec::new()
+        let found = if query.is_empty() {
+            Arc::default()
         } else {
-            visit
-                .get("search", json!({ "query": query, "limit": MOST }))
-                .await?
+            let arguments = json!({ "query": query, "limit": MOST });
+            visit.read(SEARCH, arguments).await?
         };
         let sort = |(kind, title, page): ResultKind| {
-            let of_kind = found.iter().filter(|found| found.kind == kind);
+            let of_kind = found.iter().filter(|found| found.found_type == kind);
             Sort {
                 title: title(visit.words),
                 found: of_kind

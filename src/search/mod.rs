@@ -21,7 +21,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
 use engine::module::Module;
-use engine::operation::{Needs, Operation};
+use engine::operation::{Needs, Operation, OperationName};
 use engine::typed;
 use engine::values;
 use http::Method;
@@ -31,10 +31,14 @@ use serde_json::json;
 use store::Row;
 use uuid::Uuid;
 
-use self::rank::{Best, FoundType, Hit, Query};
+pub(crate) use self::rank::FoundType;
+use self::rank::{Best, Hit, Query};
 use crate::records::{RecordKind, patterns, referred};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
+
+/// Finds by name.
+pub(crate) const SEARCH: OperationName<Vec<FoundRow>> = OperationName::new("search");
 
 /// Maximum number of reservations that are compared. If more guests match, the newest stays are
 /// compared.
@@ -106,15 +110,15 @@ const fn default_limit() -> usize {
 #[schemars(rename = "SearchResult", example = json!({
     "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul 2-1",
 }))]
-struct FoundRow {
-    /// Type of the resource or record.
+pub(crate) struct FoundRow {
+    /// Its type.
     #[serde(rename = "type")]
-    found_type: FoundType,
-    /// Id of the resource or record.
-    id: Uuid,
-    /// Name: the nickname of a step or manual, the English title of a category; of a reservation
-    /// guest, property and check-in.
-    name: String,
+    pub found_type: FoundType,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name: the nickname of a step or manual, the English title of a category; of a
+    /// reservation guest, property and check-in.
+    pub name: String,
 }
 
 impl From<Hit> for FoundRow {
@@ -140,7 +144,7 @@ pub(crate) static MODULE: Module = Module {
 
 fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("search", Method::GET, "/search", Needs::Permission(Permission::ViewProperties))
+        Operation::public(SEARCH.id(), Method::GET, "/search", Needs::Permission(Permission::ViewProperties))
             .summary(
                 "Find steps, manuals, categories, portals, brandings, properties, groups, tags and reservations by name, best match first",
             )
@@ -152,7 +156,7 @@ fn operations() -> Vec<Operation> {
                     \"Eixample group\"}",
             )
             .may_lag()
-            .run(search),
+            .run_as(SEARCH, search),
     ]
 }
 
