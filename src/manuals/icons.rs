@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use engine::operation::{CacheBasis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+/// Searches icons for the cover of a manual.
+pub(crate) const SEARCH_COVER_ICONS: OperationName<CoverIcons> =
+    OperationName::new("searchCoverIcons");
 
 /// The name and the tags of each icon. `data/README.md` gives their source and licence.
 const CATALOGUE: &str = include_str!("../../data/icons.json");
@@ -63,22 +67,22 @@ const fn default_limit() -> usize {
 /// Icons that match, in alphabetical order.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "items": [{ "name": "house-wifi" }, { "name": "wifi" }], "total": 10 }))]
-struct CoverIcons {
-    items: Vec<CoverIcon>,
+pub(crate) struct CoverIcons {
+    pub items: Vec<CoverIcon>,
     /// Matches before the limit.
-    total: usize,
+    pub total: usize,
 }
 
 /// An icon.
 #[derive(Debug, Serialize, JsonSchema)]
-struct CoverIcon {
+pub(crate) struct CoverIcon {
     /// Value for a manual's `iconName`.
-    name: &'static str,
+    pub name: &'static str,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("searchCoverIcons", Method::GET, "/cover-icons", Needs::Credential)
+        Operation::public(SEARCH_COVER_ICONS.id(), Method::GET, "/cover-icons", Needs::Credential)
             .summary("Search icons for the cover of a manual")
             .tool(
                 "manuals",
@@ -86,7 +90,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Names of icons for the cover of a manual, for its field `iconName`. Example: {\"query\": \"wifi\"}",
             )
             .cached(CacheBasis::Configuration)
-            .run(|_, input: SearchCoverIcons| {
+            .run_as(SEARCH_COVER_ICONS, |_, input: SearchCoverIcons| {
                 let FoundIcons { items, total } = search(input.query.as_deref(), input.limit);
                 Ok(CoverIcons { items: items.into_iter().map(|name| CoverIcon { name }).collect(), total })
             }),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::app_state::AppState;
 use engine::error::{Error, Reason, Result, innermost};
 use engine::field::Text200;
-use engine::operation::{Needs, Operation};
+use engine::operation::{Needs, Operation, OperationName};
 use http::Method;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::Client;
@@ -16,6 +16,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
+
+/// Searches stock photos for the cover of a manual.
+pub(crate) const SEARCH_STOCK_PHOTOS: OperationName<FoundPhotos> =
+    OperationName::new("searchStockPhotos");
 
 /// Deadline of a search, from the connection to the last byte of the response.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -96,23 +100,23 @@ const fn default_page() -> u32 {
     }],
     "total": 133, "totalPages": 7
 }))]
-struct FoundPhotos {
-    items: Vec<StockPhoto>,
+pub(crate) struct FoundPhotos {
+    pub items: Vec<StockPhoto>,
     /// Photos on all pages.
-    total: u64,
-    total_pages: u64,
+    pub total: u64,
+    pub total_pages: u64,
 }
 
 /// A photo.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct StockPhoto {
+pub(crate) struct StockPhoto {
     /// Value for a manual's `imageUrl`.
-    image_url: String,
-    thumbnail_url: String,
-    description: Option<String>,
-    photographer_name: String,
-    photographer_url: String,
+    pub image_url: String,
+    pub thumbnail_url: String,
+    pub description: Option<String>,
+    pub photographer_name: String,
+    pub photographer_url: String,
 }
 
 impl From<PhotoResponse> for FoundPhotos {
@@ -224,7 +228,7 @@ fn reason(error: reqwest::Error) -> String {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("searchStockPhotos", Method::GET, "/stock-photos", Needs::Credential)
+        Operation::public(SEARCH_STOCK_PHOTOS.id(), Method::GET, "/stock-photos", Needs::Credential)
             .summary("Search stock photos for the cover of a manual")
             .tool(
                 "manuals",
@@ -233,7 +237,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
             )
             .offered_where(|app_state| app_state.extension::<StockPhotos>().is_some())
-            .asks(search),
+            .asks_as(SEARCH_STOCK_PHOTOS, search),
     ]
 }
 

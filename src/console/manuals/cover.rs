@@ -3,7 +3,6 @@
 
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{MANUAL, stored};
@@ -13,7 +12,7 @@ use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
 use crate::console::screens::ScreenAnswer;
 use crate::console::visit::ConsoleRequest;
-use crate::manuals::StockPhotos;
+use crate::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockPhotos};
 use crate::page::icon;
 use crate::words::fill;
 
@@ -64,37 +63,6 @@ fn has_photos(visit: &ConsoleRequest) -> bool {
     visit.service.app_state.extension::<StockPhotos>().is_some()
 }
 
-/// The result of a search for icons.
-#[derive(Debug, Deserialize)]
-struct Icons {
-    items: Vec<Icon>,
-    total: usize,
-}
-
-#[derive(Debug, Deserialize)]
-struct Icon {
-    name: String,
-}
-
-/// The result of a search for photos.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PhotoResults {
-    items: Vec<PhotoItem>,
-    total: u64,
-    total_pages: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PhotoItem {
-    image_url: String,
-    thumbnail_url: String,
-    description: Option<String>,
-    photographer_name: String,
-    photographer_url: String,
-}
-
 /// A photo, as the page shows it.
 struct ShownPhoto {
     url: String,
@@ -125,7 +93,7 @@ struct CoverPage<'v> {
     /// Label of the search field.
     find: &'static str,
     /// The SVG and the name of each icon.
-    icons: Vec<(String, String)>,
+    icons: Vec<(String, &'static str)>,
     total: usize,
     /// `None` if there is no library, or if nothing was searched.
     found: Option<FoundCovers>,
@@ -136,11 +104,11 @@ struct CoverPage<'v> {
 }
 
 /// Returns an address only if a page may link to it: it must be a web address and not too long.
-fn safe(url: String) -> Option<String> {
+fn safe(url: &str) -> Option<String> {
     let is_web = ["https://", "http://"]
         .iter()
         .any(|scheme| url.starts_with(scheme));
-    Some(url).filter(|url| is_web && url.len() <= LONGEST)
+    (is_web && url.len() <= LONGEST).then(|| url.to_owned())
 }
 
 async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
@@ -151,22 +119,20 @@ async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
         .unwrap_or(1)
         .clamp(1, MOST_PAGES);
     let arguments = json!({ "query": query, "perPage": MOST_PHOTOS, "page": number });
-    let Ok(photos) = visit
-        .get::<PhotoResults>("searchStockPhotos", arguments)
-        .await
-    else {
+    let Ok(photos) = visit.read(SEARCH_STOCK_PHOTOS, arguments).await else {
         return FoundCovers {
             problem: Some(words.photos_failed),
             ..FoundCovers::default()
         };
     };
     let is_more = number < photos.total_pages.min(MOST_PAGES);
-    let shown = |photo: PhotoItem| {
+    let shown = |photo: &StockPhoto| {
         Some(ShownPhoto {
-            url: safe(photo.image_url)?,
-            thumbnail: safe(photo.thumbnail_url)?,
+            url: safe(&photo.image_url)?,
+            thumbnail: safe(&photo.thumbnail_url)?,
             about: photo
                 .description
+                .as_deref()
                 .unwrap_or_default()
                 .chars()
                 .take(200)
@@ -182,7 +148,7 @@ async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
                         .collect::<String>(),
                 )],
             ),
-            photographer: safe(photo.photographer_url),
+            photographer: safe(&photo.photographer_url),
         })
     };
     let more = || {
@@ -195,7 +161,7 @@ async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
         count: fill(words.photos_found, &[("count", &photos.total.to_string())]),
         photos: photos
             .items
-            .into_iter()
+            .iter()
             .take(MOST_PHOTOS)
             .filter_map(shown)
             .collect(),
@@ -216,7 +182,7 @@ async fn page(
     if !query.is_empty() {
         arguments["query"] = query.as_str().into();
     }
-    let icons: Icons = visit.get("searchCoverIcons", arguments).await?;
+    let icons = visit.read(SEARCH_COVER_ICONS, arguments).await?;
     let found = if has_photos && !query.is_empty() {
         Some(photos(visit, &query).await)
     } else {
@@ -241,8 +207,8 @@ async fn page(
         },
         icons: icons
             .items
-            .into_iter()
-            .map(|found| (icon(&found.name), found.name))
+            .iter()
+            .map(|found| (icon(found.name), found.name))
             .collect(),
         total: icons.total,
         found,
@@ -302,8 +268,8 @@ mod tests {
             ("/console", false),
             ("", false),
         ] {
-            assert_eq!(safe(url.to_owned()).is_some(), is_safe, "{url}");
+            assert_eq!(safe(url).is_some(), is_safe, "{url}");
         }
-        assert_eq!(safe(format!("https://{}", "a".repeat(LONGEST))), None);
+        assert_eq!(safe(&format!("https://{}", "a".repeat(LONGEST))), None);
     }
 }

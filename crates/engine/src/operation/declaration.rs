@@ -346,6 +346,21 @@ impl Declaration {
         self.0
     }
 
+    /// Sets the function as [`Declaration::asks`] does, for an operation that callers in this process
+    /// call by a typed name.
+    pub fn asks_as<I, O, F>(
+        self,
+        name: OperationName<O>,
+        work: impl Fn(Arc<AppState>, I) -> F + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + Send + Sync + 'static,
+        F: Future<Output = Result<O>> + Send + 'static,
+    {
+        self.named(name.id()).asks(work)
+    }
+
     /// Sets functions that make another service carry out a command. `prepare` reads in a
     /// transaction and refuses invalid commands. After that transaction is committed, `ask` sends
     /// the request. If it returns 502, that error is recorded under the `Idempotency-Key`; other
