@@ -50,7 +50,7 @@ store::statements! {
 engine::stored_enum! {
     /// The treatment of an event that may be a booking or a closure.
     #[derive(Default)]
-    pub(super) enum Ambiguous {
+    pub(crate) enum Ambiguous {
         /// The event becomes a tentative reservation, which staff confirm or cancel.
         #[default]
         Hold,
@@ -97,7 +97,7 @@ pub(super) struct StoredFeed {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-pub(super) struct CalendarFeed {
+pub(crate) struct CalendarFeed {
     pub id: Uuid,
     pub property_id: Uuid,
     /// Scheme and host of the address, and `…` for the rest, which is a secret.

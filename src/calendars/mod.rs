@@ -21,6 +21,8 @@ use engine::module::Module;
 
 use crate::records::{Dependents, OnDeleted};
 
+pub(crate) use feed::{Ambiguous, CalendarFeed};
+pub(crate) use operations::{GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
 pub(crate) use worker::{CalendarFetcher, bring_forward};
 
 /// The registration of this module.

@@ -9,7 +9,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
-use engine::operation::{ById, CommandContext, Needs, Nothing, Operation};
+use engine::operation::{ById, CommandContext, Needs, Nothing, Operation, OperationName};
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,13 @@ use super::feed::{self, Ambiguous, CalendarFeed, FeedState, StoredFeed};
 use super::worker::{CalendarFetcher, TO_FETCH};
 use super::{apply, audited};
 use crate::records::{Record, RecordKind, RecordOrigin, ReservationStatus, exists, find_records};
+
+/// Lists the feeds.
+pub(crate) const LIST_CALENDAR_FEEDS: OperationName<Vec<CalendarFeed>> =
+    OperationName::new("listCalendarFeeds");
+/// Reads one feed.
+pub(crate) const GET_CALENDAR_FEED: OperationName<CalendarFeed> =
+    OperationName::new("getCalendarFeed");
 
 /// Maximum number of feeds of a property (rules: calendar-feeds#feeds).
 const MAX_FEEDS: i64 = 20;
@@ -93,7 +100,7 @@ struct PreparedFeed {
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "listCalendarFeeds",
+            LIST_CALENDAR_FEEDS.id(),
             Method::GET,
             "/calendar-feeds",
             Needs::Permission(Permission::ViewReservations),
@@ -104,9 +111,9 @@ pub(super) fn operations() -> Vec<Operation> {
             "List calendar feeds",
             "Calendars of booking sites whose events become reservations, each with its last fetch and its faults.",
         )
-        .run(list),
+        .run_as(LIST_CALENDAR_FEEDS, list),
         Operation::public(
-            "getCalendarFeed",
+            GET_CALENDAR_FEED.id(),
             Method::GET,
             "/calendar-feeds/{id}",
             Needs::Permission(Permission::ViewReservations),
@@ -117,7 +124,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Read a calendar feed",
             "A feed from `listCalendarFeeds`, with its last fetch and its faults.",
         )
-        .run(get),
+        .run_as(GET_CALENDAR_FEED, get),
         Operation::public("createCalendarFeed", Method::POST, "/calendar-feeds", NEEDS)
             .summary("Take a property's bookings from a calendar of another site")
             .tool(

@@ -1,9 +1,10 @@
 //! Calendar feeds: the list, the form for a new one, and a page with the state of each, with the
 //! entries that wait for a decision.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -15,10 +16,10 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
+use crate::calendars::{Ambiguous, CalendarFeed, GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
 use crate::words::fill;
 
-const LIST: &str = "listCalendarFeeds";
-const READ: &str = "getCalendarFeed";
+const READ: &str = GET_CALENDAR_FEED.id();
 const CREATE: &str = "createCalendarFeed";
 const DELETE: &str = "deleteCalendarFeed";
 /// The operation that finds the flat of a new feed.
@@ -34,7 +35,7 @@ pub static SCREEN: Screen = Screen {
     icon: "calendar-sync",
     title: |words| words.calendars.feeds,
     group: ScreenGroup::Setup,
-    needs: Some(LIST),
+    needs: Some(LIST_CALENDAR_FEEDS.id()),
     pages: &[
         ScreenPage::get("getCalendarsScreen", "/calendars", list),
         ScreenPage::get("getNewCalendarScreen", "/calendars/new", new).needing(&[CREATE, FLATS]),
@@ -56,67 +57,36 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A feed, as the operations return it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FeedItem {
-    id: Uuid,
-    property_id: Uuid,
-    url: String,
-    channel: String,
-    ambiguous: String,
-    last_fetched_at: Option<String>,
-    last_attempt_at: Option<String>,
-    last_error: Option<String>,
-    last_error_code: Option<String>,
-    consecutive_failures: u32,
-    reservation_count: u64,
-    skipped_count: u32,
-    warnings: Vec<FeedFault>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct FeedFault {
-    uid: Option<String>,
-    problem: String,
-}
-
-impl FeedItem {
-    /// Returns the label of its state, and the class of the label.
-    fn state(&self, visit: &ConsoleRequest) -> (&'static str, &'static str) {
-        let words = &visit.words.calendars;
-        if self.last_error.is_some() {
-            (words.failing, "bad")
-        } else if self.last_fetched_at.is_some() {
-            (words.working, "on")
-        } else {
-            (words.waiting, "off")
-        }
-    }
-
-    /// Describes why the last fetch failed.
-    fn failure(&self, visit: &ConsoleRequest) -> Option<String> {
-        let error = self.last_error.as_ref()?;
-        let known = self
-            .last_error_code
-            .as_deref()
-            .and_then(|code| visit.words.calendars.failure(code));
-        Some(match known {
-            // The message has details, such as a status, and is in English.
-            Some(_) if visit.language == "en" => error.clone(),
-            Some(known) => known.to_owned(),
-            None => error.clone(),
-        })
+/// Returns the label of a feed's state, and the class of the label.
+fn state_label(visit: &ConsoleRequest, feed: &CalendarFeed) -> (&'static str, &'static str) {
+    let words = &visit.words.calendars;
+    if feed.last_error.is_some() {
+        (words.failing, "bad")
+    } else if feed.last_fetched_at.is_some() {
+        (words.working, "on")
+    } else {
+        (words.waiting, "off")
     }
 }
 
-async fn all(visit: &ConsoleRequest) -> Result<Vec<FeedItem>, ConsoleRefusal> {
-    visit.get(LIST, json!({})).await
+/// Describes why the last fetch of a feed failed.
+fn failure(visit: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
+    let error = feed.last_error.as_ref()?;
+    let known = feed
+        .last_error_code
+        .and_then(|code| visit.words.calendars.failure(code));
+    Some(match known {
+        // The message has details, such as a status, and is in English.
+        Some(_) if visit.language == "en" => error.clone(),
+        Some(known) => known.to_owned(),
+        None => error.clone(),
+    })
 }
 
 /// Reads the feed that the path names.
-async fn named(visit: &ConsoleRequest) -> Result<FeedItem, ConsoleRefusal> {
-    visit.get(READ, json!({ "id": visit.named("id")? })).await
+async fn named(visit: &ConsoleRequest) -> Result<Arc<CalendarFeed>, ConsoleRefusal> {
+    let arguments = json!({ "id": visit.named("id")? });
+    visit.read(GET_CALENDAR_FEED, arguments).await
 }
 
 /// A feed, as the list shows it.
@@ -140,21 +110,21 @@ struct CalendarList<'v> {
 
 fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let feeds = all(visit).await?;
+        let feeds = visit.read(LIST_CALENDAR_FEEDS, json!({})).await?;
         let paging = Paging::of(visit, SCREEN.path, feeds.len());
-        let feeds = paging.cut(feeds);
+        let feeds = paging.cut(feeds.iter().collect());
         let flats = flats::among(visit, feeds.iter().map(|feed| feed.property_id)).await?;
-        let row = |feed: FeedItem| FeedRow {
+        let row = |feed: &CalendarFeed| FeedRow {
             way: visit.address(&format!("/calendars/{}", feed.id)),
             flat: flats
                 .get(&feed.property_id)
                 .map(|flat| flat.name.clone())
                 .filter(|name| !name.trim().is_empty())
                 .unwrap_or_else(|| feed.property_id.to_string()),
-            state: feed.state(visit),
-            failure: feed.failure(visit),
-            channel: feed.channel,
-            url: feed.url,
+            state: state_label(visit, feed),
+            failure: failure(visit, feed),
+            channel: feed.channel.clone(),
+            url: feed.url.clone(),
         };
         let page = CalendarList {
             frame: ConsoleFrame::new(visit, visit.words.calendars.feeds),
@@ -260,7 +230,7 @@ struct HeldRow {
 #[template(path = "console/calendar.html")]
 struct CalendarPage<'v> {
     frame: ConsoleFrame<'v>,
-    feed: FeedItem,
+    feed: Arc<CalendarFeed>,
     flat: String,
     state: (&'static str, &'static str),
     failure: Option<String>,
@@ -297,15 +267,15 @@ async fn one(
     let id = feed.id.to_string();
     let page = CalendarPage {
         frame: ConsoleFrame::new(visit, title).below(visit, words.feeds, SCREEN.path),
-        state: feed.state(visit),
-        failure: feed.failure(visit),
-        ambiguous: match feed.ambiguous.as_str() {
-            "import" => words.import,
-            "ignore" => words.ignore,
-            _ => words.hold,
+        state: state_label(visit, &feed),
+        failure: failure(visit, &feed),
+        ambiguous: match feed.ambiguous {
+            Ambiguous::Hold => words.hold,
+            Ambiguous::Ignore => words.ignore,
+            Ambiguous::Import => words.import,
         },
-        last: when::maybe(visit, feed.last_fetched_at.as_deref()),
-        tried: when::maybe(visit, feed.last_attempt_at.as_deref()),
+        last: when::of_any(visit, feed.last_fetched_at),
+        tried: when::of_any(visit, feed.last_attempt_at),
         held,
         may_decide: may_decide(visit),
         may_refresh: visit.may(REFRESH),
@@ -414,7 +384,7 @@ fn decide(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 #[template(path = "console/calendar-delete.html")]
 struct CalendarConfirmation<'v> {
     frame: ConsoleFrame<'v>,
-    feed: FeedItem,
+    feed: Arc<CalendarFeed>,
     action: String,
     back: String,
     messages: Vec<String>,

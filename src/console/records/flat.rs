@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{PUT, address};
+use crate::calendars::{CalendarFeed, LIST_CALENDAR_FEEDS};
 use crate::console::screens::way;
 use crate::console::stays::StayItem;
 use crate::console::visit::ConsoleRequest;
@@ -18,7 +19,6 @@ const SETUP: &str = "getPropertySetup";
 const MANUALS: &str = "listPortalManualsByProperty";
 const STAYS: &str = "listReservations";
 const CODES: &str = "listCodes";
-const FEEDS: &str = "listCalendarFeeds";
 
 /// Maximum number of rows of a part.
 const MOST: usize = 8;
@@ -85,15 +85,6 @@ struct FlatItem {
     id: Uuid,
     nickname: String,
     is_active: bool,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FlatFeed {
-    id: Uuid,
-    property_id: Uuid,
-    channel: String,
-    last_error: Option<String>,
 }
 
 /// Reads the parts of a flat. Parts that the member may not read are left out.
@@ -291,20 +282,21 @@ impl Flat<'_> {
 
     async fn feeds(&self, id: Uuid) -> Option<FlatPart> {
         let visit = self.visit;
-        if !visit.may(FEEDS) {
+        if !visit.may(LIST_CALENDAR_FEEDS.id()) {
             return None;
         }
-        let feeds: Vec<FlatFeed> = visit.get(FEEDS, json!({})).await.ok()?;
+        let feeds = visit.read(LIST_CALENDAR_FEEDS, json!({})).await.ok()?;
         let words = &visit.words.calendars;
-        let row = |feed: FlatFeed| PartRow {
+        let row = |feed: &CalendarFeed| PartRow {
             way: way(visit, "/calendars/{id}", &feed.id.to_string()),
-            name: feed.channel,
-            note: feed
-                .last_error
-                .map(|_| words.failing.to_owned())
-                .unwrap_or_default(),
+            name: feed.channel.clone(),
+            note: if feed.last_error.is_some() {
+                words.failing.to_owned()
+            } else {
+                String::new()
+            },
         };
-        let own = feeds.into_iter().filter(|feed| feed.property_id == id);
+        let own = feeds.iter().filter(|feed| feed.property_id == id);
         let rows = own.map(row).collect();
         let new = way(visit, "/calendars/new", "")
             .map(|_| visit.address_with("/calendars/new", &[("flat", self.name)]));
