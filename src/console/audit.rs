@@ -4,8 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use askama::Template;
+use engine::audit::{ActorKind, Change};
 use engine::format;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -19,6 +19,7 @@ use super::visit::ConsoleRequest;
 use super::when::{self, When};
 use super::words::{AuditedAction, ConsoleWords, describe_action, entrance, precheckin_status};
 use super::{labels, operation_calls};
+use crate::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
 use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
 
@@ -32,7 +33,7 @@ pub static SCREEN: Screen = Screen {
     pages: &[ScreenPage::get("getAuditScreen", "/audit", show)],
 };
 
-const LIST: &str = "listAuditLog";
+const LIST: &str = LIST_AUDIT_LOG.id();
 /// Limits that keep a page readable: entries per page, fields per entry, and characters per value.
 const MOST: usize = 25;
 const FIELDS: usize = 10;
@@ -60,83 +61,36 @@ const ASSIGNED: [(&str, &str); 4] = [
     ("portalSettingsIds", "portals"),
 ];
 
-/// An entry, as `listAuditLog` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AuditLogEntry {
-    id: Uuid,
-    occurred_at: String,
-    actor: Actor,
-    operation: String,
-    target: AuditTarget,
-    changes: Vec<FieldChange>,
+/// Returns the change of a field in an entry.
+fn change_of<'e>(entry: &'e AuditEntry, field: &str) -> Option<&'e Change> {
+    entry.changes.iter().find(|change| change.field == field)
 }
 
-#[derive(Debug, Deserialize)]
-struct Actor {
-    kind: String,
-    name: Option<String>,
+/// Returns whether an entry created its target. The operations that create or replace (`putMember`)
+/// change the name from null only when they create.
+fn is_new(entry: &AuditEntry) -> bool {
+    change_of(entry, "name")
+        .is_some_and(|change| change.before.is_null() && !change.after.is_null())
 }
 
-#[derive(Debug, Deserialize)]
-pub struct AuditTarget {
-    #[serde(rename = "type")]
-    kind: String,
-    id: Option<Uuid>,
-    name: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct FieldChange {
-    field: String,
-    before: Value,
-    after: Value,
-}
-
-impl AuditLogEntry {
-    fn change(&self, field: &str) -> Option<&FieldChange> {
-        self.changes.iter().find(|change| change.field == field)
-    }
-
-    /// Returns whether the entry created its target. The operations that create or replace
-    /// (`putMember`) change the name from null only when they create.
-    fn is_new(&self) -> bool {
-        self.change("name")
-            .is_some_and(|change| change.before.is_null() && !change.after.is_null())
-    }
-
-    /// Returns the id of the app that the entry concerns, and the name of the app if the entry
-    /// contains it.
-    fn app(&self) -> Option<(&str, Option<&str>)> {
-        let known = self.change("app").and_then(|change| {
-            Some((
-                change.after["oauthAppId"].as_str()?,
-                change.after["name"].as_str(),
-            ))
-        });
-        known.or_else(|| {
-            self.change("oauthAppId")
-                .and_then(|change| Some((change.after.as_str()?, None)))
-        })
-    }
-}
-
-/// The last write of a credential, as the interface returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CredentialLastWrite {
-    operation: String,
-    target: AuditTarget,
-    pub occurred_at: String,
+/// Returns the id of the app that an entry concerns, and the name of the app if the entry contains
+/// it.
+fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
+    let known = change_of(entry, "app").and_then(|change| {
+        Some((
+            change.after["oauthAppId"].as_str()?,
+            change.after["name"].as_str(),
+        ))
+    });
+    known.or_else(|| {
+        change_of(entry, "oauthAppId").and_then(|change| Some((change.after.as_str()?, None)))
+    })
 }
 
 /// Returns a sentence for each last write. The text beside a write is the name of its author.
-pub async fn last_writes(
-    visit: &ConsoleRequest,
-    writes: &[(&str, &CredentialLastWrite)],
-) -> Vec<String> {
+pub async fn last_writes(visit: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
     let names = AuditNames(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
-    let text = |(who, write): &(&str, &CredentialLastWrite)| {
+    let text = |(who, write): &(&str, &LastWrite)| {
         describe_action(
             &visit.words.audit,
             &AuditedAction {
@@ -172,27 +126,26 @@ pub struct AuditLine {
 }
 
 impl AuditLine {
-    fn of(visit: &ConsoleRequest, entry: &AuditLogEntry, names: &AuditNames) -> Self {
+    fn of(visit: &ConsoleRequest, entry: &AuditEntry, names: &AuditNames) -> Self {
         let words = &visit.words.audit;
-        let who = entry
-            .actor
-            .name
-            .as_deref()
-            .unwrap_or(if entry.actor.kind == "platform" {
-                words.platform
-            } else {
-                words.somebody
-            });
-        let app = entry
-            .app()
-            .and_then(|(id, name)| name.or_else(|| names.app(id)));
+        let who =
+            entry
+                .actor
+                .name
+                .as_deref()
+                .unwrap_or(if entry.actor.kind == ActorKind::Platform {
+                    words.platform
+                } else {
+                    words.somebody
+                });
+        let app = app(entry).and_then(|(id, name)| name.or_else(|| names.app(id)));
         let text = describe_action(
             words,
             &AuditedAction {
                 operation: &entry.operation,
                 who,
                 app,
-                is_new: entry.is_new(),
+                is_new: is_new(entry),
                 ..names.deed(&entry.target)
             },
         );
@@ -205,7 +158,7 @@ impl AuditLine {
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
-            at: when::moment(visit, &entry.occurred_at),
+            at: when::of(visit, entry.occurred_at),
             text,
             fields,
             count: match entry.changes.as_slice() {
@@ -251,7 +204,7 @@ struct AuditNames(HashMap<String, String>);
 impl AuditNames {
     /// Reads the names of everything that the entries refer to. Each list is read once, and all
     /// texts together.
-    async fn of(visit: &ConsoleRequest, entries: &[AuditLogEntry]) -> Self {
+    async fn of(visit: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             for change in entry.changes.iter().take(FIELDS) {
@@ -299,7 +252,7 @@ impl AuditNames {
         names.extend(
             entries
                 .iter()
-                .filter_map(AuditLogEntry::app)
+                .filter_map(app)
                 .filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))),
         );
         names.extend(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
@@ -315,7 +268,7 @@ impl AuditNames {
     }
 
     /// Describes the target of an entry for a sentence.
-    fn deed<'n>(&'n self, target: &'n AuditTarget) -> AuditedAction<'n> {
+    fn deed<'n>(&'n self, target: &'n TargetView) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target
             .name
@@ -342,7 +295,7 @@ impl AuditNames {
 /// Stays that the member cannot access are left out.
 async fn stays_of(
     visit: &ConsoleRequest,
-    targets: impl Iterator<Item = &AuditTarget>,
+    targets: impl Iterator<Item = &TargetView>,
 ) -> HashMap<String, String> {
     let ids: BTreeSet<Uuid> = targets
         .filter(|target| target.kind == STAY)
@@ -365,7 +318,7 @@ async fn stays_of(
 }
 
 /// Returns the label of a field. A field that is a language is labelled by the language's own name.
-fn called(visit: &ConsoleRequest, entry: &AuditLogEntry, field: &str) -> String {
+fn called(visit: &ConsoleRequest, entry: &AuditEntry, field: &str) -> String {
     match field.split_once('.') {
         Some((name, language)) => format!(
             "{} ({})",
@@ -381,8 +334,8 @@ fn called(visit: &ConsoleRequest, entry: &AuditLogEntry, field: &str) -> String 
 
 fn describe(
     visit: &ConsoleRequest,
-    entry: &AuditLogEntry,
-    change: &FieldChange,
+    entry: &AuditEntry,
+    change: &Change,
     names: &AuditNames,
 ) -> DescribedChange {
     let words = &visit.words.audit;
@@ -442,7 +395,7 @@ fn count(list: &Value) -> u64 {
 }
 
 /// Returns the address of the assignments of a target.
-fn assignments(visit: &ConsoleRequest, target: &AuditTarget, to: &str) -> Option<String> {
+fn assignments(visit: &ConsoleRequest, target: &TargetView, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",
         "precheck_step" => "steps",
@@ -541,14 +494,14 @@ fn id_of<'v>(visit: &'v ConsoleRequest, name: &str) -> Option<&'v str> {
     visit.asks(name).filter(|id| format::is_uuid(id))
 }
 
-async fn lines(visit: &ConsoleRequest, entries: &[AuditLogEntry]) -> Vec<AuditLine> {
+async fn lines(visit: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLine> {
     let names = AuditNames::of(visit, entries).await;
     let gone = entries
         .iter()
         .filter(|entry| REMOVING.contains(&entry.operation.as_str()))
         .filter_map(|entry| entry.target.id);
     let gone: BTreeSet<Uuid> = gone.collect();
-    let line = |entry: &AuditLogEntry| {
+    let line = |entry: &AuditEntry| {
         let mut line = AuditLine::of(visit, entry, &names);
         line.thing
             .take_if(|_| entry.target.id.is_some_and(|id| gone.contains(&id)));
@@ -567,9 +520,9 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         // Reads one entry more than the page shows, to know whether there are older ones.
         let arguments =
             json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
-        let mut entries: Vec<AuditLogEntry> = visit.get(LIST, arguments).await?;
-        let has_more = entries.len() > MOST;
-        entries.truncate(MOST);
+        let found = visit.read(LIST_AUDIT_LOG, arguments).await?;
+        let has_more = found.len() > MOST;
+        let entries = &found[..found.len().min(MOST)];
         let last = entries
             .last()
             .filter(|_| has_more)
@@ -596,7 +549,7 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             },
             is_of_one: target.is_some(),
             all: target.or(actor).map(|_| visit.address(SCREEN.path)),
-            lines: lines(visit, &entries).await,
+            lines: lines(visit, entries).await,
             is_behind: after.is_some(),
             older,
         };
@@ -617,10 +570,8 @@ impl Changed {
         if !visit.may(LIST) {
             return None;
         }
-        let entries: Vec<AuditLogEntry> = visit
-            .get(LIST, json!({ "targetId": target, "limit": SCAN_LIMIT }))
-            .await
-            .ok()?;
+        let arguments = json!({ "targetId": target, "limit": SCAN_LIMIT });
+        let entries = visit.read(LIST_AUDIT_LOG, arguments).await.ok()?;
         let changes = entries
             .iter()
             .filter(|entry| entry.operation != LOOKING)

@@ -8,7 +8,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
-use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::operation::{Listing, Needs, Nothing, Operation, OperationName, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -41,6 +41,10 @@ store::statements! {
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 
+/// Lists the apps that members have connected.
+pub(crate) const LIST_CONNECTIONS: OperationName<Vec<ConnectionView>> =
+    OperationName::new("listConnections");
+
 /// The page limits, like those of other lists for administrators.
 const PAGES: PageLimits = PageLimits {
     default: 50,
@@ -48,31 +52,31 @@ const PAGES: PageLimits = PageLimits {
 };
 
 /// A connection: the grant of a member to an app at a resource.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
     "oauthAppId": "https://app.example/client.json", "memberId": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Notes",
     "redirectHost": "app.example", "scopes": ["view_properties"], "resource": "https://stay.example/mcp",
     "connectedAt": "2026-11-21T09:30:00.000Z", "lastUsedAt": "2026-11-21T10:30:00.000Z"
 }))]
-struct ConnectionView {
+pub(crate) struct ConnectionView {
     /// The app's `client_id`: an id, or the https address of the app's metadata document.
-    oauth_app_id: String,
-    /// The member who granted the access.
-    member_id: Uuid,
+    pub oauth_app_id: String,
+    /// The member who granted it.
+    pub member_id: Uuid,
     /// Name of the app; verified only for apps that the platform knows.
-    name: String,
+    pub name: String,
     /// The host of the redirect address, or the scheme if it is private-use.
-    redirect_host: String,
-    /// Granted scopes that the member still holds.
-    scopes: Vec<Permission>,
+    pub redirect_host: String,
+    /// Granted scopes, as far as the member holds them.
+    pub scopes: Vec<Permission>,
     /// Address of the interface that the app uses.
-    resource: String,
-    /// Time at which the app was connected, from the oldest of the current grants.
-    connected_at: Moment,
+    pub resource: String,
+    /// When the app was first connected, of the current grants.
+    pub connected_at: Moment,
     /// When the app last fetched tokens. A token is valid for an hour, so the app may have used it
     /// an hour longer.
-    last_used_at: Moment,
+    pub last_used_at: Moment,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -87,13 +91,13 @@ struct RevokedConnection {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listConnections", Method::GET, "/connections", Needs::Permission(Permission::ManageOrganization))
+        Operation::public(LIST_CONNECTIONS.id(), Method::GET, "/connections", Needs::Permission(Permission::ManageOrganization))
             .tool(
                 "records",
                 "List connected apps",
                 "Apps and assistants that members have connected, what each may do and when it was last used. End one with `deleteConnection`.",
             )
-            .pages(PAGES, list),
+            .pages_as(LIST_CONNECTIONS, PAGES, list),
         Operation::public(
             "deleteConnection",
             Method::DELETE,

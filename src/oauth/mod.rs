@@ -53,6 +53,7 @@ use vestibule_http::surface::method_not_found;
 use crate::people;
 
 pub(crate) use client_document::Documents;
+pub(crate) use connections::{ConnectionView, LIST_CONNECTIONS};
 pub(crate) use registration::Registrations;
 pub(crate) use sweep::sweep;
 

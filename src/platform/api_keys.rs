@@ -15,7 +15,7 @@ use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::Text200;
 use engine::moment::Moment;
-use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::operation::{Listing, Needs, Nothing, Operation, OperationName, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -28,6 +28,16 @@ use uuid::Uuid;
 use super::audit_log::TargetView;
 use super::audited;
 use super::credentials::{ApiKeyView, CredentialSuccess, Expiry, end_key, make_key, replace_token};
+
+/// Lists the API keys of the organization.
+pub(crate) const LIST_TEAM_API_KEYS: OperationName<Vec<TeamApiKey>> =
+    OperationName::new("listTeamApiKeys");
+/// Makes an API key.
+pub(crate) const CREATE_TEAM_API_KEY: OperationName<ApiKeyView> =
+    OperationName::new("createTeamApiKey");
+/// Makes another token for an API key.
+pub(crate) const ROTATE_TEAM_API_KEY: OperationName<ApiKeyView> =
+    OperationName::new("rotateTeamApiKey");
 
 store::statements! {
     /// Number of API keys.
@@ -80,7 +90,7 @@ struct RotateTeamApiKey {
 }
 
 /// An API key with its last use.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Channel manager", "permissions": ["view_reservations"], "expiresAt": null,
@@ -90,25 +100,25 @@ struct RotateTeamApiKey {
         "target": { "type": "portal", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Casa Azul" },
     }
 }))]
-struct TeamApiKey {
-    id: Uuid,
+pub(crate) struct TeamApiKey {
+    pub id: Uuid,
     #[serde(flatten)]
-    key: ApiKey,
-    created_at: Moment,
-    /// Time of the key's last use. Uses on other servers within the last minute may be missing.
-    last_used_at: Option<Moment>,
+    pub key: ApiKey,
+    pub created_at: Moment,
+    /// Time of its last use. Uses on other servers within the last minute may be missing.
+    pub last_used_at: Option<Moment>,
     /// Its last change, from the audit log. Null where the log has none, and for a caller limited
     /// to some properties.
-    last_write: Option<LastWrite>,
+    pub last_write: Option<LastWrite>,
 }
 
 /// The last change by an API key, from the audit log.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct LastWrite {
-    operation: String,
-    target: TargetView,
-    occurred_at: Moment,
+pub(crate) struct LastWrite {
+    pub operation: String,
+    pub target: TargetView,
+    pub occurred_at: Moment,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -121,24 +131,24 @@ pub(super) fn operations() -> Vec<Operation> {
         )
     };
     vec![
-        declare("listTeamApiKeys", Method::GET, "/api-keys")
+        declare(LIST_TEAM_API_KEYS.id(), Method::GET, "/api-keys")
             .summary("List the organization's API keys, without their tokens")
             .tool("records", "List API keys", "API keys: permissions, last use and change.")
-            .pages(PageLimits { default: 50, max: 100 }, list),
-        declare("createTeamApiKey", Method::POST, "/api-keys")
+            .pages_as(LIST_TEAM_API_KEYS, PageLimits { default: 50, max: 100 }, list),
+        declare(CREATE_TEAM_API_KEY.id(), Method::POST, "/api-keys")
             .summary("Make an API key; its token is shown once. For members who are signed in, with --console-keys")
             .rest_only()
             .creates()
             .audited(Audits::makes("api_key", "name").withholding(&["token"]))
             .shows_once("token", check)
-            .run(create),
-        declare("rotateTeamApiKey", Method::POST, "/api-keys/{apiKeyId}/rotate")
+            .run_as(CREATE_TEAM_API_KEY, create),
+        declare(ROTATE_TEAM_API_KEY.id(), Method::POST, "/api-keys/{apiKeyId}/rotate")
             .summary("Make another token for an API key, shown once. For members who are signed in, with --console-keys")
             .rest_only()
             .creates()
             .audited(Audits::changes(audited::api_key).telling(&["graceSeconds"]))
             .shows_once("token", check)
-            .run(rotate),
+            .run_as(ROTATE_TEAM_API_KEY, rotate),
         declare("revokeTeamApiKey", Method::DELETE, "/api-keys/{apiKeyId}")
             .summary("Revoke an API key, and disable its subscriptions. For members who are signed in, with --console-keys")
             .rest_only()

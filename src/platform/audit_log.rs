@@ -6,7 +6,7 @@ use engine::audit::{Actor, ActorKind, Change, Target};
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
-use engine::operation::{Needs, Operation};
+use engine::operation::{Needs, Operation, OperationName};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -29,6 +29,10 @@ store::statements! {
     OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc from audit_log indexed by audit_log_of_target
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }
+
+/// Lists the entries of the audit log, the newest first.
+pub(crate) const LIST_AUDIT_LOG: OperationName<Vec<AuditEntry>> =
+    OperationName::new("listAuditLog");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,41 +60,41 @@ const fn default_limit() -> u32 {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-struct AuditEntry {
-    id: Uuid,
-    occurred_at: Moment,
-    actor: ActorView,
+pub(crate) struct AuditEntry {
+    pub id: Uuid,
+    pub occurred_at: Moment,
+    pub actor: ActorView,
     /// Name of the operation, or `signIn`, `signOut`, `allowApp`, `revokeToken`.
-    operation: String,
-    target: TargetView,
+    pub operation: String,
+    pub target: TargetView,
     /// Changed fields by name, with old and new value; for a new target, the sent fields. Long
     /// values are cut and end in `…` and their full size.
-    changes: Vec<Change>,
+    pub changes: Vec<Change>,
     /// The request's `X-Request-Id`.
     request_id: Uuid,
 }
 
 /// The actor of an entry.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ActorView {
-    kind: ActorKind,
+pub(crate) struct ActorView {
+    pub kind: ActorKind,
     /// The API key, or the member; null for the platform.
     id: Option<Uuid>,
     /// Its name at that time: the key, or the member and the app that acted for them.
-    name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// The target of an entry.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct TargetView {
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct TargetView {
     /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`,
     /// `webhook_subscription`, `reservation`, `api_key`, `member`.
     #[serde(rename = "type")]
-    kind: String,
-    /// Null if the change concerns no single object, such as the order of all headings.
-    id: Option<Uuid>,
+    pub kind: String,
+    /// Null if it is no single thing, such as the order of all headings.
+    pub id: Option<Uuid>,
     /// Its name at that time; null where it has none.
-    name: Option<String>,
+    pub name: Option<String>,
 }
 
 impl From<Target> for TargetView {
@@ -150,7 +154,7 @@ fn example() -> Value {
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "listAuditLog",
+            LIST_AUDIT_LOG.id(),
             Method::GET,
             "/audit-log",
             Needs::Permission(Permission::ManageOrganization),
@@ -162,7 +166,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Who changed what and when, newest first.",
         )
         .may_lag()
-        .run(list),
+        .run_as(LIST_AUDIT_LOG, list),
     ]
 }
 

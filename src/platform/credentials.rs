@@ -11,7 +11,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{EmailAddress, Field, Label};
 use engine::moment::Moment;
-use engine::operation::{CacheBasis, Listing, Needs, Operation, Page, PageLimits};
+use engine::operation::{CacheBasis, Listing, Needs, Operation, OperationName, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -63,6 +63,10 @@ store::statements! {
     /// Deletes a member.
     DELETE_MEMBER = "delete from member where organization_id = ?1 and id = ?2";
 }
+
+/// Lists the members of the organization.
+pub(crate) const LIST_TEAM_MEMBERS: OperationName<Vec<MemberView>> =
+    OperationName::new("listTeamMembers");
 
 /// Default time for which a replaced token stays valid: a day, in seconds.
 const GRACE_SECONDS: u32 = 86_400;
@@ -164,17 +168,17 @@ struct RotateApiKey {
 }
 
 /// An API key.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = key_example())]
-pub(super) struct ApiKeyView {
-    id: Uuid,
+pub(crate) struct ApiKeyView {
+    pub id: Uuid,
     #[serde(flatten)]
-    key: ApiKey,
+    pub key: ApiKey,
     created_at: Moment,
     /// Shown once, at creation. Null if the response is repeated for the same `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
+    pub token: Option<String>,
 }
 
 fn key_example() -> Value {
@@ -297,12 +301,12 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
             .audited(Audits::changes(audited::member))
             .run(remove_member),
-        Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
+        Operation::public(LIST_TEAM_MEMBERS.id(), Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")
             .tool("records", "List team members", "People of the organization: name, email, permissions, properties they reach.")
             .not_for_tools(&["updatedSince"])
             .cached(CacheBasis::Configuration)
-            .pages(PageLimits { default: 50, max: 100 }, members_by_creation),
+            .pages_as(LIST_TEAM_MEMBERS, PageLimits { default: 50, max: 100 }, members_by_creation),
     ]
 }
 

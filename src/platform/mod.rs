@@ -22,14 +22,20 @@ mod versions;
 use engine::module::Module;
 
 pub use api_keys::ConsoleKeys;
+pub(crate) use api_keys::{
+    CREATE_TEAM_API_KEY, LIST_TEAM_API_KEYS, LastWrite, ROTATE_TEAM_API_KEY, TeamApiKey,
+};
 pub(crate) use apps::{OauthApp, new_secret};
+pub(crate) use audit_log::{AuditEntry, LIST_AUDIT_LOG, TargetView};
 pub(crate) use audited::member as audited_member;
 pub(crate) use audited::named_member;
 pub use backups::BackupNote;
 pub(crate) use batch::SyncRecord;
 pub(crate) use by_hand::{issues_of_record, require_every_property};
 pub(crate) use connections::AppConnection;
-pub(crate) use credentials::{CredentialSuccess, MemberView, each_once, save_member};
+pub(crate) use credentials::{
+    ApiKeyView, CredentialSuccess, LIST_TEAM_MEMBERS, MemberView, each_once, save_member,
+};
 pub use erasure::sweep;
 pub(crate) use organizations::create_organization;
 pub use sync::MAX_RECORDS;

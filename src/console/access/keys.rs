@@ -5,12 +5,10 @@ use askama::Template;
 use axum::response::Response;
 use engine::access::Permission;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
-use uuid::Uuid;
 
-use super::super::audit::{CredentialLastWrite, last_writes};
+use super::super::audit::last_writes;
 use super::super::frame::{CompletedAction, ConsoleFrame};
 use super::super::paging::Paging;
 use super::super::refusal::{ConsoleRefusal, FormAttempt};
@@ -21,11 +19,11 @@ use super::super::webhooks::{LONGEST, grace, hours};
 use super::super::when::{self, When};
 use super::{AccessTab, ListPage, SCREEN, Tabs, may, tabs};
 use crate::people::address;
-use crate::platform::ConsoleKeys;
+use crate::platform::{
+    ApiKeyView, CREATE_TEAM_API_KEY, ConsoleKeys, LIST_TEAM_API_KEYS, ROTATE_TEAM_API_KEY,
+    TeamApiKey,
+};
 
-pub(super) const LIST: &str = "listTeamApiKeys";
-const CREATE: &str = "createTeamApiKey";
-const ROTATE: &str = "rotateTeamApiKey";
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";
 /// `MOST` is the number of keys in one answer, `ANSWERS` the maximum number of answers that are
@@ -33,46 +31,21 @@ const PATH: &str = "/access/keys";
 const MOST: usize = 100;
 const ANSWERS: usize = 10;
 
-/// A key, as `listTeamApiKeys` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ApiKeyItem {
-    id: Uuid,
-    name: String,
-    permissions: Vec<String>,
-    expires_at: Option<String>,
-    created_at: String,
-    last_used_at: Option<String>,
-    last_write: Option<CredentialLastWrite>,
-}
-
-/// A key that was created or rotated.
-#[derive(Debug, Deserialize)]
-struct CreatedKey {
-    id: Uuid,
-    name: String,
-    /// `None` if the form was sent a second time.
-    token: Option<String>,
-}
-
-impl ApiKeyItem {
-    /// Reads the key that the path names.
-    async fn named(visit: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
-        let id = visit.named("id")?;
-        for answer in 0..ANSWERS {
-            let keys: Vec<Self> = visit
-                .get(LIST, json!({ "limit": MOST, "offset": answer * MOST }))
-                .await?;
-            let is_last = keys.len() < MOST;
-            if let Some(found) = keys.into_iter().find(|key| key.id == id) {
-                return Ok(found);
-            }
-            if is_last {
-                break;
-            }
+/// Reads the key that the path names.
+async fn named(visit: &ConsoleRequest) -> Result<TeamApiKey, ConsoleRefusal> {
+    let id = visit.named("id")?;
+    for answer in 0..ANSWERS {
+        let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+        let keys = visit.read(LIST_TEAM_API_KEYS, arguments).await?;
+        let is_last = keys.len() < MOST;
+        if let Some(found) = keys.iter().find(|key| key.id == id) {
+            return Ok(found.clone());
         }
-        Err(ConsoleRefusal::missing())
+        if is_last {
+            break;
+        }
     }
+    Err(ConsoleRefusal::missing())
 }
 
 struct KeyRow {
@@ -116,23 +89,27 @@ fn are_made_here(visit: &ConsoleRequest) -> bool {
 
 fn row(
     visit: &ConsoleRequest,
-    key: ApiKeyItem,
+    TeamApiKey {
+        id,
+        key,
+        created_at,
+        last_used_at,
+        ..
+    }: &TeamApiKey,
     written: Option<(String, When)>,
     are_made_here: bool,
 ) -> KeyRow {
-    let id = key.id.to_string();
+    let id = id.to_string();
     let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
     let has_expired = key
         .expires_at
-        .as_deref()
-        .and_then(|at| at.parse().ok())
-        .is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
+        .is_some_and(|at| at.0 <= visit.service.clock.now());
     KeyRow {
         may: may(visit, &key.permissions),
-        made: when::moment(visit, &key.created_at),
-        expires: when::maybe(visit, key.expires_at.as_deref()),
+        made: when::of(visit, *created_at),
+        expires: when::of_any(visit, key.expires_at),
         has_expired,
-        last: when::maybe(visit, key.last_used_at.as_deref()),
+        last: when::of_any(visit, *last_used_at),
         written,
         history: visit
             .answers_for_organization()
@@ -140,22 +117,22 @@ fn row(
         // An expired key could be rotated but would stay expired.
         rotate: way("rotate").filter(|_| !has_expired),
         revoke: way("revoke"),
-        name: key.name,
+        name: key.name.clone(),
     }
 }
 
 pub(super) fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let ListPage { rows, paging } = ListPage::<ApiKeyItem>::of(visit, LIST, PATH).await?;
+        let ListPage { rows, paging } = ListPage::of(visit, LIST_TEAM_API_KEYS, PATH).await?;
         let are_made_here = are_made_here(visit);
         let writes: Vec<_> = rows
             .iter()
-            .filter_map(|key| Some((key.name.as_str(), key.last_write.as_ref()?)))
+            .filter_map(|one| Some((one.key.name.as_str(), one.last_write.as_ref()?)))
             .collect();
         let mut messages = last_writes(visit, &writes).await.into_iter();
-        let written = rows.iter().map(|key| {
+        let written = rows.iter().map(|one| {
             Some((
-                when::moment(visit, &key.last_write.as_ref()?.occurred_at),
+                when::of(visit, one.last_write.as_ref()?.occurred_at),
                 messages.next()?,
             ))
         });
@@ -166,9 +143,9 @@ pub(super) fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             frame: ConsoleFrame::new(visit, visit.words.access.access),
             tabs: tabs(visit, AccessTab::Keys),
             rows: rows
-                .into_iter()
+                .iter()
                 .zip(written)
-                .map(|(key, written)| row(visit, key, written, are_made_here))
+                .map(|(one, written)| row(visit, one, written, are_made_here))
                 .collect(),
             paging,
             new: are_made_here.then(|| visit.address(&format!("{PATH}/new"))),
@@ -256,7 +233,11 @@ pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
         let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
         let made = visit
-            .create::<CreatedKey>(CREATE, arguments, &visit.key(CREATE))
+            .create_as(
+                CREATE_TEAM_API_KEY,
+                arguments,
+                &visit.key(CREATE_TEAM_API_KEY.id()),
+            )
             .await;
         match ConsoleRefusal::of_what_was_sent(made)? {
             Ok(made) => Ok(token_page(visit, &made)),
@@ -277,7 +258,7 @@ struct CreatedKeyPage<'v> {
 
 /// Returns the page that shows a token. The page is the answer to the form, so no address shows the
 /// token again. Sending the form again does not show it either.
-fn token_page<'v>(visit: &'v ConsoleRequest, made: &'v CreatedKey) -> Response {
+fn token_page<'v>(visit: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
     let words = &visit.words.access;
     let frame = ConsoleFrame::new(visit, words.token)
         .below(visit, words.access, SCREEN.path)
@@ -288,7 +269,7 @@ fn token_page<'v>(visit: &'v ConsoleRequest, made: &'v CreatedKey) -> Response {
         200,
         &CreatedKeyPage {
             frame,
-            name: &made.name,
+            name: &made.key.name,
             token: made.token.as_deref(),
             way: visit.address(PATH),
             rotate,
@@ -323,7 +304,7 @@ async fn ask(
         return Err(ConsoleRefusal::missing());
     }
     let words = &visit.words.access;
-    let key = ApiKeyItem::named(visit).await?;
+    let one = named(visit).await?;
     let (title, about, place) = if is_rotated {
         (words.rotate, words.rotate_about, "rotate")
     } else {
@@ -338,11 +319,11 @@ async fn ask(
         frame: ConsoleFrame::new(visit, title)
             .below(visit, words.access, SCREEN.path)
             .below(visit, words.keys, PATH),
-        action: visit.address(&format!("{PATH}/{}/{place}", key.id)),
+        action: visit.address(&format!("{PATH}/{}/{place}", one.id)),
         back: visit.address(PATH),
         key: visit.new_key(),
         grace: is_rotated.then(|| (grace(visit), LONGEST)),
-        name: key.name,
+        name: one.key.name,
         about,
         submit: title,
         messages,
@@ -362,7 +343,11 @@ pub(super) fn rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         let arguments = json!({ "apiKeyId": visit.named("id")?, "graceSeconds": hours(visit) });
         match visit
-            .create::<CreatedKey>(ROTATE, arguments, &visit.key(ROTATE))
+            .create_as(
+                ROTATE_TEAM_API_KEY,
+                arguments,
+                &visit.key(ROTATE_TEAM_API_KEY.id()),
+            )
             .await
         {
             Ok(made) => Ok(token_page(visit, &made)),

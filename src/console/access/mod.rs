@@ -4,10 +4,11 @@ mod keys;
 mod people;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use askama::Template;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use engine::access::Permission;
+use engine::operation::OperationName;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -18,6 +19,8 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
+use crate::oauth::{ConnectionView, LIST_CONNECTIONS};
+use crate::platform::{LIST_TEAM_MEMBERS, MemberView};
 use crate::words::fill;
 
 /// The access screen.
@@ -83,39 +86,13 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-const CONNECTIONS: &str = "listConnections";
-const MEMBERS: &str = "listTeamMembers";
+const CONNECTIONS: &str = LIST_CONNECTIONS.id();
+const MEMBERS: &str = LIST_TEAM_MEMBERS.id();
 const END: &str = "deleteConnection";
 /// `MOST` is the number of rows in one answer, `ANSWERS` the maximum number of answers that are
 /// searched.
 const MOST: usize = 100;
 const ANSWERS: usize = 5;
-
-/// An app that a member has connected, as `listConnections` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ConnectedApp {
-    oauth_app_id: String,
-    member_id: Uuid,
-    name: String,
-    redirect_host: String,
-    scopes: Vec<String>,
-    resource: String,
-    connected_at: String,
-    last_used_at: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Member {
-    id: Uuid,
-    name: String,
-    email: String,
-    permissions: Vec<String>,
-    is_active: bool,
-    is_two_factor_enrolled: bool,
-    property_ids: Option<Vec<Uuid>>,
-}
 
 /// The tabs of the screen: label, address, and whether the tab is selected.
 type Tabs = [(&'static str, String, bool); 3];
@@ -140,18 +117,18 @@ fn tabs(visit: &ConsoleRequest, shown: AccessTab) -> Tabs {
 
 /// A page of a list operation, with its paging.
 struct ListPage<T> {
-    rows: Vec<T>,
+    rows: Arc<Vec<T>>,
     paging: Paging,
 }
 
-impl<T: DeserializeOwned> ListPage<T> {
+impl<T: Send + Sync + 'static> ListPage<T> {
     async fn of(
         visit: &ConsoleRequest,
-        operation: &str,
+        operation: OperationName<Vec<T>>,
         path: &str,
     ) -> Result<Self, ConsoleRefusal> {
         let answer = visit
-            .ask::<Vec<T>>(
+            .read_page(
                 operation,
                 json!({ "limit": ROWS, "offset": Paging::offset(visit) }),
             )
@@ -164,11 +141,11 @@ impl<T: DeserializeOwned> ListPage<T> {
 }
 
 /// Returns the permissions in words.
-fn may(visit: &ConsoleRequest, permissions: &[String]) -> String {
+fn may(visit: &ConsoleRequest, permissions: &[Permission]) -> String {
     let words = &visit.words.access;
     let all: Vec<&str> = permissions
         .iter()
-        .map(|permission| words.permission(permission))
+        .map(|permission| words.permission(permission.as_ref()))
         .collect();
     if all.is_empty() {
         words.nothing.to_owned()
@@ -181,11 +158,14 @@ fn may(visit: &ConsoleRequest, permissions: &[String]) -> String {
 async fn names(visit: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
     let mut names = BTreeMap::new();
     for answer in 0..ANSWERS {
-        let members: Vec<Member> = visit
-            .get(MEMBERS, json!({ "limit": MOST, "offset": answer * MOST }))
-            .await?;
+        let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+        let members = visit.read(LIST_TEAM_MEMBERS, arguments).await?;
         let is_last = members.len() < MOST;
-        names.extend(members.into_iter().map(|member| (member.id, member.name)));
+        names.extend(
+            members
+                .iter()
+                .map(|view| (view.id, view.member.name.clone())),
+        );
         if is_last {
             break;
         }
@@ -217,10 +197,9 @@ struct Connections<'v> {
 fn connections(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let ListPage { rows, paging } =
-            ListPage::<ConnectedApp>::of(visit, CONNECTIONS, SCREEN.path).await?;
+        let ListPage { rows, paging } = ListPage::of(visit, LIST_CONNECTIONS, SCREEN.path).await?;
         let names = names(visit).await?;
-        let row = |one: &ConnectedApp| {
+        let row = |one: &ConnectionView| {
             let member = one.member_id.to_string();
             let called = names.get(&one.member_id).unwrap_or(&member);
             let query = [
@@ -235,8 +214,8 @@ fn connections(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 ),
                 resource: one.resource.clone(),
                 may: may(visit, &one.scopes),
-                since: when::moment(visit, &one.connected_at),
-                last: when::moment(visit, &one.last_used_at),
+                since: when::of(visit, one.connected_at),
+                last: when::of(visit, one.last_used_at),
                 end: visit
                     .may(END)
                     .then(|| visit.address_with("/access/end", &query)),
@@ -279,8 +258,8 @@ fn members(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
         let ListPage { rows, paging } =
-            ListPage::<Member>::of(visit, MEMBERS, "/access/members").await?;
-        let row = |member: Member| MemberRow {
+            ListPage::of(visit, LIST_TEAM_MEMBERS, "/access/members").await?;
+        let row = |MemberView { id, member, .. }: &MemberView| MemberRow {
             may: may(visit, &member.permissions),
             flats: match &member.property_ids {
                 None => words.all_flats.to_owned(),
@@ -289,16 +268,16 @@ fn members(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             name: if member.name.trim().is_empty() {
                 member.email.clone()
             } else {
-                member.name
+                member.name.clone()
             },
-            email: member.email,
+            email: member.email.clone(),
             is_active: member.is_active,
             way: visit
                 .answers_for_organization()
-                .then(|| visit.address(&format!("/access/members/{}", member.id))),
+                .then(|| visit.address(&format!("/access/members/{id}"))),
             has_two_factors: member.is_two_factor_enrolled,
         };
-        let rows = rows.into_iter().map(row).collect();
+        let rows = rows.iter().map(row).collect();
         let page = Members {
             frame: ConsoleFrame::new(visit, words.access),
             tabs: tabs(visit, AccessTab::Members),
@@ -322,24 +301,20 @@ struct AccessConfirmation<'v> {
 }
 
 /// Returns the connection of the app and the member in the query.
-async fn named(visit: &ConsoleRequest) -> Result<ConnectedApp, ConsoleRefusal> {
+async fn named(visit: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal> {
     let (app, member) = (
         visit.asks("app").unwrap_or_default(),
         visit.asks("member").unwrap_or_default(),
     );
     for answer in 0..ANSWERS {
-        let connections: Vec<ConnectedApp> = visit
-            .get(
-                CONNECTIONS,
-                json!({ "limit": MOST, "offset": answer * MOST }),
-            )
-            .await?;
+        let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+        let connections = visit.read(LIST_CONNECTIONS, arguments).await?;
         let is_last = connections.len() < MOST;
         if let Some(found) = connections
-            .into_iter()
+            .iter()
             .find(|one| one.oauth_app_id == app && one.member_id.to_string() == member)
         {
-            return Ok(found);
+            return Ok(found.clone());
         }
         if is_last {
             break;
