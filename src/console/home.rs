@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
+use engine::moment::Moment;
 use futures_util::future::{try_join_all, try_join4};
 use jiff::ToSpan as _;
 use serde::Deserialize;
@@ -20,9 +21,10 @@ use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::stays::{self, StayItem};
 use super::submissions::{self, SubmissionItem};
 use super::visit::ConsoleRequest;
-use super::webhooks::Subscription;
+use super::webhooks;
 use super::when;
-use crate::platform::BackupNote;
+use crate::events::WebhookSubscription;
+use crate::platform::{BackupNote, GET_LAST_BACKUP};
 use crate::translations::ENGLISH;
 use crate::words::{fill, own_name};
 
@@ -75,34 +77,24 @@ struct ConsoleHome<'v> {
     backups: Vec<String>,
 }
 
-/// The times of the last backup and of the last failure.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LastBackupTimes {
-    last_backup_at: Option<String>,
-    last_failure_at: Option<String>,
-}
-
 /// Returns sentences about the last backup; none for members without the permission, and for
 /// PostgreSQL.
 async fn backups(visit: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
-    const READ: &str = "getLastBackup";
     // Only a SQLite database has a note of its backups.
     let is_noted = visit.service.app_state.extension::<BackupNote>().is_some();
-    if !is_noted || !visit.may(READ) {
+    if !is_noted || !visit.may(GET_LAST_BACKUP.id()) {
         return Ok(Vec::new());
     }
-    let Some(last) = if_readable(visit.get::<LastBackupTimes>(READ, json!({})).await)? else {
+    let Some(last) = if_readable(visit.read(GET_LAST_BACKUP, json!({})).await)? else {
         return Ok(Vec::new());
     };
     let words = &visit.words.begin;
-    let text = |sentence: &str, at: &str| fill(sentence, &[("at", &when::moment(visit, at).text)]);
-    let made = last.last_backup_at.as_deref().map_or_else(
+    let text = |sentence: &str, at: Moment| fill(sentence, &[("at", &when::of(visit, at).text)]);
+    let made = last.last_backup_at.map_or_else(
         || words.no_backup.to_owned(),
         |at| text(words.backed_up, at),
     );
-    let failed = last.last_failure_at.as_deref();
-    let failed = failed.map(|at| text(words.backup_failed, at));
+    let failed = last.last_failure_at.map(|at| text(words.backup_failed, at));
     Ok([made].into_iter().chain(failed).collect())
 }
 
@@ -273,13 +265,12 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
 async fn failing(visit: &ConsoleRequest) -> Result<Vec<(String, String, String)>, ConsoleRefusal> {
     let mut subscriptions = Vec::new();
     for state in ["disabled", "failing"] {
-        subscriptions.extend(
-            if_readable(Subscription::in_state(visit, state, MOST).await)?.unwrap_or_default(),
-        );
+        subscriptions
+            .extend(if_readable(webhooks::in_state(visit, state, MOST).await)?.unwrap_or_default());
     }
     let words = &visit.words.begin;
-    let row = |one: Subscription| {
-        let about = match (&one.disabled_at, one.consecutive_failures) {
+    let row = |one: WebhookSubscription| {
+        let about = match (one.disabled_at, one.consecutive_failures) {
             (Some(_), _) => words.disabled.to_owned(),
             (None, 0) => return None,
             (None, count) => fill(words.failures, &[("count", &count.to_string())]),

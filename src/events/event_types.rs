@@ -4,7 +4,7 @@
 //! `document.rs` uses the same schemas for the webhooks of the OpenAPI document.
 
 use engine::access::Permission;
-use engine::operation::{Needs, Nothing, Object, Operation};
+use engine::operation::{Needs, Nothing, Object, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,26 +16,30 @@ use super::Event;
 use super::subscriptions::event_name;
 use crate::records::RecordKind;
 
+/// Lists the events that can be subscribed to.
+pub(crate) const LIST_WEBHOOK_EVENT_TYPES: OperationName<Vec<WebhookEventType>> =
+    OperationName::new("listWebhookEventTypes");
+
 /// An event in the list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = event_type(Event::TaskCreated))]
-struct WebhookEventType {
+pub(crate) struct WebhookEventType {
     #[schemars(schema_with = "event_name")]
-    event: Event,
-    /// Permission that a credential needs for the event.
-    permission: Permission,
-    /// When the event fires.
-    description: &'static str,
+    pub event: Event,
+    /// Permission that a credential needs for it.
+    pub permission: Permission,
+    /// When it fires.
+    pub description: &'static str,
     /// The JSON Schema of `data`.
     schema: Object,
     /// An example of `data`.
-    example: Object,
+    pub example: Object,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listWebhookEventTypes", Method::GET, "/webhook-event-types", Needs::Credential)
+        Operation::public(LIST_WEBHOOK_EVENT_TYPES.id(), Method::GET, "/webhook-event-types", Needs::Credential)
             .summary("List the events that can be subscribed to, with the JSON Schema of their data and an example of it")
             .tool(
                 "records",
@@ -43,7 +47,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Events that other systems can be notified of, with the JSON Schema and an example of each. Large. Subscriptions \
                     are made by the REST interface, not by tools.",
             )
-            .run(|_, _: Nothing| Ok(Event::VARIANTS.iter().copied().map(event_type).collect::<Vec<_>>())),
+            .run_as(LIST_WEBHOOK_EVENT_TYPES, |_, _: Nothing| Ok(Event::VARIANTS.iter().copied().map(event_type).collect())),
     ]
 }
 

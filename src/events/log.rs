@@ -6,7 +6,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
-use engine::operation::{Listing, Needs, Operation, Page, PageLimits};
+use engine::operation::{Listing, Needs, Operation, OperationName, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -21,6 +21,10 @@ use super::Event;
 use super::owned::{hold, require};
 use super::subscriptions::disabled;
 use super::{audited, outbox};
+
+/// Lists the deliveries of a subscription, the newest first.
+pub(crate) const LIST_WEBHOOK_DELIVERIES: OperationName<Vec<WebhookDelivery>> =
+    OperationName::new("listWebhookDeliveries");
 
 /// Maximum number of deliveries that one request sends again, so that the request does not lock its
 /// organization for long.
@@ -98,21 +102,21 @@ struct RedeliverFailed {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-struct WebhookDelivery {
+pub(crate) struct WebhookDelivery {
     /// The `id` of the body, and `webhook-id`: the same in every attempt.
-    id: Uuid,
+    pub id: Uuid,
     #[schemars(schema_with = "event_name")]
-    event: String,
+    pub event: String,
     /// Kind of the record that the event is about, as a sync names it; null for a ping.
     record_type: Option<String>,
     /// Id of that record.
     record_id: Option<Uuid>,
-    status: Status,
+    pub status: Status,
     /// The attempts so far, oldest first.
-    attempts: Vec<Attempt>,
+    pub attempts: Vec<Attempt>,
     /// Time of the next attempt, while pending.
-    next_attempt_at: Option<Moment>,
-    created_at: Moment,
+    pub next_attempt_at: Option<Moment>,
+    pub created_at: Moment,
 }
 
 /// Number of deliveries sent again.
@@ -170,10 +174,10 @@ pub(super) fn operations() -> Vec<Operation> {
     let declare =
         |id, method, path| Operation::public(id, method, path, Needs::Credential).rest_only();
     vec![
-        declare("listWebhookDeliveries", Method::GET, "/webhook-subscriptions/{id}/deliveries")
+        declare(LIST_WEBHOOK_DELIVERIES.id(), Method::GET, "/webhook-subscriptions/{id}/deliveries")
             .summary("List what was sent for a subscription, the newest first, with every attempt")
             .may_lag()
-            .pages(PageLimits { default: 50, max: 100 }, list),
+            .pages_as(LIST_WEBHOOK_DELIVERIES, PageLimits { default: 50, max: 100 }, list),
         declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
             .summary("Send a delivery that is over again, under the same id")
             .audited(Audits::does(audited::named).telling(&["deliveryId"]))

@@ -34,7 +34,7 @@ use engine::error::Result;
 use engine::module::Module;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
+use strum::{AsRefStr, Display, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::records::RecordKind;
@@ -42,8 +42,14 @@ pub(crate) use arrivals::{arrived_reviews, note_arrived_reviews};
 pub use derive::{Derived, RecordChange, Timer, check_out, derive, has_timers};
 pub(crate) use document::{data_name, parameters, schemas, webhooks};
 pub use eligibility::disable_lapsed;
+pub(crate) use event_types::{LIST_WEBHOOK_EVENT_TYPES, WebhookEventType};
+pub(crate) use log::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery};
 pub use outbox::{RecordEvent, enqueue};
 pub use payload::Payloads;
+pub(crate) use subscriptions::{
+    CREATE_WEBHOOK_SUBSCRIPTION, CreatedWebhookSubscription, LIST_WEBHOOK_SUBSCRIPTIONS,
+    ROTATE_WEBHOOK_SECRET, WebhookSubscription,
+};
 pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
 pub use timekeeper::{ReconnectDelay, Timekeeper};
 pub(crate) use timer::{bring_forward as bring_timers_forward, set_all as set_timers};
@@ -106,7 +112,7 @@ macro_rules! events {
         /// An event to which other systems can subscribe.
         // In the order of the reference (docs/reference/webhooks.md).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[derive(AsRefStr, EnumString, IntoStaticStr, VariantArray)]
+        #[derive(AsRefStr, Display, EnumString, IntoStaticStr, VariantArray)]
         #[schemars(inline)]
         pub enum Event {
             $(#[doc = $fires] #[serde(rename = $name)] #[strum(serialize = $name)] $variant,)*

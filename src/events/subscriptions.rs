@@ -12,7 +12,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::moment::Moment;
-use engine::operation::{Findings, Needs, Nothing, Operation};
+use engine::operation::{Findings, Needs, Nothing, Operation, OperationName};
 use engine::values;
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -28,6 +28,16 @@ use super::audited;
 use super::owned::{not_found, require};
 use super::workflow::find_step;
 use crate::records::{RecordKind, exists};
+
+/// Lists the subscriptions of the caller.
+pub(crate) const LIST_WEBHOOK_SUBSCRIPTIONS: OperationName<Vec<WebhookSubscription>> =
+    OperationName::new("listWebhookSubscriptions");
+/// Subscribes a URL to an event.
+pub(crate) const CREATE_WEBHOOK_SUBSCRIPTION: OperationName<CreatedWebhookSubscription> =
+    OperationName::new("createWebhookSubscription");
+/// Makes another signing secret for a subscription.
+pub(crate) const ROTATE_WEBHOOK_SECRET: OperationName<CreatedWebhookSubscription> =
+    OperationName::new("rotateWebhookSecret");
 
 /// Maximum number of active subscriptions of one credential (rules: limits#lengths).
 const MAX_ACTIVE: i64 = 100;
@@ -107,12 +117,11 @@ pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
-pub(super) struct Filters {
-    /// Properties whose events to deliver; an empty list means every property the credential can
-    /// see.
-    property_ids: Vec<Uuid>,
+pub(crate) struct Filters {
+    /// Properties whose events are wanted; none means every property the credential can see.
+    pub property_ids: Vec<Uuid>,
     /// For `workflow.step`: the one step whose runs are wanted, `<workflow id>:<node id>`.
-    workflow_step: Option<String>,
+    pub workflow_step: Option<String>,
 }
 
 impl Filters {
@@ -216,33 +225,33 @@ struct RotateWebhookSecret {
 }
 
 /// A webhook subscription.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-struct WebhookSubscription {
-    id: Uuid,
+pub(crate) struct WebhookSubscription {
+    pub id: Uuid,
     #[schemars(schema_with = "event_name")]
-    event: Event,
-    target_url: String,
-    filters: Filters,
+    pub event: Event,
+    pub target_url: String,
+    pub filters: Filters,
     /// Deliveries that failed since the last success.
-    consecutive_failures: i64,
-    /// When the subscription was disabled, permanently.
-    disabled_at: Option<Moment>,
-    disabled_reason: Option<DisabledReason>,
-    last_delivered_at: Option<Moment>,
-    created_at: Moment,
+    pub consecutive_failures: i64,
+    /// When it was disabled, for good.
+    pub disabled_at: Option<Moment>,
+    pub disabled_reason: Option<DisabledReason>,
+    pub last_delivered_at: Option<Moment>,
+    pub created_at: Moment,
 }
 
 /// A webhook subscription with its new signing secret.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = created_example())]
-struct CreatedWebhookSubscription {
+pub(crate) struct CreatedWebhookSubscription {
     #[serde(flatten)]
-    subscription: WebhookSubscription,
+    pub subscription: WebhookSubscription,
     /// Secret that signs deliveries (Standard Webhooks 1.0). Shown once.
-    signing_secret: String,
+    pub signing_secret: String,
 }
 
 /// Number of deleted subscriptions.
@@ -297,27 +306,27 @@ fn created_example() -> Value {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listWebhookSubscriptions", Method::GET, "/webhook-subscriptions", Needs::Credential)
+        Operation::public(LIST_WEBHOOK_SUBSCRIPTIONS.id(), Method::GET, "/webhook-subscriptions", Needs::Credential)
             .summary("List the webhook subscriptions of this credential")
             .rest_only()
-            .run(list),
-        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(check_may_subscribe))
+            .run_as(LIST_WEBHOOK_SUBSCRIPTIONS, list),
+        Operation::public(CREATE_WEBHOOK_SUBSCRIPTION.id(), Method::POST, "/webhook-subscriptions", Needs::ByBody(check_may_subscribe))
             .summary("Subscribe a URL to an event; the signing secret is shown once")
             .rest_only()
             .creates()
             .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
             .audited(Audits::makes("webhook_subscription", "targetUrl").withholding(&["signingSecret"]))
-            .run(create),
+            .run_as(CREATE_WEBHOOK_SUBSCRIPTION, create),
         Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
             .summary("Delete the subscription of an id, or all that post to a URL")
             .rest_only()
             .audited(Audits::changes(audited::subscriptions))
             .run(delete),
-        Operation::public("rotateWebhookSecret", Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
+        Operation::public(ROTATE_WEBHOOK_SECRET.id(), Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
             .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
             .rest_only()
             .audited(Audits::changes(audited::subscriptions).telling(&["graceSeconds"]))
-            .run(rotate),
+            .run_as(ROTATE_WEBHOOK_SECRET, rotate),
     ]
 }
 

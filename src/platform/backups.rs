@@ -9,13 +9,16 @@ use std::path::PathBuf;
 
 use engine::access::Permission;
 use engine::moment::Moment;
-use engine::operation::{Needs, Nothing, Operation};
+use engine::operation::{Needs, Nothing, Operation, OperationName};
 use http::Method;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Location;
+
+/// When the database was last backed up.
+pub(crate) const GET_LAST_BACKUP: OperationName<LastBackup> = OperationName::new("getLastBackup");
 
 /// The suffix of the JSON file's name, after the name of the database file.
 const NOTE: &str = ".backup.json";
@@ -28,11 +31,11 @@ pub struct BackupNote(PathBuf);
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(example = json!({ "lastBackupAt": "2026-11-21T09:30:00.000Z", "lastFailureAt": null }))]
-struct LastBackup {
+pub(crate) struct LastBackup {
     /// Time of the last backup by `vestibule backup`; null where none was made, and for PostgreSQL.
-    last_backup_at: Option<Moment>,
+    pub last_backup_at: Option<Moment>,
     /// Time of the last attempt, if it failed; null otherwise.
-    last_failure_at: Option<Moment>,
+    pub last_failure_at: Option<Moment>,
 }
 
 impl BackupNote {
@@ -72,7 +75,7 @@ impl BackupNote {
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "getLastBackup",
+            GET_LAST_BACKUP.id(),
             Method::GET,
             "/last-backup",
             Needs::Permission(Permission::ManageOrganization),
@@ -83,7 +86,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Read the last backup",
             "When `vestibule backup` last copied the database of the service.",
         )
-        .asks(|app_state, _: Nothing| async move {
+        .asks_as(GET_LAST_BACKUP, |app_state, _: Nothing| async move {
             let note = app_state.extension::<BackupNote>().cloned();
             let read = tokio::task::spawn_blocking(move || {
                 note.map(|note| note.read()).unwrap_or_default()

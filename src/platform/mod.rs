@@ -30,6 +30,7 @@ pub(crate) use audit_log::{AuditEntry, LIST_AUDIT_LOG, TargetView};
 pub(crate) use audited::member as audited_member;
 pub(crate) use audited::named_member;
 pub use backups::BackupNote;
+pub(crate) use backups::GET_LAST_BACKUP;
 pub(crate) use batch::SyncRecord;
 pub(crate) use by_hand::{issues_of_record, require_every_property};
 pub(crate) use connections::AppConnection;

@@ -1,13 +1,23 @@
 //! Why a subscription gets no more deliveries (rules: webhooks#ends).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 /// Why a subscription is disabled.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]

@@ -142,15 +142,4 @@ impl ConsoleWebhooksWords {
             _ => self.disabled,
         }
     }
-
-    /// Describes why a subscription is disabled.
-    #[must_use]
-    pub fn disabled_for(&self, reason: &str) -> &'static str {
-        match reason {
-            "failures" => self.d_failures,
-            "permission_lost" => self.d_permission,
-            "private_target" => self.d_target,
-            _ => self.d_credential,
-        }
-    }
 }

@@ -2,9 +2,9 @@
 
 use askama::Template;
 use axum::response::Response;
+use delivery::{Attempt, Status};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::frame::{CompletedAction, ConsoleFrame};
@@ -14,34 +14,14 @@ use super::super::reply;
 use super::super::screens::ScreenAnswer;
 use super::super::visit::ConsoleRequest;
 use super::super::when::{self, When};
-use super::super::words::delivery_status;
+use super::super::words::{delivery_status, disabled_reason};
 use super::make::CREATE;
-use super::{SCREEN, Subscription};
+use super::{SCREEN, flats_of, named, path_of, state_label};
+use crate::events::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery, WebhookSubscription};
 use crate::words::fill;
 
 /// Maximum number of attempts that are shown of a delivery. They are the latest ones.
 const TRIES: usize = 8;
-
-/// A delivery, as `listWebhookDeliveries` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Delivery {
-    id: String,
-    event: String,
-    status: String,
-    attempts: Vec<Attempt>,
-    created_at: String,
-    next_attempt_at: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attempt {
-    attempted_at: String,
-    status_code: Option<u16>,
-    error: Option<String>,
-    duration_ms: u64,
-}
 
 struct DeliveryRow {
     event: String,
@@ -60,7 +40,7 @@ struct DeliveryRow {
 #[template(path = "console/webhook.html")]
 struct DeliveryLogPage<'v> {
     frame: ConsoleFrame<'v>,
-    one: Subscription,
+    one: WebhookSubscription,
     state: (&'static str, &'static str),
     /// Why and since when the subscription is disabled, and a link to create a similar one.
     off: Option<DisabledNotice>,
@@ -85,18 +65,17 @@ struct DisabledNotice {
 }
 
 impl DisabledNotice {
-    fn of(visit: &ConsoleRequest, one: &Subscription) -> Option<Self> {
+    fn of(visit: &ConsoleRequest, one: &WebhookSubscription) -> Option<Self> {
         let words = &visit.words.webhooks;
-        let at = when::moment(visit, one.disabled_at.as_deref()?).text;
+        let at = when::of(visit, one.disabled_at?).text;
         let like_it = [
-            ("event", one.event.as_str()),
+            ("event", <&str>::from(one.event)),
             ("targetUrl", one.target_url.as_str()),
         ];
         Some(Self {
             reason: one
                 .disabled_reason
-                .as_deref()
-                .map(|reason| words.disabled_for(reason))
+                .map(|reason| disabled_reason(words, reason))
                 .unwrap_or_default(),
             about: fill(words.off, &[("at", &at)]),
             way: visit
@@ -106,7 +85,12 @@ impl DisabledNotice {
     }
 }
 
-fn row(visit: &ConsoleRequest, path: &str, is_off: bool, delivery: Delivery) -> DeliveryRow {
+fn row(
+    visit: &ConsoleRequest,
+    path: &str,
+    is_off: bool,
+    delivery: &WebhookDelivery,
+) -> DeliveryRow {
     let words = &visit.words.webhooks;
     let attempt = |attempt: &Attempt| {
         let outcome = match (attempt.status_code, &attempt.error) {
@@ -114,13 +98,13 @@ fn row(visit: &ConsoleRequest, path: &str, is_off: bool, delivery: Delivery) -> 
             (None, error) => error.clone().unwrap_or_default(),
         };
         (
-            when::moment(visit, &attempt.attempted_at),
+            when::of(visit, attempt.attempted_at),
             format!("{outcome} · {} ms", attempt.duration_ms),
         )
     };
     DeliveryRow {
-        made: when::moment(visit, &delivery.created_at),
-        status: delivery_status(words, &delivery.status),
+        made: when::of(visit, delivery.created_at),
+        status: delivery_status(words, delivery.status),
         attempts: fill(
             words.attempts,
             &[("count", &delivery.attempts.len().to_string())],
@@ -133,11 +117,11 @@ fn row(visit: &ConsoleRequest, path: &str, is_off: bool, delivery: Delivery) -> 
             .rev()
             .map(attempt)
             .collect(),
-        next: when::maybe(visit, delivery.next_attempt_at.as_deref()),
-        again: (delivery.status != "pending" && !is_off)
+        next: when::of_any(visit, delivery.next_attempt_at),
+        again: (delivery.status != Status::Pending && !is_off)
             .then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
-        event: delivery.event,
-        id: delivery.id,
+        event: delivery.event.clone(),
+        id: delivery.id.to_string(),
     }
 }
 
@@ -146,12 +130,10 @@ async fn page(
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.webhooks;
-    let one = Subscription::named(visit).await?;
-    let path = one.path();
+    let one = named(visit).await?;
+    let path = path_of(&one);
     let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(visit) });
-    let answer = visit
-        .ask::<Vec<Delivery>>("listWebhookDeliveries", arguments)
-        .await?;
+    let answer = visit.read_page(LIST_WEBHOOK_DELIVERIES, arguments).await?;
     let FormAttempt {
         status,
         of: messages,
@@ -163,16 +145,16 @@ async fn page(
             words.webhooks,
             SCREEN.path,
         ),
-        state: one.state_label(visit),
+        state: state_label(visit, &one),
         off: DisabledNotice::of(visit, &one),
-        flats: one.flats(visit).await?,
-        last: when::maybe(visit, one.last_delivered_at.as_deref()),
-        made: when::moment(visit, &one.created_at),
+        flats: flats_of(visit, &one).await?,
+        last: when::of_any(visit, one.last_delivered_at),
+        made: when::of(visit, one.created_at),
         key: visit.new_key(),
         paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
         rows: answer
             .data
-            .into_iter()
+            .iter()
             .map(|delivery| row(visit, &path, one.disabled_at.is_some(), delivery))
             .collect(),
         path: visit.address(&path),
@@ -272,7 +254,7 @@ pub(super) fn redeliver_failed(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 #[template(path = "console/webhook-delete.html")]
 struct ResendConfirmation<'v> {
     frame: ConsoleFrame<'v>,
-    one: Subscription,
+    one: WebhookSubscription,
     action: String,
     back: String,
 }
@@ -280,13 +262,13 @@ struct ResendConfirmation<'v> {
 pub(super) fn ask_to_delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.webhooks;
-        let one = Subscription::named(visit).await?;
+        let one = named(visit).await?;
         let frame =
             ConsoleFrame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
         let page = ResendConfirmation {
-            frame: frame.below(visit, one.target_url.clone(), &one.path()),
-            action: visit.address(&format!("{}/delete", one.path())),
-            back: visit.address(&one.path()),
+            frame: frame.below(visit, one.target_url.clone(), &path_of(&one)),
+            action: visit.address(&format!("{}/delete", path_of(&one))),
+            back: visit.address(&path_of(&one)),
             one,
         };
         Ok(reply::of(visit, 200, &page))
@@ -298,7 +280,7 @@ pub(super) fn delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !visit.may_write() {
             return ask_to_delete(visit).await;
         }
-        let one = Subscription::named(visit).await?;
+        let one = named(visit).await?;
         visit
             .get::<Value>("deleteWebhookSubscription", json!({ "id": one.id }))
             .await?;

@@ -3,7 +3,6 @@
 
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -13,20 +12,12 @@ use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
 use super::super::screens::ScreenAnswer;
 use super::super::visit::ConsoleRequest;
-use super::{OF_APPS, SCREEN, SubscribableEvent, Subscription, secret};
+use super::{OF_APPS, SCREEN, secret};
+use crate::events::{CREATE_WEBHOOK_SUBSCRIPTION, Event, LIST_WEBHOOK_EVENT_TYPES};
 use crate::words::fill;
 
-pub(super) const CREATE: &str = "createWebhookSubscription";
-pub(super) const EVENTS: &str = "listWebhookEventTypes";
-
-/// A new subscription with its secret.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CreatedSubscription {
-    #[serde(flatten)]
-    pub subscription: Subscription,
-    pub signing_secret: String,
-}
+pub(super) const CREATE: &str = CREATE_WEBHOOK_SUBSCRIPTION.id();
+pub(super) const EVENTS: &str = LIST_WEBHOOK_EVENT_TYPES.id();
 
 #[derive(Template)]
 #[template(path = "console/webhook-new.html")]
@@ -35,7 +26,7 @@ struct NewSubscription<'v> {
     action: String,
     key: String,
     /// The events, and whether each is chosen.
-    events: Vec<(SubscribableEvent, bool)>,
+    events: Vec<(Event, bool)>,
     url: String,
     /// Whether an event is left out because only apps can subscribe to it.
     is_for_apps: bool,
@@ -82,10 +73,10 @@ async fn page(
     messages: Vec<String>,
 ) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.webhooks;
-    let mut events: Vec<SubscribableEvent> = visit.get(EVENTS, json!({})).await?;
-    let has_it = |events: &[SubscribableEvent]| events.iter().any(|event| event.event == OF_APPS);
-    let is_known = has_it(&events);
-    events.retain(|event| visit.may_send(CREATE, &json!({ "event": event.event })));
+    let all = visit.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
+    let mut events: Vec<Event> = all.iter().map(|one| one.event).collect();
+    let is_known = events.contains(&OF_APPS);
+    events.retain(|event| visit.may_send(CREATE, &json!({ "event": event })));
     // A link to create a similar subscription contains the event and the target.
     let given = |name: &str| {
         visit
@@ -98,7 +89,7 @@ async fn page(
         frame: ConsoleFrame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
         key: visit.form_key(),
-        is_for_apps: is_known && !has_it(&events),
+        is_for_apps: is_known && !events.contains(&OF_APPS),
         flats: flats::are_found(visit).then(|| {
             (
                 visit.sent("flats").unwrap_or_default().to_owned(),
@@ -107,8 +98,7 @@ async fn page(
         }),
         events: events
             .into_iter()
-            .map(|event| (event.event == chosen, event))
-            .map(|(is_chosen, event)| (event, is_chosen))
+            .map(|event| (event, <&str>::from(event) == chosen))
             .collect(),
         url: given("targetUrl").to_owned(),
         messages,
@@ -137,7 +127,7 @@ pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
         let made = visit
-            .create::<CreatedSubscription>(CREATE, arguments, &visit.key(CREATE))
+            .create_as(CREATE_WEBHOOK_SUBSCRIPTION, arguments, &visit.key(CREATE))
             .await;
         match ConsoleRefusal::of_what_was_sent(made)? {
             Ok(made) => Ok(secret::secret_page(visit, &made)),

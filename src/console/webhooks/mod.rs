@@ -4,10 +4,10 @@ mod log;
 mod make;
 mod secret;
 
+use std::sync::Arc;
+
 use askama::Template;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use uuid::Uuid;
+use serde_json::json;
 
 pub use secret::{LONGEST, grace, hours};
 
@@ -18,6 +18,10 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::visit::ConsoleRequest;
+use crate::events::{
+    Event, LIST_WEBHOOK_EVENT_TYPES, LIST_WEBHOOK_SUBSCRIPTIONS, WebhookEventType,
+    WebhookSubscription,
+};
 use crate::words::fill;
 
 /// The screen of the webhooks.
@@ -74,128 +78,95 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-const LIST: &str = "listWebhookSubscriptions";
+const LIST: &str = LIST_WEBHOOK_SUBSCRIPTIONS.id();
 /// The event that only apps can subscribe to.
-const OF_APPS: &str = "workflow.step";
+const OF_APPS: Event = Event::WorkflowStep;
 /// Maximum number of flats that are named for a limited subscription.
 const NAMED: usize = 20;
 /// The states that the list can be filtered by.
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
 
-/// A subscription, as the interface returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Subscription {
-    pub id: Uuid,
-    pub event: String,
-    pub target_url: String,
-    pub consecutive_failures: u64,
-    pub disabled_at: Option<String>,
-    disabled_reason: Option<String>,
-    last_delivered_at: Option<String>,
-    created_at: String,
-    #[serde(default)]
-    filters: SubscriptionFilters,
+/// Reads the member's subscriptions, the newest first.
+async fn all(visit: &ConsoleRequest) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
+    let all = visit.read(LIST_WEBHOOK_SUBSCRIPTIONS, json!({})).await?;
+    Ok(all.iter().rev().cloned().collect())
 }
 
-/// The limits of a subscription, as the interface returns them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct SubscriptionFilters {
-    property_ids: Vec<Uuid>,
-    workflow_step: Option<String>,
+/// Reads subscriptions in a state, at most `most`.
+pub async fn in_state(
+    visit: &ConsoleRequest,
+    wanted: &str,
+    most: usize,
+) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
+    let mut all = all(visit).await?;
+    all.retain(|one| state(one) == wanted);
+    all.truncate(most);
+    Ok(all)
 }
 
-impl Subscription {
-    /// Reads the member's subscriptions, the newest first.
-    async fn all(visit: &ConsoleRequest) -> Result<Vec<Self>, ConsoleRefusal> {
-        let mut all: Vec<Self> = visit.get(LIST, json!({})).await?;
-        all.reverse();
-        Ok(all)
-    }
+/// Reads the subscription that the path names.
+async fn named(visit: &ConsoleRequest) -> Result<WebhookSubscription, ConsoleRefusal> {
+    let id = visit.named("id")?;
+    let mut found = all(visit).await?.into_iter();
+    found
+        .find(|one| one.id == id)
+        .ok_or_else(ConsoleRefusal::missing)
+}
 
-    /// Reads subscriptions in a state, at most `most`.
-    pub async fn in_state(
-        visit: &ConsoleRequest,
-        state: &str,
-        most: usize,
-    ) -> Result<Vec<Self>, ConsoleRefusal> {
-        let mut all = Self::all(visit).await?;
-        all.retain(|one| one.state() == state);
-        all.truncate(most);
-        Ok(all)
-    }
-
-    /// Reads the subscription that the path names.
-    async fn named(visit: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
-        let id = visit.named("id")?;
-        let mut found = Self::all(visit).await?.into_iter();
-        found
-            .find(|one| one.id == id)
-            .ok_or_else(ConsoleRefusal::missing)
-    }
-
-    /// Returns its state, one of [`STATES`].
-    fn state(&self) -> &'static str {
-        match (&self.disabled_at, self.consecutive_failures) {
-            (Some(_), _) => "disabled",
-            (None, 0) => "working",
-            (None, _) => "failing",
-        }
-    }
-
-    /// Returns whether its URL begins with this host, or with a part of it.
-    fn is_at(&self, host: &str) -> bool {
-        let url = self.target_url.to_lowercase();
-        url.strip_prefix("https://")
-            .is_some_and(|rest| rest.starts_with(&host.to_lowercase()))
-    }
-
-    /// Returns the names of the flats that it is limited to. Returns `None` if it covers all flats.
-    async fn flats(&self, visit: &ConsoleRequest) -> Result<Option<String>, ConsoleRefusal> {
-        let ids = &self.filters.property_ids;
-        if ids.is_empty() {
-            return Ok(None);
-        }
-        let found = flats::among(visit, ids.iter().copied()).await?;
-        let mut called: Vec<String> = found
-            .into_values()
-            .map(|flat| flat.name)
-            .take(NAMED)
-            .collect();
-        if called.len() < ids.len() {
-            called.push(fill(
-                visit.words.webhooks.more_flats,
-                &[("count", &(ids.len() - called.len()).to_string())],
-            ));
-        }
-        Ok(Some(called.join(", ")))
-    }
-
-    /// Returns the label and the style of its state.
-    fn state_label(&self, visit: &ConsoleRequest) -> (&'static str, &'static str) {
-        let words = &visit.words.webhooks;
-        let style = match self.state() {
-            "disabled" => "bad",
-            "working" => "on",
-            _ => "off",
-        };
-        (words.state(self.state()), style)
-    }
-
-    fn path(&self) -> String {
-        format!("/webhooks/{}", self.id)
+/// Returns the state of a subscription, one of [`STATES`].
+const fn state(one: &WebhookSubscription) -> &'static str {
+    match (one.disabled_at, one.consecutive_failures) {
+        (Some(_), _) => "disabled",
+        (None, 0) => "working",
+        (None, _) => "failing",
     }
 }
 
-/// An event that a webhook can subscribe to.
-#[derive(Debug, Deserialize)]
-struct SubscribableEvent {
-    event: String,
-    description: String,
-    permission: Option<String>,
-    #[serde(default)]
-    example: Value,
+/// Returns whether the URL of a subscription begins with this host, or with a part of it.
+fn is_at(one: &WebhookSubscription, host: &str) -> bool {
+    let url = one.target_url.to_lowercase();
+    url.strip_prefix("https://")
+        .is_some_and(|rest| rest.starts_with(&host.to_lowercase()))
+}
+
+/// Returns the names of the flats that a subscription is limited to. Returns `None` if it covers all
+/// flats.
+async fn flats_of(
+    visit: &ConsoleRequest,
+    one: &WebhookSubscription,
+) -> Result<Option<String>, ConsoleRefusal> {
+    let ids = &one.filters.property_ids;
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let found = flats::among(visit, ids.iter().copied()).await?;
+    let mut called: Vec<String> = found
+        .into_values()
+        .map(|flat| flat.name)
+        .take(NAMED)
+        .collect();
+    if called.len() < ids.len() {
+        called.push(fill(
+            visit.words.webhooks.more_flats,
+            &[("count", &(ids.len() - called.len()).to_string())],
+        ));
+    }
+    Ok(Some(called.join(", ")))
+}
+
+/// Returns the label and the style of a subscription's state.
+fn state_label(visit: &ConsoleRequest, one: &WebhookSubscription) -> (&'static str, &'static str) {
+    let words = &visit.words.webhooks;
+    let style = match state(one) {
+        "disabled" => "bad",
+        "working" => "on",
+        _ => "off",
+    };
+    (words.state(state(one)), style)
+}
+
+fn path_of(one: &WebhookSubscription) -> String {
+    format!("/webhooks/{}", one.id)
 }
 
 #[derive(Template)]
@@ -203,8 +174,8 @@ struct SubscribableEvent {
 struct SubscriptionList<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
-    /// Options of the filter by event: name, and whether it is chosen.
-    events: Vec<(String, bool)>,
+    /// Options of the filter by event, and whether each is chosen.
+    events: Vec<(Event, bool)>,
     states: Vec<(&'static str, &'static str, bool)>,
     host: String,
     is_filtered: bool,
@@ -216,7 +187,7 @@ struct SubscriptionList<'v> {
 
 struct SubscriptionRow {
     url: String,
-    event: String,
+    event: Event,
     state: (&'static str, &'static str),
     way: String,
 }
@@ -224,29 +195,30 @@ struct SubscriptionRow {
 fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.webhooks;
-        let known: Vec<SubscribableEvent> = if visit.may(make::EVENTS) {
-            visit.get(make::EVENTS, json!({})).await?
+        let known = if visit.may(make::EVENTS) {
+            visit.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?
         } else {
-            Vec::new()
+            Arc::default()
         };
-        let event = visit
-            .asks("event")
-            .filter(|event| known.iter().any(|known| known.event == *event));
-        let state = visit.asks("state").filter(|state| STATES.contains(state));
+        let event = visit.asks("event").and_then(|event| {
+            let mut events = known.iter().map(|known| known.event);
+            events.find(|known| <&str>::from(*known) == event)
+        });
+        let wanted = visit.asks("state").filter(|state| STATES.contains(state));
         let host = visit
             .asks("host")
             .map(str::trim)
             .filter(|host| !host.is_empty());
-        let mut found = Subscription::all(visit).await?;
+        let mut found = all(visit).await?;
         found.retain(|one| {
             event.is_none_or(|event| one.event == event)
-                && state.is_none_or(|state| one.state() == state)
-                && host.is_none_or(|host| one.is_at(host))
+                && wanted.is_none_or(|wanted| state(one) == wanted)
+                && host.is_none_or(|host| is_at(one, host))
         });
         let total = found.len();
-        let row = |one: Subscription| SubscriptionRow {
-            state: one.state_label(visit),
-            way: visit.address(&one.path()),
+        let row = |one: WebhookSubscription| SubscriptionRow {
+            state: state_label(visit, &one),
+            way: visit.address(&path_of(&one)),
             url: one.target_url,
             event: one.event,
         };
@@ -254,9 +226,9 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             frame: ConsoleFrame::new(visit, words.webhooks),
             path: visit.address(SCREEN.path),
             states: STATES
-                .map(|known| (known, words.state(known), state == Some(known)))
+                .map(|known| (known, words.state(known), wanted == Some(known)))
                 .into(),
-            is_filtered: event.is_some() || host.is_some() || state.is_some(),
+            is_filtered: event.is_some() || host.is_some() || wanted.is_some(),
             host: host.unwrap_or_default().to_owned(),
             paging: Paging::of(visit, SCREEN.path, total),
             rows: found
@@ -273,7 +245,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .then(|| visit.address("/webhooks/events")),
             events: known
                 .iter()
-                .map(|known| (known.event.clone(), event == Some(known.event.as_str())))
+                .map(|known| (known.event, event == Some(known.event)))
                 .collect(),
         };
         Ok(reply::of(visit, 200, &page))
@@ -284,29 +256,29 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 #[template(path = "console/events.html")]
 struct Events<'v> {
     frame: ConsoleFrame<'v>,
-    /// Each event with its example as text, and the permission that it needs.
-    events: Vec<(SubscribableEvent, String, Option<&'static str>)>,
+    /// Each event with its example as text, and the permission that it needs, in words.
+    events: Vec<(&'v WebhookEventType, String, &'static str)>,
 }
 
 fn events(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = visit.words;
-        let events: Vec<SubscribableEvent> = visit.get(make::EVENTS, json!({})).await?;
-        let shown = |event: SubscribableEvent| {
+        let events = visit.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
+        let described = events.iter().map(|event| {
             let example = serde_json::to_string_pretty(&event.example).unwrap_or_default();
-            let needs = event
-                .permission
-                .as_deref()
-                .map(|permission| words.access.permission(permission));
-            (event, example, needs)
-        };
+            (
+                event,
+                example,
+                words.access.permission(event.permission.as_ref()),
+            )
+        });
         let page = Events {
             frame: ConsoleFrame::new(visit, words.webhooks.events).below(
                 visit,
                 words.webhooks.webhooks,
                 SCREEN.path,
             ),
-            events: events.into_iter().map(shown).collect(),
+            events: described.collect(),
         };
         Ok(reply::of(visit, 200, &page))
     })

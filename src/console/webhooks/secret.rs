@@ -9,10 +9,9 @@ use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
 use super::super::screens::ScreenAnswer;
 use super::super::visit::ConsoleRequest;
-use super::make::CreatedSubscription;
-use super::{SCREEN, Subscription};
+use super::{SCREEN, named, path_of};
+use crate::events::{CreatedWebhookSubscription, ROTATE_WEBHOOK_SECRET, WebhookSubscription};
 
-const ROTATE: &str = "rotateWebhookSecret";
 /// Hours for which the old secret stays valid: `GRACE` is the default, `LONGEST` the maximum.
 const GRACE: u64 = 24;
 pub const LONGEST: u64 = 168;
@@ -50,14 +49,14 @@ struct SecretPage<'v> {
 /// the secret again.
 pub(super) fn secret_page<'v>(
     visit: &'v ConsoleRequest,
-    made: &'v CreatedSubscription,
+    made: &'v CreatedWebhookSubscription,
 ) -> Response {
     let words = &visit.words.webhooks;
     let page = SecretPage {
         frame: ConsoleFrame::new(visit, words.secret).below(visit, words.webhooks, SCREEN.path),
         secret: &made.signing_secret,
         url: &made.subscription.target_url,
-        way: visit.address(&made.subscription.path()),
+        way: visit.address(&path_of(&made.subscription)),
     };
     reply::of(visit, 200, &page)
 }
@@ -66,7 +65,7 @@ pub(super) fn secret_page<'v>(
 #[template(path = "console/webhook-rotate.html")]
 struct SecretConfirmation<'v> {
     frame: ConsoleFrame<'v>,
-    one: Subscription,
+    one: WebhookSubscription,
     action: String,
     back: String,
     key: String,
@@ -81,7 +80,7 @@ async fn page(
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.webhooks;
-    let one = Subscription::named(visit).await?;
+    let one = named(visit).await?;
     let frame = ConsoleFrame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
     let FormAttempt {
         status,
@@ -89,9 +88,9 @@ async fn page(
         is_kept,
     } = FormAttempt::of(visit, refused.as_ref());
     let page = SecretConfirmation {
-        frame: frame.below(visit, one.target_url.clone(), &one.path()),
-        action: visit.address(&format!("{}/rotate", one.path())),
-        back: visit.address(&one.path()),
+        frame: frame.below(visit, one.target_url.clone(), &path_of(&one)),
+        action: visit.address(&format!("{}/rotate", path_of(&one))),
+        back: visit.address(&path_of(&one)),
         key: visit.new_key(),
         grace: grace(visit),
         longest: LONGEST,
@@ -113,7 +112,11 @@ pub(super) fn rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         let arguments = json!({ "id": visit.named("id")?, "graceSeconds": hours(visit) });
         match visit
-            .create::<CreatedSubscription>(ROTATE, arguments, &visit.key(ROTATE))
+            .create_as(
+                ROTATE_WEBHOOK_SECRET,
+                arguments,
+                &visit.key(ROTATE_WEBHOOK_SECRET.id()),
+            )
             .await
         {
             Ok(made) => Ok(secret_page(visit, &made)),

@@ -1,5 +1,6 @@
 //! Labels and styles of states.
 
+use delivery::{DisabledReason, Status};
 use texts::console::{
     ConsoleChargesWords, ConsoleStaysWords, ConsoleSubmissionsWords, ConsoleWebhooksWords,
 };
@@ -76,11 +77,24 @@ pub fn precheckin_status(
 }
 
 /// Returns the label and the style of a delivery's status.
-pub fn delivery_status(words: &ConsoleWebhooksWords, status: &str) -> (&'static str, &'static str) {
+pub const fn delivery_status(
+    words: &ConsoleWebhooksWords,
+    status: Status,
+) -> (&'static str, &'static str) {
     match status {
-        "delivered" => (words.delivered, "on"),
-        "failed" => (words.failed, "bad"),
-        "discarded" => (words.discarded, ""),
-        _ => (words.pending, "off"),
+        Status::Pending => (words.pending, "off"),
+        Status::Delivered => (words.delivered, "on"),
+        Status::Failed => (words.failed, "bad"),
+        Status::Discarded => (words.discarded, ""),
+    }
+}
+
+/// Describes why a subscription is disabled.
+pub const fn disabled_reason(words: &ConsoleWebhooksWords, reason: DisabledReason) -> &'static str {
+    match reason {
+        DisabledReason::Failures => words.d_failures,
+        DisabledReason::CredentialInvalid => words.d_credential,
+        DisabledReason::PermissionLost => words.d_permission,
+        DisabledReason::PrivateTarget => words.d_target,
     }
 }
