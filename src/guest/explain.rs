@@ -34,28 +34,28 @@ pub(super) type TargetNames = HashMap<Target, String>;
 /// Explanation of a guest's view.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = example())]
-pub(super) struct Explanation {
+pub(crate) struct Explanation {
     /// The portal that serves the stay.
-    portal: ExplainedPortal,
+    pub portal: ExplainedPortal,
     /// Every step that the caller may see, in guest order.
-    steps: Vec<ExplainedStep>,
+    pub steps: Vec<ExplainedStep>,
     /// Every manual that the caller may see, by nickname.
-    manuals: Vec<ExplainedItem>,
+    pub manuals: Vec<ExplainedItem>,
     /// The values that the guest does not get, because the booking is not confirmed yet.
-    withheld: Vec<Withheld>,
+    pub withheld: Vec<Withheld>,
 }
 
 /// A value that the guest gets only once the booking is confirmed.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Withheld {
-    value: WithheldValue,
+pub(crate) struct Withheld {
+    pub value: WithheldValue,
     reason: Reason,
 }
 
 /// A value that is withheld from a guest.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum WithheldValue {
+pub(crate) enum WithheldValue {
     /// The flat's wireless network and its password.
     Wifi,
     /// The codes of the flat's locks.
@@ -67,90 +67,90 @@ enum WithheldValue {
 /// The portal and the deciding rule.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ExplainedPortal {
-    pub(super) id: Option<Uuid>,
-    pub(super) name: Option<String>,
-    pub(super) reason: Reason,
+pub(crate) struct ExplainedPortal {
+    pub id: Option<Uuid>,
+    pub name: Option<String>,
+    pub reason: Reason,
     /// Texts of the portal that the guest does not get, because a placeholder has no value.
-    hidden_texts: Vec<HiddenText>,
+    pub hidden_texts: Vec<HiddenText>,
 }
 
 /// A text that the guest does not get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-struct HiddenText {
+pub(crate) struct HiddenText {
     /// Field that links the text.
     field: &'static str,
     /// Placeholder without a value, as the text writes its name.
-    placeholder: String,
-    /// Message for people.
+    pub placeholder: String,
+    /// For people.
     message: String,
 }
 
 /// A step or manual, and why it is shown or not.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExplainedItem {
-    id: Uuid,
-    nickname: String,
-    is_shown: bool,
-    reason: Reason,
+pub(crate) struct ExplainedItem {
+    pub id: Uuid,
+    pub nickname: String,
+    pub is_shown: bool,
+    pub reason: Reason,
     /// Path from the assignment to the property; empty where there is none.
-    path: Vec<Hop>,
+    pub path: Vec<Hop>,
     /// Texts of a step that is shown, which the guest does not get, because a placeholder has no
     /// value.
-    hidden_texts: Vec<HiddenText>,
+    pub hidden_texts: Vec<HiddenText>,
     /// Languages in which a text of it is older than its English text.
-    outdated_languages: Vec<String>,
+    pub outdated_languages: Vec<String>,
 }
 
 /// A step, its type, and why it is shown or not.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExplainedStep {
+pub(crate) struct ExplainedStep {
     #[serde(flatten)]
-    item: ExplainedItem,
+    pub item: ExplainedItem,
     step_type: StepType,
 }
 
 /// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct Reason {
-    /// Key for programs.
-    key: &'static str,
-    /// Message for people.
-    message: String,
+pub(crate) struct Reason {
+    /// For programs.
+    pub key: &'static str,
+    /// For people.
+    pub message: String,
     /// Deciding values of the stay and the rule; absent where the key is enough.
     #[serde(skip_serializing_if = "Option::is_none")]
-    facts: Option<Facts>,
+    pub facts: Option<Facts>,
 }
 
 /// Deciding values: numbers, a name or a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-struct Facts {
+pub(crate) struct Facts {
     /// Nights of the stay.
     #[serde(skip_serializing_if = "Option::is_none")]
-    nights: Option<i64>,
+    pub nights: Option<i64>,
     /// Days from booking to check-in.
     #[serde(skip_serializing_if = "Option::is_none")]
-    days: Option<i64>,
+    pub days: Option<i64>,
     /// Nights or days that the rule sets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<u32>,
+    pub limit: Option<u32>,
     /// The channel, the verification status, the group or the tag.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
+    pub name: Option<String>,
     /// Start or end time, in the property's time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<String>,
+    pub at: Option<String>,
 }
 
 /// An object on the path to the property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-struct Hop {
+pub(crate) struct Hop {
     #[serde(rename = "type")]
-    kind: TargetKind,
-    id: Uuid,
-    name: Option<String>,
+    pub kind: TargetKind,
+    pub id: Uuid,
+    pub name: Option<String>,
 }
 
 impl Reason {

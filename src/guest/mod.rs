@@ -63,6 +63,10 @@ pub use changes::sweep;
 pub(crate) use charges::LIST_RESERVATION_CHARGES;
 pub use charges::{Charge, ChargeKind, ChargeStatus, ChargeTeller, DepositView};
 pub(crate) use domains::{gate, hosts, page_address, stay_url};
+pub(crate) use explain::{
+    ExplainedItem, Explanation, Facts as DecidingFacts, HiddenText, Hop as PathHop,
+    Reason as DecidingReason, Withheld, WithheldValue,
+};
 pub use extras::{CartItem, ExtraView};
 pub use files::FileView;
 pub(crate) use files::{
@@ -77,7 +81,8 @@ pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub use messages::Message;
 pub(crate) use operations::{
-    GET_GUEST_LINK, LIST_OWN_MESSAGES, LIST_RESERVATION_MESSAGES, SAVE_STEP_ANSWERS, stay_token,
+    EXPLAIN_GUEST_VIEW, GET_GUEST_LINK, LIST_OWN_MESSAGES, LIST_RESERVATION_MESSAGES,
+    SAVE_STEP_ANSWERS, stay_token,
 };
 pub(crate) use page_view::{GET_PAGE_VIEW, PAGE_VIEW, PageView};
 pub use phase::{Phase, phase};

@@ -46,6 +46,9 @@ pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
 /// The link that opens a reservation's guest portal.
 pub(crate) const GET_GUEST_LINK: OperationName<GuestPageAddress> =
     OperationName::new("getGuestLink");
+/// Explains what the guest of a reservation sees.
+pub(crate) const EXPLAIN_GUEST_VIEW: OperationName<Explanation> =
+    OperationName::new("explainGuestView");
 /// Lists what a reservation's guest wrote to the host.
 pub(crate) const LIST_RESERVATION_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listReservationMessages");
@@ -250,7 +253,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 get_record(context, RecordKind::Reservation, input.id)?;
                 messages::listed(context, input.id, page)
             }),
-        Operation::public("explainGuestView", Method::GET, "/reservations/{id}/explain", reads)
+        Operation::public(EXPLAIN_GUEST_VIEW.id(), Method::GET, "/reservations/{id}/explain", reads)
             .summary("Why the guest of a reservation sees what they see")
             .tool(
                 "reservations",
@@ -258,7 +261,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Why a guest sees or does not see each step and manual, and which portal serves them: `isShown`, `reason` (the \
                     one rule that decided) and `path` (how the assignment reaches the flat). Ask for one step with `stepId`, for another moment with `at`.",
             )
-            .run(|context, input: ExplainGuestView| -> Result<Explanation> {
+            .run_as(EXPLAIN_GUEST_VIEW, |context, input: ExplainGuestView| {
                 get_record(context, RecordKind::Reservation, input.id)?;
                 let at = input.at.map_or_else(|| context.now(), |at| at.0);
                 explain(context, input.id, at, input.step_id)

@@ -20,7 +20,7 @@ use super::super::when::{self, When};
 use super::super::words::{precheckin_status, stay_status};
 use super::explanation::{self, StayExplanation};
 use super::{SCREEN, StayItem};
-use crate::guest::{GET_GUEST_LINK, LIST_RESERVATION_MESSAGES};
+use crate::guest::{ExplainedItem, GET_GUEST_LINK, LIST_RESERVATION_MESSAGES};
 use crate::words::{fill, own_name};
 
 /// Maximum number of messages that are shown. No stay has more.
@@ -141,7 +141,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         } else {
             None
         };
-        let counted = |text: &str, items: &[explanation::Item]| {
+        let counted = |text: &str, items: &[&ExplainedItem]| {
             let shown = items
                 .iter()
                 .filter(|item| item.is_shown)
@@ -165,8 +165,8 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             opened: submission.opened(visit),
             so_far: fill(words.so_far, &[("done", &done), ("all", &all)]),
             submission: visit.address(&format!("/submissions/{id}")),
-            steps_shown: counted(words.steps_shown, &explanation.steps),
-            manuals_shown: counted(words.manuals_shown, &explanation.manuals),
+            steps_shown: counted(words.steps_shown, &explanation.steps()),
+            manuals_shown: counted(words.manuals_shown, &explanation.manuals()),
             portal: explanation.portal(visit),
             why: visit.address(&format!("/stays/{id}/why")),
             preview: portal_id
