@@ -24,6 +24,7 @@ use super::visit::ConsoleRequest;
 use super::webhooks;
 use super::when;
 use crate::events::WebhookSubscription;
+use crate::manuals::LIST_PORTAL_MANUALS;
 use crate::platform::{BackupNote, GET_LAST_BACKUP};
 use crate::translations::ENGLISH;
 use crate::words::{fill, own_name};
@@ -128,13 +129,6 @@ struct HomeStep {
     nickname: String,
     configuration_issue: Option<String>,
     display_title_ml_text_id: Option<Uuid>,
-}
-
-/// A manual, of which only the title is needed.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ManualTitle {
-    title_id: Option<Uuid>,
 }
 
 /// A text, of which only the language is needed.
@@ -294,7 +288,6 @@ async fn untranslated(
     steps: &[HomeStep],
 ) -> Result<Vec<(String, String)>, ConsoleRefusal> {
     const READ: &str = "listTranslations";
-    const MANUALS: &str = "listPortalManuals";
     let languages = &visit.signed_in.organization.settings.languages;
     let others: Vec<&String> = languages
         .iter()
@@ -304,15 +297,15 @@ async fn untranslated(
     if others.is_empty() || !visit.may(READ) {
         return Ok(Vec::new());
     }
-    let manuals = if visit.may(MANUALS) {
-        if_readable(visit.get::<Vec<ManualTitle>>(MANUALS, json!({})).await)?
+    let manuals = if visit.may(LIST_PORTAL_MANUALS.id()) {
+        if_readable(visit.read(LIST_PORTAL_MANUALS, json!({})).await)?
     } else {
         None
     };
     let of_manuals: BTreeSet<Uuid> = manuals
-        .into_iter()
-        .flatten()
-        .filter_map(|manual| manual.title_id)
+        .iter()
+        .flat_map(|manuals| manuals.iter())
+        .filter_map(|row| row.manual.title_id)
         .collect();
     let of_steps: BTreeSet<Uuid> = steps
         .iter()

@@ -90,6 +90,7 @@ pub use postal::address_lines;
 pub use precheckin::{PrecheckinStatus, STAY_OVER};
 pub(crate) use preview::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW, sweep as sweep_previews};
 pub use progress::{Progress, ProgressStatus};
+pub(crate) use property_setup::GET_PROPERTY_SETUP;
 pub use step_view::{OptionView, QuestionView, StepView};
 pub(crate) use view::{BrandingView, OfferView, PropertyView};
 pub use view::{GuestView, language_of};

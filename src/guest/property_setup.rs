@@ -4,7 +4,7 @@
 use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Result};
-use engine::operation::{CacheBasis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,10 @@ use crate::precheck::{self, StepType};
 use crate::records::{RecordKind, get_record};
 use crate::scopes::{self, EntityType};
 
+/// The portal that serves a property, and the steps that reach it.
+pub(crate) const GET_PROPERTY_SETUP: OperationName<PropertySetup> =
+    OperationName::new("getPropertySetup");
+
 /// The property whose setup is read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -29,43 +33,43 @@ struct ReadPropertySetup {
 /// The portal and the steps of a property.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = example())]
-struct PropertySetup {
+pub(crate) struct PropertySetup {
     /// The portal that serves the property.
-    portal: ServingPortal,
+    pub portal: ServingPortal,
     /// The steps that reach the property, in guest order, inactive ones too. Whether a guest gets
     /// one depends on the stay.
-    steps: Vec<ReachingStep>,
+    pub steps: Vec<ReachingStep>,
 }
 
 /// The portal of a property, and the assignment that selects it.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ServingPortal {
+pub(crate) struct ServingPortal {
     /// Id of the portal; null where none serves the property.
-    id: Option<Uuid>,
+    pub id: Option<Uuid>,
     /// Name of the portal.
-    name: Option<String>,
-    /// The rule that selected the portal.
-    reason: Reason,
+    pub name: Option<String>,
+    /// The rule that selected it.
+    pub reason: Reason,
 }
 
 /// A step that reaches a property.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReachingStep {
+pub(crate) struct ReachingStep {
     /// Id of the step.
-    id: Uuid,
+    pub id: Uuid,
     /// Internal label of the step.
-    nickname: String,
+    pub nickname: String,
     /// Type of the step.
     step_type: StepType,
-    /// Whether portals show the step.
-    is_active: bool,
+    /// Whether portals show it.
+    pub is_active: bool,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "getPropertySetup",
+            GET_PROPERTY_SETUP.id(),
             Method::GET,
             "/properties/{propertyId}/setup",
             Needs::Permission(Permission::ViewProperties),
@@ -73,7 +77,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("The portal that serves a property, and the steps that reach it")
         .rest_only()
         .cached(CacheBasis::Configuration)
-        .run(read),
+        .run_as(GET_PROPERTY_SETUP, read),
     ]
 }
 

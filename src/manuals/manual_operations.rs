@@ -8,7 +8,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use engine::moment::Moment;
-use engine::operation::{ById, CacheBasis, Findings, Needs, Object, Operation};
+use engine::operation::{ById, CacheBasis, Findings, Needs, Object, Operation, OperationName};
 use http::Method;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -55,13 +55,20 @@ struct OfProperty {
     property_id: Uuid,
 }
 
+/// Lists manuals by nickname.
+pub(crate) const LIST_PORTAL_MANUALS: OperationName<Vec<ManualRow>> =
+    OperationName::new("listPortalManuals");
+/// Lists the manuals that reach a property.
+pub(crate) const LIST_PORTAL_MANUALS_BY_PROPERTY: OperationName<Vec<ManualRowOfProperty>> =
+    OperationName::new("listPortalManualsByProperty");
+
 /// Item of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PortalManualRow", transform = exemplify_row)]
-struct ManualRow {
+pub(crate) struct ManualRow {
     #[serde(flatten)]
-    manual: WrittenManual,
+    pub manual: WrittenManual,
     /// The cover's address, as given.
     image_url: Option<String>,
 }
@@ -70,9 +77,9 @@ struct ManualRow {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PortalManualOfProperty", transform = exemplify_row_of_property)]
-struct ManualRowOfProperty {
+pub(crate) struct ManualRowOfProperty {
     #[serde(flatten)]
-    row: ManualRow,
+    pub row: ManualRow,
     /// The assignment's position; null comes last.
     sort_order: Option<i64>,
 }
@@ -105,7 +112,7 @@ fn add_to_example(schema: &mut Schema, fields: &[(&str, Value)]) {
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyGuides, ViewGuides};
     vec![
-        Operation::public("listPortalManuals", Method::GET, "/portal-manuals", Needs::Permission(ViewGuides))
+        Operation::public(LIST_PORTAL_MANUALS.id(), Method::GET, "/portal-manuals", Needs::Permission(ViewGuides))
             .summary("List manuals by nickname")
             .tool(
                 "manuals",
@@ -113,9 +120,9 @@ pub(super) fn operations() -> Vec<Operation> {
                 "House manuals by internal nickname: cover, category, `visibilityRules`, ids of title and body. Filter by name or by direct assignment; for all that reach one flat use `listPortalManualsByProperty`.",
             )
             .cached(CacheBasis::Configuration)
-            .run(list),
+            .run_as(LIST_PORTAL_MANUALS, list),
         Operation::public(
-            "listPortalManualsByProperty",
+            LIST_PORTAL_MANUALS_BY_PROPERTY.id(),
             Method::GET,
             "/properties/{propertyId}/portal-manuals",
             Needs::Permission(ViewGuides),
@@ -128,7 +135,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 inactive ones too.",
         )
         .cached(CacheBasis::Configuration)
-        .run(list_of_property),
+        .run_as(LIST_PORTAL_MANUALS_BY_PROPERTY, list_of_property),
         Operation::public("getPortalManual", Method::GET, "/portal-manuals/{id}", Needs::Permission(ViewGuides))
             .summary("Read a manual as the list shows it")
             .tool(

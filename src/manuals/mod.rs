@@ -29,6 +29,7 @@ use crate::translations::TextRules;
 pub(crate) use categories::{StoredCategory, in_order as categories_in_order};
 pub(crate) use icons::SEARCH_COVER_ICONS;
 pub use manual::{DisplayMode, WrittenManual};
+pub(crate) use manual_operations::{LIST_PORTAL_MANUALS, LIST_PORTAL_MANUALS_BY_PROPERTY};
 pub use photos::StockPhotos;
 pub(crate) use photos::{SEARCH_STOCK_PHOTOS, StockPhoto};
 pub(crate) use records::{ManualWithCover, all, among};

@@ -1,7 +1,6 @@
 //! The parts of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and
 //! network, each with links to the pages that change it.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -12,11 +11,11 @@ use crate::console::stays::StayItem;
 use crate::console::visit::ConsoleRequest;
 use crate::console::when;
 use crate::console::words::stay_status;
+use crate::guest::GET_PROPERTY_SETUP;
+use crate::manuals::LIST_PORTAL_MANUALS_BY_PROPERTY;
 use crate::records::RecordKind;
 use crate::words::fill;
 
-const SETUP: &str = "getPropertySetup";
-const MANUALS: &str = "listPortalManualsByProperty";
 const STAYS: &str = "listReservations";
 const CODES: &str = "listCodes";
 
@@ -49,42 +48,6 @@ struct Flat<'s> {
     name: &'s str,
     /// Whether the member may add records.
     is_open: bool,
-}
-
-/// The portal and the steps of a flat, as `getPropertySetup` returns them.
-#[derive(Debug, Deserialize)]
-struct FlatSetup {
-    portal: FlatPortal,
-    steps: Vec<FlatItem>,
-}
-
-#[derive(Debug, Deserialize)]
-struct FlatPortal {
-    id: Option<Uuid>,
-    name: Option<String>,
-    reason: PortalReason,
-}
-
-#[derive(Debug, Deserialize)]
-struct PortalReason {
-    key: String,
-    message: String,
-    #[serde(default)]
-    facts: ReasonFacts,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct ReasonFacts {
-    name: Option<String>,
-}
-
-/// A step or a manual that reaches a flat.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FlatItem {
-    id: Uuid,
-    nickname: String,
-    is_active: bool,
 }
 
 /// Reads the parts of a flat. Parts that the member may not read are left out.
@@ -149,23 +112,25 @@ impl Flat<'_> {
 
     async fn setup(&self) -> Vec<FlatPart> {
         let visit = self.visit;
-        let setup: Option<FlatSetup> = visit
-            .get(SETUP, json!({ "propertyId": self.id }))
-            .await
-            .ok();
-        let Some(FlatSetup { portal, steps }) = setup else {
+        let arguments = json!({ "propertyId": self.id });
+        let Ok(setup) = visit.read(GET_PROPERTY_SETUP, arguments).await else {
             return Vec::new();
         };
+        let portal = &setup.portal;
         let words = visit.words;
         let id = portal.id.map(|id| id.to_string());
-        let reason = words.stays.reason(&portal.reason.key);
-        let name = portal.reason.facts.name.unwrap_or_default();
+        let reason = words.stays.reason(portal.reason.key);
+        let facts = portal.reason.facts.as_ref();
+        let name = facts.and_then(|facts| facts.name.as_deref());
         let row = PartRow {
-            name: match (&id, portal.name) {
+            name: match (&id, &portal.name) {
                 (None, _) => words.stays.no_portal_serves.to_owned(),
-                (Some(id), name) => name.unwrap_or_else(|| id.clone()),
+                (Some(id), name) => name.as_ref().unwrap_or(id).clone(),
             },
-            note: reason.map_or(portal.reason.message, |text| fill(text, &[("name", &name)])),
+            note: reason.map_or_else(
+                || portal.reason.message.clone(),
+                |text| fill(text, &[("name", name.unwrap_or_default())]),
+            ),
             way: id.as_ref().and_then(|id| way(visit, "/portals/{id}", id)),
         };
         let assignments = id.as_ref().filter(|_| visit.may("listEntityScopes"));
@@ -179,7 +144,9 @@ impl Flat<'_> {
                 (words.stays.open_portals, way(visit, "/portals", "")),
             ],
         );
-        let rows = self.items(steps, "/steps/{id}", words.steps.inactive);
+        let items = setup.steps.iter();
+        let items = items.map(|step| (step.id, &*step.nickname, step.is_active));
+        let rows = self.items(items, "/steps/{id}", words.steps.inactive);
         let of_steps = self.part(
             words.steps.steps,
             rows,
@@ -193,13 +160,18 @@ impl Flat<'_> {
 
     async fn manuals(&self) -> Option<FlatPart> {
         let visit = self.visit;
-        if !visit.may(MANUALS) {
+        if !visit.may(LIST_PORTAL_MANUALS_BY_PROPERTY.id()) {
             return None;
         }
         let arguments = json!({ "propertyId": self.id });
-        let manuals: Vec<FlatItem> = visit.get(MANUALS, arguments).await.ok()?;
+        let manuals = visit
+            .read(LIST_PORTAL_MANUALS_BY_PROPERTY, arguments)
+            .await
+            .ok()?;
+        let items = manuals.iter().map(|placed| &placed.row.manual);
+        let items = items.map(|manual| (manual.id, &*manual.nickname, manual.is_active));
         let words = visit.words;
-        let rows = self.items(manuals, "/manuals/{id}", words.manuals.inactive);
+        let rows = self.items(items, "/manuals/{id}", words.manuals.inactive);
         let ways = vec![
             (words.manuals.new, way(visit, "/manuals/new", "")),
             (words.records.to_list, way(visit, "/manuals", "")),
@@ -207,17 +179,23 @@ impl Flat<'_> {
         Some(self.part(words.manuals.manuals, rows, ways))
     }
 
-    fn items(&self, items: Vec<FlatItem>, path: &str, inactive: &str) -> Vec<PartRow> {
-        let row = |item: FlatItem| PartRow {
-            note: if item.is_active {
+    /// Returns the rows of steps or manuals: of each its id, its name, and whether it is active.
+    fn items<'i>(
+        &self,
+        items: impl Iterator<Item = (Uuid, &'i str, bool)>,
+        path: &str,
+        inactive: &str,
+    ) -> Vec<PartRow> {
+        let row = |(id, nickname, is_active): (Uuid, &str, bool)| PartRow {
+            note: if is_active {
                 String::new()
             } else {
                 inactive.to_owned()
             },
-            way: way(self.visit, path, &item.id.to_string()),
-            name: item.nickname,
+            way: way(self.visit, path, &id.to_string()),
+            name: nickname.to_owned(),
         };
-        items.into_iter().map(row).collect()
+        items.map(row).collect()
     }
 
     /// Shows the next stays.
