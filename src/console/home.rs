@@ -19,11 +19,12 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::stays::{self, StayItem};
-use super::submissions::{self, SubmissionItem};
+use super::submissions;
 use super::visit::ConsoleRequest;
 use super::webhooks;
 use super::when;
 use crate::events::WebhookSubscription;
+use crate::guest::LIST_PRECHECKIN_SUBMISSIONS;
 use crate::manuals::LIST_PORTAL_MANUALS;
 use crate::platform::{BackupNote, GET_LAST_BACKUP};
 use crate::translations::ENGLISH;
@@ -148,12 +149,14 @@ fn if_readable<T>(answer: Result<T, ConsoleRefusal>) -> Result<Option<T>, Consol
 }
 
 async fn waiting(visit: &ConsoleRequest) -> Result<Option<WaitingSubmissions>, ConsoleRefusal> {
-    const LIST: &str = "listPrecheckinSubmissions";
-    if !visit.may(LIST) {
+    if !visit.may(LIST_PRECHECKIN_SUBMISSIONS.id()) {
         return Ok(None);
     }
     let answer = visit
-        .ask::<Vec<SubmissionItem>>(LIST, json!({ "status": "in_review", "limit": MOST }))
+        .read_page(
+            LIST_PRECHECKIN_SUBMISSIONS,
+            json!({ "status": "in_review", "limit": MOST }),
+        )
         .await;
     Ok(if_readable(answer)?.map(|answer| WaitingSubmissions {
         rows: answer
@@ -209,7 +212,7 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
     let looked_at = try_join_all(
         coming
             .iter()
-            .map(|stay| async { if_readable(SubmissionItem::read(visit, stay.id).await) }),
+            .map(|stay| async { if_readable(submissions::read(visit, stay.id).await) }),
     )
     .await?;
     let mut rows = Vec::new();
@@ -219,8 +222,8 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
         .filter_map(|(stay, submission)| Some((stay, submission?)))
         .take(MOST)
     {
-        let row = submissions::SubmissionRow::of(visit, &submission);
-        let (done, all) = submission.progress();
+        let row = submissions::SubmissionRow::of(visit, &submission.item);
+        let (done, all) = submissions::progress(&submission);
         let so_far = [("done", done.to_string()), ("all", all.to_string())];
         let so_far: Vec<(&str, &str)> = so_far
             .iter()

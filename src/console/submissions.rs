@@ -2,11 +2,10 @@
 //! the decision of the staff.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
-use jiff::civil::Date;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -23,7 +22,10 @@ use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::visit::ConsoleRequest;
 use super::when::{self, When};
 use super::words::{precheckin_status, progress_status, step_state};
-use crate::precheck::StepType;
+use crate::guest::{
+    AddressedFile, FlagKind, FlagView, GET_PRECHECKIN_SUBMISSION, LIST_PRECHECKIN_SUBMISSIONS,
+    PrecheckinStatus, PrecheckinSubmission, ReviewedProgress, ReviewedStep, ReviewedSubmission,
+};
 use crate::words::{fill, own_name};
 
 /// The screen of the submissions.
@@ -52,8 +54,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-const LIST: &str = "listPrecheckinSubmissions";
-const READ: &str = "getPrecheckinSubmission";
+const LIST: &str = LIST_PRECHECKIN_SUBMISSIONS.id();
 const APPROVE: &str = "approvePrecheckin";
 const REQUEST: &str = "requestPrecheckinChanges";
 
@@ -63,119 +64,30 @@ const FAILED: &str = "The background check failed.";
 /// The filters of the list by status, in the order of the tabs.
 const STATUSES: [&str; 4] = ["in_review", "changes_requested", "approved", "all"];
 
-/// A submission, as the interface returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SubmissionItem {
-    pub reservation_id: Uuid,
-    pub property_id: Option<Uuid>,
-    pub property_name: Option<String>,
-    pub guest_name: Option<String>,
-    pub check_in: String,
-    pub status: String,
-    pub submitted_at: Option<String>,
-    decided_at: Option<String>,
-    decided_by: Option<String>,
-    message: Option<String>,
-    #[serde(default)]
-    open_steps: Vec<Uuid>,
-    #[serde(default)]
-    steps: Vec<AnsweredStep>,
-    #[serde(default)]
-    flags: Vec<SubmissionFlag>,
+/// Reads the submission of a stay.
+pub async fn read(
+    visit: &ConsoleRequest,
+    reservation: Uuid,
+) -> Result<Arc<ReviewedSubmission>, ConsoleRefusal> {
+    let arguments = json!({ "id": reservation, "language": visit.language });
+    visit.read(GET_PRECHECKIN_SUBMISSION, arguments).await
 }
 
-/// A reason to look at a submission.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SubmissionFlag {
-    step_id: Uuid,
-    kind: String,
-    key: Option<String>,
-    message: String,
+/// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
+pub fn opened(visit: &ConsoleRequest, one: &PrecheckinSubmission) -> Option<String> {
+    let count = one.open_steps.len();
+    let words = &visit.words.submissions;
+    (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
 }
 
-/// The proof of an accepted agreement.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AcceptanceProof {
-    accepted_at: String,
-    text_sha256: Option<String>,
-    language: Option<String>,
-    signed_name: Option<String>,
-    text: Option<String>,
-    is_current: bool,
-}
-
-/// A step, and the answers of the guest.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AnsweredStep {
-    id: Uuid,
-    step_type: StepType,
-    title: String,
-    is_shown: bool,
-    state: String,
-    is_complete: bool,
-    is_open: bool,
-    #[serde(default)]
-    answers: Value,
-    #[serde(default)]
-    acceptance: Option<AcceptanceProof>,
-    #[serde(default)]
-    files: Option<Vec<File>>,
-    #[serde(default)]
-    progress: Option<CarriedOutProgress>,
-}
-
-/// The progress of a step that another system carries out.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CarriedOutProgress {
-    status: String,
-    message: Option<String>,
-    amount_cents: Option<i64>,
-    currency: Option<String>,
-}
-
-/// A file that the guest uploaded.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct File {
-    name: String,
-    content_type: String,
-    size: u64,
-    document_type: Option<String>,
-    url: String,
-}
-
-impl SubmissionItem {
-    /// Reads the submission of a stay.
-    pub async fn read(visit: &ConsoleRequest, reservation: Uuid) -> Result<Self, ConsoleRefusal> {
-        visit
-            .get(
-                READ,
-                json!({ "id": reservation, "language": visit.language }),
-            )
-            .await
-    }
-
-    /// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
-    pub fn opened(&self, visit: &ConsoleRequest) -> Option<String> {
-        let count = self.open_steps.len();
-        let words = &visit.words.submissions;
-        (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
-    }
-
-    /// Returns the number of complete steps and the number of all steps, among those that are shown
-    /// to the guest.
-    pub fn progress(&self) -> (usize, usize) {
-        let asked = || self.steps.iter().filter(|step| step.is_shown);
-        (
-            asked().filter(|step| step.is_complete).count(),
-            asked().count(),
-        )
-    }
+/// Returns the number of complete steps and the number of all steps, among those that are shown to
+/// the guest.
+pub fn progress(one: &ReviewedSubmission) -> (usize, usize) {
+    let asked = || one.steps.iter().filter(|step| step.is_shown);
+    (
+        asked().filter(|step| step.is_complete).count(),
+        asked().count(),
+    )
 }
 
 /// A row of a list of submissions.
@@ -190,7 +102,7 @@ pub struct SubmissionRow {
 }
 
 impl SubmissionRow {
-    pub fn of(visit: &ConsoleRequest, one: &SubmissionItem) -> Self {
+    pub fn of(visit: &ConsoleRequest, one: &PrecheckinSubmission) -> Self {
         let words = &visit.words.submissions;
         let flat = one
             .property_name
@@ -203,11 +115,11 @@ impl SubmissionRow {
                 .unwrap_or_else(|| words.unknown_guest.to_owned()),
             about: format!(
                 "{flat} · {}",
-                fill(words.arrives, &[("day", &when::day(visit, &one.check_in))])
+                fill(words.arrives, &[("day", &when::date(visit, one.check_in))])
             ),
-            since: when::maybe(visit, one.submitted_at.as_deref()),
-            opened: one.opened(visit),
-            status: precheckin_status(words, &one.status),
+            since: when::of_any(visit, one.submitted_at),
+            opened: opened(visit, one),
+            status: precheckin_status(words, one.status.as_ref()),
             way: visit.address(&format!("/submissions/{}", one.reservation_id)),
         }
     }
@@ -243,9 +155,11 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             arguments["status"] = status.into();
         }
         let (found, total) = if flat.is_open() {
-            (Vec::new(), 0)
+            (Arc::default(), 0)
         } else {
-            let answer = visit.ask::<Vec<SubmissionItem>>(LIST, arguments).await?;
+            let answer = visit
+                .read_page(LIST_PRECHECKIN_SUBMISSIONS, arguments)
+                .await?;
             (answer.data, answer.total.unwrap_or_default())
         };
         let tab = |known: &'static str| {
@@ -324,16 +238,16 @@ struct ShownFlag {
     text: String,
 }
 
-fn shown_flag(visit: &ConsoleRequest, flag: &SubmissionFlag, steps: &[AnsweredStep]) -> ShownFlag {
+fn shown_flag(visit: &ConsoleRequest, flag: &FlagView, steps: &[ReviewedStep]) -> ShownFlag {
     let words = &visit.words.submissions;
     let step = steps.iter().find(|step| step.id == flag.step_id);
     ShownFlag {
         step: step.map(|step| step.title.clone()),
-        text: match (flag.kind.as_str(), &flag.key) {
-            ("step", _) => words.flag_step.to_owned(),
-            ("check", Some(check)) => labels::label(visit.language, check),
-            ("external", _) if flag.message == FAILED => words.flag_failed.to_owned(),
-            _ => flag.message.clone(),
+        text: match (flag.kind, &flag.key) {
+            (FlagKind::Step, _) => words.flag_step.to_owned(),
+            (FlagKind::Check, Some(check)) => labels::label(visit.language, check),
+            (FlagKind::External, _) if flag.message == FAILED => words.flag_failed.to_owned(),
+            (FlagKind::Answer | FlagKind::Check | FlagKind::External, _) => flag.message.clone(),
         },
     }
 }
@@ -354,7 +268,7 @@ struct ShownFile {
 #[template(path = "console/submission.html")]
 struct SubmissionPage<'v> {
     frame: ConsoleFrame<'v>,
-    one: SubmissionItem,
+    one: Arc<ReviewedSubmission>,
     status: (&'static str, &'static str),
     /// A sentence on the steps that are open to the guest again.
     opened: Option<String>,
@@ -386,12 +300,12 @@ struct FailureProblem {
 }
 
 impl FailureProblem {
-    fn of(visit: &ConsoleRequest, refusal: &ConsoleRefusal, status: &str) -> Self {
+    fn of(visit: &ConsoleRequest, refusal: &ConsoleRefusal, status: PrecheckinStatus) -> Self {
         let words = visit.words;
         let text = match refusal.status {
             400 => words.submissions.is_wrong,
             404 => words.submissions.step_gone,
-            409 if status == "approved" => words.submissions.has_arrived,
+            409 if status == PrecheckinStatus::Approved => words.submissions.has_arrived,
             409 => words.submissions.not_in_review,
             429 => words.frame.too_many_text,
             403 => words.frame.not_allowed_text,
@@ -406,20 +320,21 @@ impl FailureProblem {
 
 fn shown_step(
     visit: &ConsoleRequest,
-    step: &AnsweredStep,
+    (step, answers): (&ReviewedStep, &Value),
     ticked: &BTreeSet<&str>,
     waivers: &HashMap<String, String>,
 ) -> ShownStep {
     let words = &visit.words.submissions;
-    let (given, is_cut) = answers::answer_lines(visit, &step.answers, waivers);
-    let progress = |progress: &CarriedOutProgress| ShownProgress {
-        state: progress_status(words, &progress.status),
+    let (given, is_cut) = answers::answer_lines(visit, answers, waivers);
+    let progress = |progress: &ReviewedProgress| ShownProgress {
+        state: progress_status(words, progress.status),
         message: progress.message.clone(),
         amount: progress
             .amount_cents
+            .and_then(|cents| i64::try_from(cents).ok())
             .map(|cents| visit.dates().money(cents, progress.currency.as_deref())),
     };
-    let file = |file: &File| ShownFile {
+    let file = |AddressedFile { file, url }: &AddressedFile| ShownFile {
         name: file.name.clone(),
         about: [
             file.document_type
@@ -432,12 +347,12 @@ fn shown_step(
         .flatten()
         .collect::<Vec<_>>()
         .join(" · "),
-        url: file.url.clone(),
+        url: url.clone(),
     };
     let id = step.id.to_string();
     ShownStep {
         title: step.title.clone(),
-        state: step_state(words, &step.state),
+        state: step_state(words, step.state),
         is_shown: step.is_shown,
         is_open: step.is_open,
         is_elsewhere: step.step_type.is_carried_out_elsewhere() && step.progress.is_none(),
@@ -454,7 +369,7 @@ fn shown_step(
                 fill(words.accepted_text, &values)
             });
             ShownAcceptance {
-                when: when::moment(visit, &accepted.accepted_at),
+                when: when::of(visit, accepted.accepted_at),
                 about,
                 signed_name: accepted.signed_name.clone(),
                 text: accepted.text.clone(),
@@ -473,44 +388,51 @@ async fn page(
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.submissions;
-    let one = SubmissionItem::read(visit, visit.named("id")?).await?;
+    let one = read(visit, visit.named("id")?).await?;
+    let item = &one.item;
     let ticked: BTreeSet<&str> = visit
         .fields
         .iter()
         .filter(|(name, _)| name == "step")
         .map(|(_, value)| value.as_str())
         .collect();
-    let waivers = answers::waivers(visit, one.steps.iter().map(|step| &step.answers)).await;
-    let path = format!("/submissions/{}", one.reservation_id);
+    let answers: Vec<Value> = one
+        .steps
+        .iter()
+        .map(|step| serde_json::to_value(&step.answers).unwrap_or_default())
+        .collect();
+    let waivers = answers::waivers(visit, answers.iter()).await;
+    let path = format!("/submissions/{}", item.reservation_id);
     let is_kept = !visit.fields.is_empty() && !visit.may_write();
     // The typed decision stays, even if the status has changed.
     let is_typed = refused.is_some() || is_kept;
     let may_decide = visit.may(APPROVE) && visit.may(REQUEST);
-    let is_approved_ahead = one.status == "approved" && {
-        let zone = flats::zone(visit, one.property_id).await;
+    let is_approved_ahead = item.status == PrecheckinStatus::Approved && {
+        let zone = flats::zone(visit, item.property_id).await;
         let today = visit.service.clock.now().to_zoned(zone).date();
-        one.check_in.parse().is_ok_and(|day: Date| day >= today)
+        item.check_in >= today
     };
-    let is_waiting = one.status == "in_review" || is_typed;
-    let guest = one
+    let is_waiting = item.status == PrecheckinStatus::InReview || is_typed;
+    let guest = item
         .guest_name
         .clone()
         .unwrap_or_else(|| words.unknown_guest.to_owned());
     let page = SubmissionPage {
         frame: ConsoleFrame::new(visit, guest).below(visit, words.submissions, SCREEN.path),
-        status: precheckin_status(words, &one.status),
-        opened: one.opened(visit),
-        arrival: when::day(visit, &one.check_in),
-        submitted: when::maybe(visit, one.submitted_at.as_deref()),
-        decided: when::maybe(visit, one.decided_at.as_deref()),
-        decided_by: one
+        status: precheckin_status(words, item.status.as_ref()),
+        opened: opened(visit, item),
+        arrival: when::date(visit, item.check_in),
+        submitted: when::of_any(visit, item.submitted_at),
+        decided: when::of_any(visit, item.decided_at),
+        decided_by: item
             .decided_by
             .as_ref()
             .map(|name| fill(words.decided_by, &[("name", name)])),
-        stay: visit.address(&format!("/stays/{}", one.reservation_id)),
+        stay: visit.address(&format!("/stays/{}", item.reservation_id)),
         steps: one
             .steps
             .iter()
+            .zip(&answers)
             .map(|step| shown_step(visit, step, &ticked, &waivers))
             .collect(),
         flags: one
@@ -525,11 +447,11 @@ async fn page(
         message: visit.sent("message").unwrap_or_default().to_owned(),
         problem: refused
             .as_ref()
-            .map(|refusal| FailureProblem::of(visit, refusal, &one.status)),
+            .map(|refusal| FailureProblem::of(visit, refusal, item.status)),
         is_kept,
         key: visit.new_key(),
-        charges: StayCharges::of(visit, one.reservation_id).await,
-        changed: Changed::of(visit, one.reservation_id).await,
+        charges: StayCharges::of(visit, item.reservation_id).await,
+        changed: Changed::of(visit, item.reservation_id).await,
         one,
     };
     Ok(reply::of(

@@ -46,15 +46,15 @@ pub fn moment(visit: &ConsoleRequest, at: &str) -> When {
     }
 }
 
-/// Formats the text of a moment that may be missing.
-pub fn maybe(visit: &ConsoleRequest, at: Option<&str>) -> Option<When> {
-    at.map(|at| moment(visit, at))
+/// Formats a day from an operation's answer.
+pub fn date(visit: &ConsoleRequest, day: Date) -> String {
+    visit.dates().full(day)
 }
 
-/// Formats a day from an operation's answer.
+/// Formats a day from the text of an operation's answer.
 pub fn day(visit: &ConsoleRequest, day: &str) -> String {
     day.parse()
-        .map_or_else(|_| day.to_owned(), |day: Date| visit.dates().full(day))
+        .map_or_else(|_| day.to_owned(), |day| date(visit, day))
 }
 
 /// Formats a range of days without their years.

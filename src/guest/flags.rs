@@ -19,7 +19,7 @@ use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 /// The kind of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum FlagKind {
+pub(crate) enum FlagKind {
     /// The step is looked at for every guest.
     Step,
     /// An answer to a question.
@@ -48,16 +48,16 @@ pub(super) struct StoredFlag {
 /// A flag, as staff read it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FlagView {
-    /// Step that raised the flag.
-    step_id: Uuid,
+pub(crate) struct FlagView {
+    /// Step that raised it.
+    pub step_id: Uuid,
     /// Reason: `step` for a step that is always looked at, `answer` for an answer, `check` for an
     /// identity check, `external` for another system's report.
-    kind: FlagKind,
+    pub kind: FlagKind,
     /// Question id for `answer`, check name for `check`, else null.
-    key: Option<String>,
+    pub key: Option<String>,
     /// The reason in words.
-    message: String,
+    pub message: String,
 }
 
 impl StoredFlag {

@@ -70,9 +70,10 @@ pub(crate) use explain::{
 pub use extras::{CartItem, ExtraView};
 pub use files::FileView;
 pub(crate) use files::{
-    GET_STEP_FILE, UploadRetention, remove_folder as remove_files_of, run as keep_files,
-    sweep as sweep_files,
+    AddressedFile, GET_STEP_FILE, UploadRetention, remove_folder as remove_files_of,
+    run as keep_files, sweep as sweep_files,
 };
+pub(crate) use flags::{FlagKind, FlagView};
 pub use instructions::InstructionView;
 pub use issues::GuestIssue;
 pub(crate) use issues::LIST_OWN_ISSUES;
@@ -91,6 +92,10 @@ pub use precheckin::{PrecheckinStatus, STAY_OVER};
 pub(crate) use preview::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW, sweep as sweep_previews};
 pub use progress::{Progress, ProgressStatus};
 pub(crate) use property_setup::GET_PROPERTY_SETUP;
+pub(crate) use review::{
+    GET_PRECHECKIN_SUBMISSION, LIST_PRECHECKIN_SUBMISSIONS, PrecheckinSubmission, ReviewedProgress,
+    ReviewedStep, ReviewedSubmission,
+};
 pub use step_view::{OptionView, QuestionView, StepView};
 pub(crate) use view::{BrandingView, OfferView, PropertyView};
 pub use view::{GuestView, language_of};

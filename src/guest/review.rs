@@ -10,7 +10,7 @@ use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{Language, Note2000};
 use engine::moment::Moment;
 use engine::operation::{
-    ById, CacheBasis, Findings, Listing, Needs, Object, Operation, Page, PageLimits,
+    ById, CacheBasis, Findings, Listing, Needs, Object, Operation, OperationName, Page, PageLimits,
 };
 use engine::values;
 use http::Method;
@@ -43,6 +43,13 @@ use crate::records::{Guest, RecordKind, Reservation, record_names, typed, typed_
 use crate::translations::{self, ENGLISH};
 
 /// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
+/// Lists what guests handed in.
+pub(crate) const LIST_PRECHECKIN_SUBMISSIONS: OperationName<Vec<PrecheckinSubmission>> =
+    OperationName::new("listPrecheckinSubmissions");
+/// Reads what a reservation's guest handed in.
+pub(crate) const GET_PRECHECKIN_SUBMISSION: OperationName<ReviewedSubmission> =
+    OperationName::new("getPrecheckinSubmission");
+
 macro_rules! page {
     ($of:literal) => {
         concat!(
@@ -146,90 +153,90 @@ impl NamedSteps {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-struct PrecheckinSubmission {
-    reservation_id: Uuid,
-    property_id: Option<Uuid>,
-    property_name: Option<String>,
+pub(crate) struct PrecheckinSubmission {
+    pub reservation_id: Uuid,
+    pub property_id: Option<Uuid>,
+    pub property_name: Option<String>,
     /// Given and family name, as far as known.
-    guest_name: Option<String>,
+    pub guest_name: Option<String>,
     #[schemars(with = "String")]
-    check_in: Date,
-    status: PrecheckinStatus,
+    pub check_in: Date,
+    pub status: PrecheckinStatus,
     /// Last submission time.
-    submitted_at: Option<Moment>,
+    pub submitted_at: Option<Moment>,
     /// When staff decided on the last submission; null while undecided, and where approved without
     /// review.
-    decided_at: Option<Moment>,
+    pub decided_at: Option<Moment>,
     /// Name of the deciding member or API key.
-    decided_by: Option<String>,
+    pub decided_by: Option<String>,
     /// Message of the last request for changes.
-    message: Option<String>,
+    pub message: Option<String>,
     /// Ids of shown steps that are open to the guest again since the last submission, in guest
     /// order: incomplete ones, saved ones, and those that staff asked for. Empty before the first
     /// submission and from the check-in time on.
-    open_steps: Vec<Uuid>,
+    pub open_steps: Vec<Uuid>,
 }
 
 /// A guest's pre-check-in, with the answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = detailed_example())]
-struct ReviewedSubmission {
+pub(crate) struct ReviewedSubmission {
     #[serde(flatten)]
-    item: PrecheckinSubmission,
+    pub item: PrecheckinSubmission,
     /// The guest's steps, in order, then answered steps that are no longer shown.
-    steps: Vec<ReviewedStep>,
+    pub steps: Vec<ReviewedStep>,
     /// Reasons to look at the submission: those of the last submission, and those that other
     /// systems reported.
-    flags: Vec<FlagView>,
+    pub flags: Vec<FlagView>,
 }
 
 /// A step with the guest's answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReviewedStep {
-    id: Uuid,
-    step_type: StepType,
+pub(crate) struct ReviewedStep {
+    pub id: Uuid,
+    pub step_type: StepType,
     /// Title for the guest, in the language asked for.
-    title: String,
-    /// Whether the guest gets the step now.
-    is_shown: bool,
-    /// State of the step.
-    state: StepState,
+    pub title: String,
+    /// Whether the guest gets it now.
+    pub is_shown: bool,
+    /// How the step stands.
+    pub state: StepState,
     /// Whether the step is complete.
-    is_complete: bool,
-    /// Whether the guest may save the step now.
-    is_open: bool,
+    pub is_complete: bool,
+    /// Whether the guest may save it now.
+    pub is_open: bool,
     /// The guest's answers; null where nothing is saved.
-    answers: Option<GivenAnswers>,
+    pub answers: Option<GivenAnswers>,
     /// The accepted text and its recorded proof, for an accepted agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
-    acceptance: Option<AcceptanceView>,
+    pub acceptance: Option<AcceptanceView>,
     /// Files handed in, for document uploads and identity checks, each with an address valid for 10
     /// minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    files: Option<Vec<AddressedFile>>,
+    pub files: Option<Vec<AddressedFile>>,
     /// Progress reported by the system that carries the step out, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    progress: Option<ReviewedProgress>,
+    pub progress: Option<ReviewedProgress>,
 }
 
 /// Status of a step in the system that carries it out; the link for the guest is left out.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReviewedProgress {
-    status: ProgressStatus,
+pub(crate) struct ReviewedProgress {
+    pub status: ProgressStatus,
     /// Message to the guest.
-    message: Option<String>,
+    pub message: Option<String>,
     /// Amount in question, in cents.
-    amount_cents: Option<u64>,
-    /// ISO 4217 code of the amount's currency.
-    currency: Option<String>,
+    pub amount_cents: Option<u64>,
+    /// Its ISO 4217 code.
+    pub currency: Option<String>,
 }
 
 /// A guest's answers in a step.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum GivenAnswers {
+pub(crate) enum GivenAnswers {
     /// Answers to the questions that are shown, in order.
     Questions(Vec<ReviewedQuestion>),
     /// Saved answers to any other step.
@@ -239,15 +246,15 @@ enum GivenAnswers {
 /// A shown question with the guest's answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReviewedQuestion {
-    question_id: Uuid,
+pub(crate) struct ReviewedQuestion {
+    pub question_id: Uuid,
     /// Question text, in the language asked for.
-    question: Option<String>,
-    kind: QuestionKind,
+    pub question: Option<String>,
+    pub kind: QuestionKind,
     /// Chosen options.
-    options: Vec<OptionView>,
+    pub options: Vec<OptionView>,
     /// Written answer.
-    text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl PrecheckinSubmission {
@@ -406,7 +413,7 @@ pub(super) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     let decides = Needs::Permissions(&[Permission::ViewReservations, Permission::ModifyProperties]);
     vec![
-        Operation::public("listPrecheckinSubmissions", Method::GET, "/precheckin-submissions", reads)
+        Operation::public(LIST_PRECHECKIN_SUBMISSIONS.id(), Method::GET, "/precheckin-submissions", reads)
             .summary("List what guests handed in before arrival within the caller's reach, the longest waiting first; by status or property if wanted")
             .tool(
                 "reservations",
@@ -415,8 +422,8 @@ pub(super) fn operations() -> Vec<Operation> {
                     \"in_review\" for what staff has to decide.",
             )
             .cached(CacheBasis::Everything)
-            .pages(PageLimits { default: 50, max: 100 }, list),
-        Operation::public("getPrecheckinSubmission", Method::GET, "/reservations/{id}/precheckin", reads)
+            .pages_as(LIST_PRECHECKIN_SUBMISSIONS, PageLimits { default: 50, max: 100 }, list),
+        Operation::public(GET_PRECHECKIN_SUBMISSION.id(), Method::GET, "/reservations/{id}/precheckin", reads)
             .summary("Read what a reservation's guest handed in before arrival, answers and all")
             .tool(
                 "reservations",
@@ -425,7 +432,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     again). Read it before `approvePrecheckin` or `requestPrecheckinChanges`.",
             )
             .not_for_tools(&["language"])
-            .run(read),
+            .run_as(GET_PRECHECKIN_SUBMISSION, read),
         Operation::public("approvePrecheckin", Method::POST, "/reservations/{id}/precheckin/approve", decides)
             .summary("Approve what a guest handed in and is in review")
             .tool(

@@ -14,7 +14,7 @@ use super::super::records;
 use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
 use super::super::screens::ScreenAnswer;
-use super::super::submissions::SubmissionItem;
+use super::super::submissions;
 use super::super::visit::ConsoleRequest;
 use super::super::when::{self, When};
 use super::super::words::{precheckin_status, stay_status};
@@ -129,11 +129,11 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let stay = Box::pin(visit.get::<StayItem>("getReservation", json!({ "id": id })));
         let (stay, submission, explanation) = try_join3(
             stay,
-            Box::pin(SubmissionItem::read(visit, id)),
+            Box::pin(submissions::read(visit, id)),
             Box::pin(StayExplanation::read(visit, id, None)),
         )
         .await?;
-        let (done, all) = submission.progress();
+        let (done, all) = submissions::progress(&submission);
         let (done, all) = (done.to_string(), all.to_string());
         let zone = flats::zone(visit, stay.property_id).await;
         let link = if visit.may(GET_GUEST_LINK.id()) {
@@ -160,9 +160,12 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 SCREEN.path,
             ),
             state: stay_status(words, &stay.status),
-            facts: facts(visit, &stay, submission.property_name.as_deref()),
-            precheckin: precheckin_status(&visit.words.submissions, &submission.status),
-            opened: submission.opened(visit),
+            facts: facts(visit, &stay, submission.item.property_name.as_deref()),
+            precheckin: precheckin_status(
+                &visit.words.submissions,
+                submission.item.status.as_ref(),
+            ),
+            opened: submissions::opened(visit, &submission.item),
             so_far: fill(words.so_far, &[("done", &done), ("all", &all)]),
             submission: visit.address(&format!("/submissions/{id}")),
             steps_shown: counted(words.steps_shown, &explanation.steps()),
@@ -193,8 +196,8 @@ pub(super) fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let at = match visit.sent("at").filter(|at| !at.trim().is_empty()) {
             None => None,
             Some(at) => {
-                let submission = SubmissionItem::read(visit, id).await?;
-                let zone = flats::zone(visit, submission.property_id).await;
+                let submission = submissions::read(visit, id).await?;
+                let zone = flats::zone(visit, submission.item.property_id).await;
                 // Invalid input is sent as typed, and the operation refuses it.
                 Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))
             }

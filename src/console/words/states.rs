@@ -5,7 +5,8 @@ use texts::console::{
     ConsoleChargesWords, ConsoleStaysWords, ConsoleSubmissionsWords, ConsoleWebhooksWords,
 };
 
-use crate::guest::{ChargeKind, ChargeStatus};
+use crate::guest::{ChargeKind, ChargeStatus, ProgressStatus};
+use crate::precheck::StepState;
 
 /// Returns the label of a charge's kind.
 pub const fn charge_kind(words: &ConsoleChargesWords, kind: ChargeKind) -> &'static str {
@@ -40,25 +41,28 @@ pub fn stay_status(words: &ConsoleStaysWords, status: &str) -> (&'static str, &'
 }
 
 /// Returns the label and the style for the status of a step that another system carries out.
-pub fn progress_status(
+pub const fn progress_status(
     words: &ConsoleSubmissionsWords,
-    status: &str,
+    status: ProgressStatus,
 ) -> (&'static str, &'static str) {
     match status {
-        "completed" => (words.completed, "on"),
-        "failed" => (words.failed, "bad"),
-        "action_required" => (words.action_required, "off"),
-        _ => (words.pending, ""),
+        ProgressStatus::Pending => (words.pending, ""),
+        ProgressStatus::ActionRequired => (words.action_required, "off"),
+        ProgressStatus::Completed => (words.completed, "on"),
+        ProgressStatus::Failed => (words.failed, "bad"),
     }
 }
 
 /// Returns the label and the style for the state of a step.
-pub fn step_state(words: &ConsoleSubmissionsWords, state: &str) -> (&'static str, &'static str) {
+pub const fn step_state(
+    words: &ConsoleSubmissionsWords,
+    state: StepState,
+) -> (&'static str, &'static str) {
     match state {
-        "done" => (words.complete, "on"),
-        "pending" => (words.waits_for_others, ""),
-        "action_required" => (words.needs_guest, "off"),
-        _ => (words.incomplete, ""),
+        StepState::Todo => (words.incomplete, ""),
+        StepState::Done => (words.complete, "on"),
+        StepState::Pending => (words.waits_for_others, ""),
+        StepState::ActionRequired => (words.needs_guest, "off"),
     }
 }
 

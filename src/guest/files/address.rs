@@ -54,7 +54,7 @@ store::statements! {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AddressedFile {
     #[serde(flatten)]
-    file: FileView,
+    pub(crate) file: FileView,
     /// Serves the file's bytes for 10 minutes.
     pub(crate) url: String,
 }

@@ -8,8 +8,9 @@ mod operations;
 mod records;
 mod sweep;
 
+pub(crate) use address::AddressedFile;
+pub(super) use address::addressed;
 pub(super) use address::routes;
-pub(super) use address::{AddressedFile, addressed};
 pub(crate) use operations::GET_STEP_FILE;
 pub(super) use operations::operations;
 pub use records::FileView;
