@@ -27,7 +27,7 @@ use crate::events::WebhookSubscription;
 use crate::guest::LIST_PRECHECKIN_SUBMISSIONS;
 use crate::manuals::LIST_PORTAL_MANUALS;
 use crate::platform::{BackupNote, GET_LAST_BACKUP};
-use crate::translations::ENGLISH;
+use crate::translations::{ENGLISH, LIST_TRANSLATIONS};
 use crate::words::{fill, own_name};
 
 /// The screen of the home page.
@@ -130,13 +130,6 @@ struct HomeStep {
     nickname: String,
     configuration_issue: Option<String>,
     display_title_ml_text_id: Option<Uuid>,
-}
-
-/// A text, of which only the language is needed.
-#[derive(Debug, Deserialize)]
-struct TextLanguage {
-    id: Uuid,
-    language: String,
 }
 
 /// Turns a refusal into `None` if the member may not read the data.
@@ -290,14 +283,13 @@ async fn untranslated(
     visit: &ConsoleRequest,
     steps: &[HomeStep],
 ) -> Result<Vec<(String, String)>, ConsoleRefusal> {
-    const READ: &str = "listTranslations";
     let languages = &visit.signed_in.organization.settings.languages;
     let others: Vec<&String> = languages
         .iter()
         .filter(|tag| *tag != ENGLISH)
         .take(LANGUAGES)
         .collect();
-    if others.is_empty() || !visit.may(READ) {
+    if others.is_empty() || !visit.may(LIST_TRANSLATIONS.id()) {
         return Ok(Vec::new());
     }
     let manuals = if visit.may(LIST_PORTAL_MANUALS.id()) {
@@ -324,9 +316,8 @@ async fn untranslated(
         if ids.is_empty() {
             break;
         }
-        let texts: Vec<TextLanguage> = visit
-            .get(READ, json!({ "ids": ids, "language": language }))
-            .await?;
+        let arguments = json!({ "ids": ids, "language": language });
+        let texts = visit.read(LIST_TRANSLATIONS, arguments).await?;
         let lacking: Vec<Uuid> = texts
             .iter()
             .filter(|text| !text.language.eq_ignore_ascii_case(language))

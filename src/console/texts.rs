@@ -1,26 +1,22 @@
 //! Texts that resources link, read in batches.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::refusal::ConsoleRefusal;
 use super::screens::way;
 use super::visit::ConsoleRequest;
-use crate::translations::ENGLISH;
+use crate::translations::{
+    ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_VERSIONS, LIST_TRANSLATIONS, ShownText,
+};
 use crate::words::own_name;
 
 /// `MOST` is how many texts one request reads in one language, `MOST_TEXTS` in all languages.
 const MOST: usize = 500;
 const MOST_TEXTS: usize = 20;
-
-#[derive(Deserialize)]
-struct TextVersions {
-    id: Uuid,
-    text: String,
-}
 
 /// Reads texts in the language of the page, or in the nearest language that exists. Texts that
 /// cannot be read are left out.
@@ -52,13 +48,9 @@ pub async fn texts_of_form(
     let ids: Vec<Uuid> = ids.collect();
     let mut found = HashMap::new();
     for part in ids.chunks(MOST) {
-        let texts: Vec<TextVersions> = visit
-            .get(
-                "listTranslations",
-                json!({ "ids": part, "language": language }),
-            )
-            .await?;
-        found.extend(texts.into_iter().map(|text| (text.id, text.text)));
+        let arguments = json!({ "ids": part, "language": language });
+        let texts = visit.read(LIST_TRANSLATIONS, arguments).await?;
+        found.extend(texts.iter().map(|text| (text.id, text.text.clone())));
     }
     Ok(found)
 }
@@ -95,25 +87,14 @@ pub async fn remove(
         .map(drop)
 }
 
-/// A text that a field of a resource shows.
-#[derive(Deserialize)]
-pub struct TextUse {
-    pub id: Uuid,
-    pub field: String,
-}
-
 /// Returns the texts of a source table that a resource shows.
 pub async fn texts_of(
     visit: &ConsoleRequest,
     table: &str,
     thing: Uuid,
-) -> Result<Vec<TextUse>, ConsoleRefusal> {
-    visit
-        .get(
-            "listShownTexts",
-            json!({ "sourceTable": table, "thingId": thing, "limit": MOST }),
-        )
-        .await
+) -> Result<Arc<Vec<ShownText>>, ConsoleRefusal> {
+    let arguments = json!({ "sourceTable": table, "thingId": thing, "limit": MOST });
+    visit.read(LIST_SHOWN_TEXTS, arguments).await
 }
 
 /// `LANGUAGES` is how many languages of a text are shown, `LETTERS` how many characters of each.
@@ -140,17 +121,6 @@ pub struct TextInLanguage {
     pub is_outdated: bool,
 }
 
-/// A version, as `listTranslationVersions` returns it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Versioned {
-    id: Uuid,
-    language: String,
-    text: String,
-    is_machine_translated: bool,
-    is_outdated: bool,
-}
-
 impl TextWithVersions {
     /// Reads texts in all languages, each with the label of its field. Returns nothing if they
     /// cannot be read.
@@ -160,10 +130,8 @@ impl TextWithVersions {
             return Vec::new();
         }
         let ids: Vec<Uuid> = texts.iter().map(|(_, id)| *id).collect();
-        let Ok(found) = visit
-            .get::<Vec<Versioned>>("listTranslationVersions", json!({ "ids": ids }))
-            .await
-        else {
+        let arguments = json!({ "ids": ids });
+        let Ok(found) = visit.read(LIST_TRANSLATION_VERSIONS, arguments).await else {
             return Vec::new();
         };
         let own = visit

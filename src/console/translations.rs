@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -20,7 +19,9 @@ use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::texts;
 use super::visit::{ConsoleFields, ConsoleRequest, first};
 use super::words::ConsoleWords;
-use crate::translations::ENGLISH;
+use crate::translations::{
+    ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_ENTRIES, ShownText, TranslationEntry,
+};
 use crate::words::own_name;
 
 /// The screen of the translations.
@@ -107,19 +108,6 @@ static SOURCES: [TextSource; 6] = [
 /// Maximum length of a text in the list, in characters.
 const SHOWN: usize = 160;
 
-/// A text that guests read, as `listShownTexts` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ListedText {
-    id: Uuid,
-    thing_id: Uuid,
-    field: String,
-    language: String,
-    text: String,
-    is_machine_translated: bool,
-    is_outdated: bool,
-}
-
 /// A text, as the page of the list shows it.
 struct TextLine {
     way: String,
@@ -190,11 +178,9 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let arguments = json!({
             "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(visit),
         });
-        let texts = visit
-            .ask::<Vec<ListedText>>("listShownTexts", arguments)
-            .await?;
+        let texts = visit.read_page(LIST_SHOWN_TEXTS, arguments).await?;
         let names = names(visit, source).await?;
-        let line = |text: ListedText| TextLine {
+        let line = |text: &ShownText| TextLine {
             way: visit.address(&format!("/translations/{}", text.id)),
             thing: names
                 .get(&text.thing_id.to_string())
@@ -205,7 +191,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             is_machine: text.is_machine_translated,
             is_outdated: text.is_outdated,
             text: text.text.chars().take(SHOWN).collect(),
-            language: text.language,
+            language: text.language.clone(),
         };
         let todo = is_todo.then_some(("todo", "1"));
         let tab = |other: &&TextSource| {
@@ -231,20 +217,10 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             is_todo,
             on: way(visit, source.screen, "").map(|way| ((source.title)(visit.words), way)),
             paging: Paging::of(visit, "/translations", texts.total.unwrap_or_default()),
-            lines: texts.data.into_iter().map(line).collect(),
+            lines: texts.data.iter().map(line).collect(),
         };
         Ok(reply::of(visit, 200, &page))
     })
-}
-
-/// A version of a text, as `listTranslationEntries` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TextVersionEntry {
-    language: String,
-    text: String,
-    is_machine_translated: bool,
-    is_outdated: bool,
 }
 
 /// A version of a text, as the page shows it.
@@ -284,11 +260,11 @@ impl VersionItem {
         }
     }
 
-    fn stored(entry: TextVersionEntry) -> Self {
+    fn stored(entry: &TranslationEntry) -> Self {
         Self {
             is_outdated: entry.is_outdated,
             ..Self::of(
-                entry.language,
+                entry.language.clone(),
                 &entry.text,
                 entry.is_machine_translated,
                 false,
@@ -346,9 +322,8 @@ struct TranslationPage<'v> {
 /// Returns the versions of a text, and an empty version for each language of the organization that
 /// the text lacks.
 async fn versions(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, ConsoleRefusal> {
-    let entries: Vec<TextVersionEntry> = visit
-        .get("listTranslationEntries", json!({ "id": id }))
-        .await?;
+    let arguments = json!({ "id": id });
+    let entries = visit.read(LIST_TRANSLATION_ENTRIES, arguments).await?;
     let lacking = visit
         .signed_in
         .organization
@@ -357,7 +332,7 @@ async fn versions(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, 
         .iter()
         .filter(|tag| !entries.iter().any(|entry| entry.language == **tag));
     let lacking: Vec<String> = lacking.cloned().collect();
-    let known = entries.into_iter().map(VersionItem::stored);
+    let known = entries.iter().map(VersionItem::stored);
     Ok(known
         .chain(
             lacking

@@ -35,11 +35,15 @@ use store::Row;
 use uuid::Uuid;
 
 pub use fallback::{TextLanguages, pick};
+pub(crate) use operations::{
+    LIST_TRANSLATION_ENTRIES, LIST_TRANSLATION_VERSIONS, LIST_TRANSLATIONS,
+};
 pub(crate) use placeholders::{
     Placeholder, StayValue, TextPiece, check_placeholders, custom_fields, has_placeholders, pieces,
     unknown_placeholder,
 };
 pub(crate) use queue::{bring_forward, follow_languages};
+pub(crate) use text_uses::{LIST_SHOWN_TEXTS, ShownText};
 pub(crate) use uses::{
     CheckedText, Form, LONGEST, TextChange, TextLink, TextRules, TextWriter, check_readable,
     note_links, wrong_links,
@@ -128,12 +132,12 @@ engine::stored_enum! {
 /// A text in one language.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct TranslationEntry {
-    language: String,
-    text: String,
-    is_machine_translated: bool,
-    /// Whether the English text has changed since this text was written.
-    is_outdated: bool,
+pub(crate) struct TranslationEntry {
+    pub language: String,
+    pub text: String,
+    pub is_machine_translated: bool,
+    /// Whether the English text has changed since this one was written.
+    pub is_outdated: bool,
     updated_at: Moment,
 }
 

@@ -9,7 +9,7 @@ use engine::error::{Error, Reason, Result};
 use engine::field::{Language, Text6000, TextsByLanguage};
 use engine::format;
 use engine::moment::Moment;
-use engine::operation::{CacheBasis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,16 @@ use super::{
     entries, texts,
 };
 use crate::markdown;
+
+/// Lists a text's versions, English first.
+pub(crate) const LIST_TRANSLATION_ENTRIES: OperationName<Vec<TranslationEntry>> =
+    OperationName::new("listTranslationEntries");
+/// Reads several texts in one language.
+pub(crate) const LIST_TRANSLATIONS: OperationName<Vec<TextView>> =
+    OperationName::new("listTranslations");
+/// Reads several texts in every language they have.
+pub(crate) const LIST_TRANSLATION_VERSIONS: OperationName<Vec<VersionView>> =
+    OperationName::new("listTranslationVersions");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -86,17 +96,17 @@ struct ListVersions {
 #[schemars(example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "text": "Bienvenue à Barcelone", "isMachineTranslated": true, "isOutdated": false,
 }))]
-struct VersionView {
+pub(crate) struct VersionView {
     /// The translation.
-    id: Uuid,
+    pub id: Uuid,
     /// Language of the text.
-    language: String,
+    pub language: String,
     /// The text.
-    text: String,
-    /// Whether the text was translated by machine.
-    is_machine_translated: bool,
-    /// Whether the English text has changed since this text was written.
-    is_outdated: bool,
+    pub text: String,
+    /// Whether it is machine-made.
+    pub is_machine_translated: bool,
+    /// Whether the English text has changed since it was written.
+    pub is_outdated: bool,
 }
 
 /// A text as guests see it.
@@ -105,17 +115,17 @@ struct VersionView {
 #[schemars(example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
 }))]
-struct TextView {
+pub(crate) struct TextView {
     /// The translation.
-    id: Uuid,
+    pub id: Uuid,
     /// Language of the text.
-    language: String,
+    pub language: String,
     /// The text.
-    text: String,
-    /// Whether the text was translated by machine.
-    is_machine_translated: bool,
-    /// Whether the English text has changed since this text was written.
-    is_outdated: bool,
+    pub text: String,
+    /// Whether it is machine-made.
+    pub is_machine_translated: bool,
+    /// Whether the English text has changed since it was written.
+    pub is_outdated: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -162,7 +172,7 @@ pub(crate) fn operations() -> Vec<Operation> {
             .audited(Audits::makes("translation", "text").telling(&["text", "language", "texts"]))
             .run(create_translation),
         Operation::public(
-            "listTranslationEntries",
+            LIST_TRANSLATION_ENTRIES.id(),
             Method::GET,
             "/translations/{id}/entries",
             Needs::Permission(Permission::ViewProperties),
@@ -174,17 +184,17 @@ pub(crate) fn operations() -> Vec<Operation> {
             "A linked text in every language it has. The id is what a field such as `titleId` holds.",
         )
         .cached(CacheBasis::Configuration)
-        .run(list_entries),
-        Operation::public("listTranslations", Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
+        .run_as(LIST_TRANSLATION_ENTRIES, list_entries),
+        Operation::public(LIST_TRANSLATIONS.id(), Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
             .summary("Read several texts in one language")
             .tool("translations", "Read texts", "Texts by ids, in one language.")
             .cached(CacheBasis::Configuration)
-            .run(list_texts),
-        Operation::public("listTranslationVersions", Method::GET, "/translations/versions", Needs::Permission(Permission::ViewProperties))
+            .run_as(LIST_TRANSLATIONS, list_texts),
+        Operation::public(LIST_TRANSLATION_VERSIONS.id(), Method::GET, "/translations/versions", Needs::Permission(Permission::ViewProperties))
             .summary("Read several texts in every language they have")
             .rest_only()
             .cached(CacheBasis::Configuration)
-            .run(list_versions),
+            .run_as(LIST_TRANSLATION_VERSIONS, list_versions),
         Operation::public(
             "setTranslationEntry",
             Method::PUT,

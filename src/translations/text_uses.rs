@@ -6,7 +6,7 @@ use engine::context::Context;
 use engine::error::Result;
 use engine::field::Language;
 use engine::format;
-use engine::operation::{CacheBasis, Listing, Needs, Operation, Page, PageLimits};
+use engine::operation::{CacheBasis, Listing, Needs, Operation, OperationName, Page, PageLimits};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -16,6 +16,10 @@ use store::Row;
 use uuid::Uuid;
 
 use super::{ENGLISH, SourceTable, texts, uses};
+
+/// Lists the texts that guests read, by what shows them.
+pub(crate) const LIST_SHOWN_TEXTS: OperationName<Vec<ShownText>> =
+    OperationName::new("listShownTexts");
 
 /// Selects the texts of a source table that resources show. Parameters can limit the selection to
 /// some resources, and to texts without a current hand-written version in a language.
@@ -71,27 +75,27 @@ struct ListShownTexts {
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "thingId": "0192f0c1-2345-7abc-8def-0123456789ac", "field": "calloutMessageId",
     "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
 }))]
-struct ShownText {
+pub(crate) struct ShownText {
     /// The translation.
-    id: Uuid,
+    pub id: Uuid,
     /// The thing's id.
-    thing_id: Uuid,
+    pub thing_id: Uuid,
     /// The field's name.
-    field: String,
+    pub field: String,
     /// Language of the text: the requested one, or the nearest available one.
-    language: String,
+    pub language: String,
     /// The text.
-    text: String,
-    /// Whether the text was translated by machine.
-    is_machine_translated: bool,
-    /// Whether the English text has changed since this text was written.
-    is_outdated: bool,
+    pub text: String,
+    /// Whether it is machine-made.
+    pub is_machine_translated: bool,
+    /// Whether the English text has changed since it was written.
+    pub is_outdated: bool,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "listShownTexts",
+            LIST_SHOWN_TEXTS.id(),
             Method::GET,
             "/translations/shown",
             Needs::Permission(Permission::ViewProperties),
@@ -101,7 +105,8 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .rest_only()
         .cached(CacheBasis::Configuration)
-        .pages(
+        .pages_as(
+            LIST_SHOWN_TEXTS,
             PageLimits {
                 default: 50,
                 max: 500,

@@ -582,9 +582,13 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
             Map::new()
         };
         stored.value.extend(asked);
-        stored
-            .value
-            .extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));
+        stored.value.extend(
+            untold.chain(
+                shown
+                    .iter()
+                    .map(|text| (text.field.clone(), json!(text.id))),
+            ),
+        );
         Ok(stored)
     })
 }
