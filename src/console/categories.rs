@@ -1,8 +1,9 @@
 //! The categories of manuals. They can be created, renamed, moved and removed.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,6 +14,7 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::visit::ConsoleRequest;
+use crate::manuals::{CategoryView, LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, ManualRow};
 
 /// The screen of the categories.
 pub static SCREEN: Screen = Screen {
@@ -45,15 +47,6 @@ pub static SCREEN: Screen = Screen {
 /// Maximum number of categories in one order (rules: categories#positions).
 const MOST: usize = 200;
 
-/// A category, as the list operation returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CategoryItem {
-    id: Uuid,
-    title: Option<String>,
-    title_id: Option<Uuid>,
-}
-
 /// A category, as the page shows it.
 struct CategoryLine {
     id: Uuid,
@@ -61,12 +54,6 @@ struct CategoryLine {
     way: String,
     /// The number of its manuals. `None` if the member cannot read manuals.
     count: Option<usize>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Filed {
-    manual_category_id: Option<Uuid>,
 }
 
 #[derive(Template)]
@@ -83,13 +70,20 @@ struct CategoryList<'v> {
     may_move: bool,
 }
 
-async fn all(visit: &ConsoleRequest, language: &str) -> Result<Vec<CategoryItem>, ConsoleRefusal> {
-    visit
-        .get(
-            "listPortalManualCategories",
-            json!({ "language": language }),
-        )
-        .await
+async fn all(
+    visit: &ConsoleRequest,
+    language: &str,
+) -> Result<Arc<Vec<CategoryView>>, ConsoleRefusal> {
+    let arguments = json!({ "language": language });
+    visit.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await
+}
+
+/// Returns how many manuals are in a category.
+fn count_in(category: Uuid, manuals: &[ManualRow]) -> usize {
+    manuals
+        .iter()
+        .filter(|row| row.manual.manual_category_id == Some(category))
+        .count()
 }
 
 async fn page(
@@ -98,16 +92,16 @@ async fn page(
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
     let categories = all(visit, visit.language).await?;
-    let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
-    let line = |category: CategoryItem| CategoryLine {
+    let manuals = visit.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
+    let line = |category: &CategoryView| CategoryLine {
         way: visit.address(&format!("/categories/{}", category.id)),
-        count: filed.as_ref().map(|filed| {
-            filed
-                .iter()
-                .filter(|manual| manual.manual_category_id == Some(category.id))
-                .count()
-        }),
-        title: category.title.unwrap_or_else(|| category.id.to_string()),
+        count: manuals
+            .as_ref()
+            .map(|manuals| count_in(category.id, manuals)),
+        title: category
+            .title
+            .clone()
+            .unwrap_or_else(|| category.id.to_string()),
         id: category.id,
     };
     let page = CategoryList {
@@ -115,7 +109,7 @@ async fn page(
         action: visit.address("/categories"),
         key: visit.new_key(),
         may_move: visit.may("reorderPortalManualCategories") && categories.len() <= MOST,
-        lines: categories.into_iter().map(line).collect(),
+        lines: categories.iter().map(line).collect(),
         title: title.to_owned(),
         note: (!title.is_empty() && !visit.may_write()).then_some(visit.words.frame.is_kept),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
@@ -159,7 +153,7 @@ fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
         let before: Vec<Uuid> = all(visit, visit.language)
             .await?
-            .into_iter()
+            .iter()
             .map(|category| category.id)
             .collect();
         let mut order = before.clone();
@@ -241,20 +235,20 @@ struct CategoryExtras<'v> {
 }
 
 /// Reads the category that the path names, and its title in English.
-async fn named(visit: &ConsoleRequest) -> Result<(CategoryItem, String), ConsoleRefusal> {
+async fn named(visit: &ConsoleRequest) -> Result<(CategoryView, String), ConsoleRefusal> {
     let id = visit.named("id")?;
-    let mut category = all(visit, "en")
-        .await?
-        .into_iter()
+    let all = all(visit, "en").await?;
+    let category = all
+        .iter()
         .find(|category| category.id == id)
         .ok_or_else(ConsoleRefusal::missing)?;
-    let title = category.title.take().unwrap_or_default();
-    Ok((category, title))
+    let title = category.title.clone().unwrap_or_default();
+    Ok((category.clone(), title))
 }
 
 async fn one(
     visit: &ConsoleRequest,
-    (category, title): (CategoryItem, String),
+    (category, title): (CategoryView, String),
     extras: CategoryExtras<'_>,
 ) -> Response {
     let id = category.id;
@@ -345,9 +339,9 @@ async fn ask(
     visit: &ConsoleRequest,
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
-    let (CategoryItem { id, .. }, title) = named(visit).await?;
+    let (CategoryView { id, .. }, title) = named(visit).await?;
     let words = &visit.words.manuals;
-    let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
+    let manuals = visit.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
     let frame = ConsoleFrame::new(visit, words.remove_category).below(
         visit,
         words.categories,
@@ -357,12 +351,7 @@ async fn ask(
         frame: frame.below(visit, title, &format!("/categories/{id}")),
         action: visit.address(&format!("/categories/{id}/remove")),
         back: visit.address(&format!("/categories/{id}")),
-        count: filed.map(|filed| {
-            filed
-                .iter()
-                .filter(|manual| manual.manual_category_id == Some(id))
-                .count()
-        }),
+        count: manuals.map(|manuals| count_in(id, &manuals)),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     Ok(reply::of(

@@ -1,7 +1,6 @@
 //! Placeholders beside the forms of texts: the list of known placeholders, and a preview of a text
 //! for a flat.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use texts::console::ConsoleTranslationsWords;
@@ -11,13 +10,14 @@ use super::flats;
 use super::refusal::ConsoleRefusal;
 use super::visit::ConsoleRequest;
 use super::words::ConsoleWords;
+use crate::guest::{MissingValue, PREVIEW_TRANSLATION};
 use crate::translations::StayValue;
 use crate::words::fill;
 
 /// The operation that lists custom fields.
 const FIELDS: &str = "listCustomFields";
 /// The operation that fills a text.
-const PREVIEW: &str = "previewTranslation";
+const PREVIEW: &str = PREVIEW_TRANSLATION.id();
 /// Maximum number of custom fields in the list.
 const MOST: usize = 100;
 
@@ -90,17 +90,6 @@ pub struct FlatTextPreview {
     pub words: &'static ConsoleWords,
 }
 
-#[derive(Deserialize)]
-struct FilledText {
-    html: Option<String>,
-    missing: Vec<MissingPreviewValue>,
-}
-
-#[derive(Deserialize)]
-struct MissingPreviewValue {
-    placeholder: String,
-}
-
 impl FlatTextPreview {
     /// Reads the preview of a text on the page with this path. Returns `None` for no text, or if
     /// the member may not preview it.
@@ -144,15 +133,14 @@ impl FlatTextPreview {
         property: Uuid,
     ) -> Result<(), ConsoleRefusal> {
         let arguments = json!({ "id": text, "propertyId": property, "language": visit.language });
-        let filled: FilledText = visit.get(PREVIEW, arguments).await?;
-        self.html = filled.html;
+        let filled = visit.read(PREVIEW_TRANSLATION, arguments).await?;
+        self.html.clone_from(&filled.html);
         let message = visit.words.translations.no_value;
-        let sentence = |missing: MissingPreviewValue| {
+        let sentence = |missing: &MissingValue| {
             let name = format!("{{{{{}}}}}", missing.placeholder);
             fill(message, &[("name", &name)])
         };
-        self.messages
-            .extend(filled.missing.into_iter().map(sentence));
+        self.messages.extend(filled.missing.iter().map(sentence));
         Ok(())
     }
 }

@@ -97,6 +97,7 @@ pub(crate) use review::{
     ReviewedStep, ReviewedSubmission,
 };
 pub use step_view::{OptionView, QuestionView, StepView};
+pub(crate) use text_preview::{MissingValue, PREVIEW_TRANSLATION};
 pub(crate) use view::{BrandingView, OfferView, PropertyView};
 pub use view::{GuestView, language_of};
 

@@ -8,7 +8,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
 use engine::field::Language;
-use engine::operation::{Needs, Operation};
+use engine::operation::{Needs, Operation, OperationName};
 use http::Method;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
@@ -24,6 +24,10 @@ use crate::manuals;
 use crate::records::{Guest, RecordKind, get_record};
 use crate::translations::{self, TextPiece, check_readable, pieces};
 use crate::words::in_language;
+
+/// A text with its placeholders filled for a property.
+pub(crate) const PREVIEW_TRANSLATION: OperationName<TextPreview> =
+    OperationName::new("previewTranslation");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -41,31 +45,31 @@ struct PreviewTranslation {
 /// A text as a guest of the property would read it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "language": "en", "text": "Welcome to Casa Azul 2-1.", "html": "<p>Welcome to Casa Azul 2-1.</p>", "missing": [] }))]
-struct TextPreview {
+pub(crate) struct TextPreview {
     /// Language of the text.
     language: Option<String>,
     /// Text with the values in place of the placeholders; null where a value is missing, so the
     /// guest does not get the text.
     text: Option<String>,
     /// The same as HTML, for texts that are Markdown.
-    html: Option<String>,
+    pub html: Option<String>,
     /// Placeholders without a value.
-    missing: Vec<MissingValue>,
+    pub missing: Vec<MissingValue>,
 }
 
 /// A placeholder without a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-struct MissingValue {
+pub(crate) struct MissingValue {
     /// Name, as the text writes it.
-    placeholder: String,
-    /// Message for people.
+    pub placeholder: String,
+    /// For people.
     message: String,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "previewTranslation",
+            PREVIEW_TRANSLATION.id(),
             Method::POST,
             "/translations/{id}/preview",
             Needs::Permission(Permission::ViewProperties),
@@ -77,7 +81,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "A text as a guest of a property would read it, with values in place of `{{property.name}}` and the like.",
         )
         .reads()
-        .run(preview),
+        .run_as(PREVIEW_TRANSLATION, preview),
     ]
 }
 

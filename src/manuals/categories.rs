@@ -39,18 +39,18 @@ pub(crate) struct StoredCategory {
     pub updated_at: Moment,
 }
 
-/// A category in responses.
-#[derive(Debug, Serialize, JsonSchema)]
+/// A category, as answered.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ManualCategory", example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "title": "Getting in", "titleId": "0192f0c1-2345-7abc-8def-0123456789ac", "sortOrder": 0,
     "createdAt": "2026-11-21T09:30:00.000Z", "updatedAt": "2026-11-21T09:30:00.000Z",
 }))]
-pub(super) struct CategoryView {
-    id: Uuid,
-    /// Title in the requested language; null for a category without a title.
-    title: Option<String>,
-    title_id: Option<Uuid>,
+pub(crate) struct CategoryView {
+    pub id: Uuid,
+    /// In the requested language; null for a category set up without a title.
+    pub title: Option<String>,
+    pub title_id: Option<Uuid>,
     sort_order: i64,
     created_at: Moment,
     updated_at: Moment,

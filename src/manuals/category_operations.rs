@@ -8,7 +8,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{CategoryTitle, Language, folded};
 use engine::moment::Moment;
-use engine::operation::{ById, CacheBasis, Findings, Needs, Operation};
+use engine::operation::{ById, CacheBasis, Findings, Needs, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,10 @@ use uuid::Uuid;
 use super::categories::{self, CategoryView, StoredCategory};
 use super::{audited, records, visible};
 use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
+
+/// Lists the categories in portal order.
+pub(crate) const LIST_PORTAL_MANUAL_CATEGORIES: OperationName<Vec<CategoryView>> =
+    OperationName::new("listPortalManualCategories");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -86,7 +90,7 @@ impl DeletedObject {
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyGuides, ViewGuides};
     vec![
-        Operation::public("listPortalManualCategories", Method::GET, "/portal-manual-categories", Needs::Permission(ViewGuides))
+        Operation::public(LIST_PORTAL_MANUAL_CATEGORIES.id(), Method::GET, "/portal-manual-categories", Needs::Permission(ViewGuides))
             .summary("List manual categories in portal order")
             .tool(
                 "manuals",
@@ -94,7 +98,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "The headings that house manuals are filed under, in the order guests see them: id, title.",
             )
             .cached(CacheBasis::Configuration)
-            .run(list),
+            .run_as(LIST_PORTAL_MANUAL_CATEGORIES, list),
         Operation::public("createPortalManualCategory", Method::POST, "/portal-manual-categories", Needs::Permission(ModifyGuides))
             .summary("Create a manual category, after the others")
             .tool(

@@ -26,10 +26,14 @@ use engine::module::Module;
 use crate::records::LinkingThings;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::TextRules;
+pub(crate) use categories::CategoryView;
 pub(crate) use categories::{StoredCategory, in_order as categories_in_order};
+pub(crate) use category_operations::LIST_PORTAL_MANUAL_CATEGORIES;
 pub(crate) use icons::SEARCH_COVER_ICONS;
 pub use manual::{DisplayMode, WrittenManual};
-pub(crate) use manual_operations::{LIST_PORTAL_MANUALS, LIST_PORTAL_MANUALS_BY_PROPERTY};
+pub(crate) use manual_operations::{
+    LIST_PORTAL_MANUALS, LIST_PORTAL_MANUALS_BY_PROPERTY, ManualRow,
+};
 pub use photos::StockPhotos;
 pub(crate) use photos::{SEARCH_STOCK_PHOTOS, StockPhoto};
 pub(crate) use records::{ManualWithCover, all, among};

@@ -8,7 +8,7 @@ use engine::access::Permission;
 use engine::app_state::Weighed;
 use engine::context::Context;
 use engine::error::Result;
-use engine::operation::{CacheBasis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,10 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{EntityType, Target, TargetKind, serving, targets_of};
+
+/// Counts the properties that steps, manuals or portals reach.
+pub(crate) const COUNT_REACHED_PROPERTIES: OperationName<Vec<Reached>> =
+    OperationName::new("countReachedProperties");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -31,18 +35,18 @@ struct OfEntities {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "entityId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyCount": 214 }))]
-struct Reached {
+pub(crate) struct Reached {
     /// The step, manual or portal.
-    entity_id: Uuid,
+    pub entity_id: Uuid,
     /// Properties that it is assigned to, directly or by their group, a tag or their portal; for a
     /// portal those that it serves. For a limited caller, only accessible ones count.
-    property_count: usize,
+    pub property_count: usize,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "countReachedProperties",
+            COUNT_REACHED_PROPERTIES.id(),
             Method::GET,
             "/entity-scopes/reach",
             Needs::Permission(Permission::ViewProperties),
@@ -50,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("Count the properties that steps, manuals or portals reach")
         .rest_only()
         .cached(CacheBasis::Configuration)
-        .run(count),
+        .run_as(COUNT_REACHED_PROPERTIES, count),
     ]
 }
 

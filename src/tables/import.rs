@@ -9,7 +9,7 @@ use engine::access::{Access, Permission};
 use engine::audit::{self, Actor, AuditEntryRow, Audits, Change, Target};
 use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, Issue, PathSegment, Result};
-use engine::operation::{Needs, Object, Operation};
+use engine::operation::{Needs, Object, Operation, OperationName};
 use engine::pipeline::Service;
 use http::Method;
 use jiff::tz::TimeZone;
@@ -30,6 +30,9 @@ use crate::platform::{
     require_every_property,
 };
 use crate::records::{RecordKind, RecordOrigin, defaults, stored};
+
+/// Imports the records of a CSV file.
+pub(crate) const IMPORT_RECORDS: OperationName<Imported> = OperationName::new("importRecords");
 
 /// Maximum size of a request: 16 MiB.
 const BODY_LIMIT: usize = 16 << 20;
@@ -171,7 +174,7 @@ pub struct Imported {
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public(
-            "importRecords",
+            IMPORT_RECORDS.id(),
             Method::POST,
             "/records/import",
             Needs::Permission(Permission::ManageOrganization),
@@ -187,7 +190,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .touches_stream()
         .idempotent()
         .audited(Audits::does(|_, _| Ok(Target::new("record", None, None))).telling(&["kind", "added", "changed"]))
-        .run(|context, input: ImportRecords| {
+        .run_as(IMPORT_RECORDS, |context, input: ImportRecords| {
             let is_dry_run = input.dry_run.unwrap_or(false);
             let table = ImportTable {
                 kind: input.kind,

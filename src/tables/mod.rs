@@ -16,7 +16,8 @@ mod sheet;
 use engine::module::Module;
 
 pub(crate) use columns::field_names;
-pub use import::{ImportTable, Imported, TableError, import_file};
+pub(crate) use import::IMPORT_RECORDS;
+pub use import::{ImportTable, Imported, LineResult, TableError, TableLine, import_file};
 
 /// The registration of this module.
 pub(crate) static MODULE: Module = Module {

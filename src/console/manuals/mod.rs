@@ -25,6 +25,7 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::texts::texts;
 use super::visit::ConsoleRequest;
+use crate::manuals::LIST_PORTAL_MANUAL_CATEGORIES;
 use crate::markdown;
 use crate::page::icon;
 
@@ -127,13 +128,6 @@ struct ListedManual {
     visibility_rules: Vec<Value>,
 }
 
-/// A category, as far as the list of manuals needs it.
-#[derive(Debug, Deserialize)]
-struct ManualCategory {
-    id: Uuid,
-    title: Option<String>,
-}
-
 /// A manual, as the page of the list shows it.
 struct ManualLine {
     way: String,
@@ -170,16 +164,12 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let paging = Paging::of(visit, "/manuals", rows.len());
         let rows = paging.cut(rows);
         let titles = texts(visit, rows.iter().filter_map(|row| row.title_id)).await;
-        let categories: Vec<ManualCategory> = visit
-            .get(
-                "listPortalManualCategories",
-                json!({ "language": visit.language }),
-            )
-            .await
-            .unwrap_or_default();
-        let categories: HashMap<Uuid, Option<String>> = categories
-            .into_iter()
-            .map(|category| (category.id, category.title))
+        let arguments = json!({ "language": visit.language });
+        let categories = visit.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await;
+        let categories = categories.unwrap_or_default();
+        let categories: HashMap<Uuid, Option<&str>> = categories
+            .iter()
+            .map(|category| (category.id, category.title.as_deref()))
             .collect();
         let line = |row: ListedManual| ManualLine {
             way: visit.address(&format!("/manuals/{}", row.id)),
@@ -192,7 +182,8 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             title: row.title_id.and_then(|id| titles.get(&id).cloned()),
             category: row
                 .manual_category_id
-                .and_then(|id| categories.get(&id).cloned().flatten()),
+                .and_then(|id| categories.get(&id).copied().flatten())
+                .map(str::to_owned),
             is_active: row.is_active,
             when: sentence::sentence(&row.visibility_rules, visit),
             is_over: sentence::is_over(&row.visibility_rules, visit),

@@ -4,49 +4,20 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{IMPORT, SCREEN, address, frame, kind_of, require};
+use super::{SCREEN, address, frame, kind_of, require};
 use crate::console::frame::ConsoleFrame;
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
 use crate::console::screens::ScreenAnswer;
 use crate::console::visit::ConsoleRequest;
 use crate::records::RecordKind;
-use crate::tables;
+use crate::tables::{self, IMPORT_RECORDS, Imported, LineResult, TableError, TableLine};
 use crate::words::fill;
 
 /// Maximum number of lines that the preview shows.
 const MOST_LINES: usize = 100;
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ImportReport {
-    added: usize,
-    changed: usize,
-    unchanged: usize,
-    ignored_columns: Vec<String>,
-    errors: Vec<WrongCell>,
-    more_errors: usize,
-    lines: Vec<ImportLine>,
-}
-
-#[derive(Debug, Deserialize)]
-struct WrongCell {
-    line: u64,
-    column: Option<String>,
-    message: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ImportLine {
-    line: u64,
-    external_id: String,
-    state: String,
-    fields: Vec<String>,
-}
 
 #[derive(Template)]
 #[template(path = "console/import.html")]
@@ -146,9 +117,9 @@ pub(super) fn import(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             "kind": kind, "csv": csv, "columns": columns(visit), "dryRun": !is_final,
             "dateFormat": (!dates.is_empty()).then_some(dates),
         });
-        match visit.ask::<ImportReport>(IMPORT, arguments).await {
-            Ok(answer) if is_final => Ok(finished(visit, kind, &answer.data)),
-            Ok(answer) => Ok(look(visit, kind, csv, answer.data)),
+        match visit.read(IMPORT_RECORDS, arguments).await {
+            Ok(imported) if is_final => Ok(finished(visit, kind, &imported)),
+            Ok(imported) => Ok(look(visit, kind, csv, &imported)),
             Err(refusal) => Ok(refused(visit, kind, &refusal).await),
         }
     })
@@ -170,25 +141,25 @@ fn columns(visit: &ConsoleRequest) -> BTreeMap<String, Value> {
         .collect()
 }
 
-fn ignored(visit: &ConsoleRequest, imported: &ImportReport) -> Option<String> {
+fn ignored(visit: &ConsoleRequest, imported: &Imported) -> Option<String> {
     let names = imported.ignored_columns.join(", ");
     (!names.is_empty()).then(|| fill(visit.words.records.ignored, &[("names", &names)]))
 }
 
-fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: ImportReport) -> Response {
+fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Imported) -> Response {
     let words = &visit.words.records;
     let count = |text: &str, count: usize| fill(text, &[("count", &count.to_string())]);
     let line = |line: u64| fill(words.line, &[("line", &line.to_string())]);
-    let place = |error: &WrongCell| match &error.column {
+    let place = |error: &TableError| match &error.column {
         Some(column) => format!("{}, {column}", line(error.line)),
         None => line(error.line),
     };
     let wrong = imported.errors.len() + imported.more_errors;
     let total = imported.added + imported.changed;
-    let state = |state: &str| match state {
-        "new" => words.is_new,
-        "wrong" => words.is_wrong,
-        _ => words.is_changed,
+    let change = |line: &TableLine| match line.state {
+        LineResult::New => Some(words.is_new),
+        LineResult::Changed => Some(words.is_changed),
+        LineResult::Unchanged | LineResult::Wrong => None,
     };
     let page = ImportPreview {
         frame: frame(visit, kind, words.import.to_owned()),
@@ -211,20 +182,20 @@ fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: ImportRep
         lines: imported
             .lines
             .iter()
-            .filter(|line| line.state != "unchanged" && line.state != "wrong")
+            .filter_map(|row| Some((row, change(row)?)))
             .take(MOST_LINES)
-            .map(|row| {
+            .map(|(row, change)| {
                 let name = format!("{}: {}", line(row.line), row.external_id);
-                (name, state(&row.state), row.fields.join(", "))
+                (name, change, row.fields.join(", "))
             })
             .collect(),
-        ignored: ignored(visit, &imported),
+        ignored: ignored(visit, imported),
         submit: (wrong == 0 && total > 0).then(|| count(words.do_import, total)),
     };
     reply::of(visit, if wrong > 0 { 400 } else { 200 }, &page)
 }
 
-fn finished(visit: &ConsoleRequest, kind: RecordKind, imported: &ImportReport) -> Response {
+fn finished(visit: &ConsoleRequest, kind: RecordKind, imported: &Imported) -> Response {
     let words = &visit.words.records;
     let [added, changed, unchanged] =
         [imported.added, imported.changed, imported.unchanged].map(|count| count.to_string());

@@ -29,6 +29,7 @@ use super::visit::ConsoleRequest;
 use super::when;
 use super::words::{add_label, records_title};
 use crate::records::{RecordKind, RecordOrigin, defaults};
+use crate::tables::IMPORT_RECORDS;
 
 /// The screen of the records.
 pub static SCREEN: Screen = Screen {
@@ -57,7 +58,7 @@ const LIST: &str = "listRecords";
 const READ: &str = "getRecord";
 const PUT: &str = "putRecords";
 const UPDATE: &str = "updateRecord";
-const IMPORT: &str = "importRecords";
+const IMPORT: &str = IMPORT_RECORDS.id();
 
 /// The kinds that the screen shows, in the order of its tabs.
 const KINDS: [RecordKind; 13] = [

@@ -34,6 +34,7 @@ use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::texts::{TextWithVersions, texts, texts_of};
 use super::visit::ConsoleRequest;
 use crate::precheck::{StepType, is_together};
+use crate::scopes::COUNT_REACHED_PROPERTIES;
 
 /// The screen of the steps.
 pub static SCREEN: Screen = Screen {
@@ -368,29 +369,17 @@ async fn page(
     ))
 }
 
-/// The number of flats that a step reaches, as `countReachedProperties` returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReachedCount {
-    entity_id: Uuid,
-    property_count: usize,
-}
-
 /// Returns the number of flats that each step reaches. The result is empty if the counts cannot be
 /// read.
 async fn reached(visit: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
     if ids.is_empty() {
         return HashMap::new();
     }
-    let reached = visit
-        .get::<Vec<ReachedCount>>(
-            "countReachedProperties",
-            json!({ "entityType": "precheck_step", "entityIds": ids }),
-        )
-        .await;
+    let arguments = json!({ "entityType": "precheck_step", "entityIds": ids });
+    let reached = visit.read(COUNT_REACHED_PROPERTIES, arguments).await;
     reached
         .unwrap_or_default()
-        .into_iter()
+        .iter()
         .map(|reached| (reached.entity_id, reached.property_count))
         .collect()
 }
