@@ -2,7 +2,7 @@
 //! that call its operations (rules: stays#page).
 //!
 //! [`routes`] has the addresses, [`visit`] reads a request, and [`sending`] handles a form. Pages
-//! are rendered from [`page_stay::Shown`]: [`home`], [`step`], [`review`], [`reading`],
+//! are rendered from [`page_stay::PageStay`]: [`home`], [`step`], [`review`], [`reading`],
 //! [`messages`], each with its template in `templates/page`.
 
 mod additional_faults;
@@ -53,8 +53,8 @@ pub use person::document;
 pub use theme::contrast;
 pub use wallet::{Apns, PassPushes, PassSigner};
 
-/// The registration of the guest's page. The module has no operation of its own. It calls those of
-/// the guest interface like any other client.
+/// The registration of the guest's page. It registers no operation: it calls those of the guest
+/// interface, and `guest::page_view` for the guest's view.
 pub(crate) static MODULE: Module = Module {
     routes: Some(routes::routes),
     ..Module::new("page")

@@ -230,6 +230,25 @@ on_both! {
         }
     }
 
+    async fn a_page_counts_as_one_request_in_every_language(app: App, "--guest-rate-limit-per-minute=1") {
+        let house = House::build(&app).await;
+        // The browser chooses the language of a guest who has none.
+        let mut unspoken = reservation(Some(house.flat));
+        unspoken["guest"]["language"] = json!(null);
+        house.org.put_record("reservation", house.stay, unspoken).await;
+        let open = async || {
+            let page = app.http.get(format!("{}/stay/{}", app.base, house.token));
+            Answer::of(page.header("accept-language", "es")).await
+        };
+        for _ in 0..2 {
+            let page = open().await;
+            assert_eq!(page.status, 200, "{}", page.body);
+            assert!(page.body.as_str().unwrap().contains("lang=\"es\""), "{}", page.body);
+            assert_eq!(open().await.status, 429);
+            app.clock.advance(Duration::from_secs(60));
+        }
+    }
+
     async fn a_form_over_the_limit_is_not_lost(app: App, "--guest-rate-limit-per-minute=3") {
         let house = House::build(&app).await;
         let (answer, _) = form(&app, &house.token, "/messages", &[("text", "One")]).await;

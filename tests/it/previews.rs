@@ -360,6 +360,13 @@ on_both! {
         let (_, html) = page(&app, &token).await;
         assert!(html.contains("lang=\"en\"") && html.contains("Door"));
         app.stay(&house.token, "?at=2026-12-11T14:00:00Z").await.error(401);
+        // The form of the page sends the time of the flat's clock. The page of a stay ignores it.
+        for (at, is_there) in [("14:59", false), ("15:00", true)] {
+            let (status, html) = page(&app, &format!("{token}?at=2026-12-11T{at}")).await;
+            assert_eq!((status, html.contains("Door")), (200, is_there), "{at}");
+        }
+        let (status, html) = page(&app, &format!("{}?at=2026-12-11T15:00", house.token)).await;
+        assert_eq!((status, html.contains("Door")), (200, false));
         // The dates of an invented stay are the same at every time of the preview.
         let token = preview(&house.api, house.portal, json!({})).await;
         let view = app.stay(&token, "?at=2026-11-20T10:00:00Z").await.data();

@@ -856,7 +856,6 @@ records-ignored = Columns that are left out: { $names }
 records-line = Line { $line }
 records-is-new = new
 records-is-changed = changed
-records-is-wrong = wrong
 records-imported = Imported: { $added } new, { $changed } changed, { $unchanged } unchanged.
 records-to-list = To the list
 

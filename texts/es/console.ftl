@@ -824,7 +824,6 @@ records-ignored = Columnas que se dejan fuera: { $names }
 records-line = Línea { $line }
 records-is-new = nuevo
 records-is-changed = cambiado
-records-is-wrong = erróneo
 records-imported = Importados: { $added } nuevos, { $changed } cambiados, { $unchanged } sin cambios.
 records-to-list = A la lista
 

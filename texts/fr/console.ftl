@@ -824,7 +824,6 @@ records-ignored = Colonnes laissées de côté : { $names }
 records-line = Ligne { $line }
 records-is-new = nouveau
 records-is-changed = modifié
-records-is-wrong = erroné
 records-imported = Importés : { $added } nouveaux, { $changed } modifiés, { $unchanged } inchangés.
 records-to-list = Vers la liste
 
