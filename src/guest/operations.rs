@@ -43,13 +43,13 @@ pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new
 pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listOwnMessages");
 
-/// The link that opens a reservation's guest portal.
+/// Returns the link of a reservation's guest.
 pub(crate) const GET_GUEST_LINK: OperationName<GuestPageAddress> =
     OperationName::new("getGuestLink");
-/// Explains what the guest of a reservation sees.
+/// Explains the guest's view of a reservation.
 pub(crate) const EXPLAIN_GUEST_VIEW: OperationName<Explanation> =
     OperationName::new("explainGuestView");
-/// Lists what a reservation's guest wrote to the host.
+/// Lists the messages of a reservation's guest.
 pub(crate) const LIST_RESERVATION_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listReservationMessages");
 

@@ -22,7 +22,7 @@ use super::operations::own_reservation;
 use super::stay::Stay;
 use crate::records::{PhotoSigner, ReservationStatus};
 
-/// The operation `getPass`.
+/// Returns the content of the stay's wallet pass.
 pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass");
 
 /// The prefix of a pass's token.

@@ -40,10 +40,10 @@ use crate::records::{
 use crate::scopes;
 use crate::words::in_language;
 
-/// The operation `createPortalPreview`.
+/// Creates a link to the page of a portal's guest.
 pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
     OperationName::new("createPortalPreview");
-/// The operation `previewGuestView`.
+/// Returns the view of a portal's guest.
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 

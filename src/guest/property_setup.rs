@@ -18,7 +18,7 @@ use crate::precheck::{self, StepType};
 use crate::records::{RecordKind, get_record};
 use crate::scopes::{self, EntityType};
 
-/// The portal that serves a property, and the steps that reach it.
+/// Reads the portal that serves a property, and the steps that reach it.
 pub(crate) const GET_PROPERTY_SETUP: OperationName<PropertySetup> =
     OperationName::new("getPropertySetup");
 

@@ -43,10 +43,10 @@ use crate::records::{Guest, RecordKind, Reservation, record_names, typed, typed_
 use crate::translations::{self, ENGLISH};
 
 /// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
-/// Lists what guests handed in.
+/// Lists the submissions of guests.
 pub(crate) const LIST_PRECHECKIN_SUBMISSIONS: OperationName<Vec<PrecheckinSubmission>> =
     OperationName::new("listPrecheckinSubmissions");
-/// Reads what a reservation's guest handed in.
+/// Reads the submission of a reservation's guest.
 pub(crate) const GET_PRECHECKIN_SUBMISSION: OperationName<ReviewedSubmission> =
     OperationName::new("getPrecheckinSubmission");
 

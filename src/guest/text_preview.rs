@@ -25,7 +25,7 @@ use crate::records::{Guest, RecordKind, get_record};
 use crate::translations::{self, TextPiece, check_readable, pieces};
 use crate::words::in_language;
 
-/// A text with its placeholders filled for a property.
+/// Reads a text with its placeholders filled for a property.
 pub(crate) const PREVIEW_TRANSLATION: OperationName<TextPreview> =
     OperationName::new("previewTranslation");
 
