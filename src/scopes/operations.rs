@@ -7,7 +7,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::Field;
-use engine::operation::{CacheBasis, Declaration, Findings, Needs, Operation};
+use engine::operation::{CacheBasis, Declaration, Findings, Needs, Operation, OperationName};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +20,10 @@ use super::{
     assign_portal, remove, targets,
 };
 use crate::records::{RecordKind, first_missing};
+
+/// Reads the assignments of a step, manual or portal.
+pub(crate) const LIST_ENTITY_SCOPES: OperationName<EntityScopes> =
+    OperationName::new("listEntityScopes");
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -137,7 +141,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .run(move |context, input: WriteScopes| write(context, &input, mode))
     };
     vec![
-        Operation::public("listEntityScopes", Method::GET, "/entity-scopes", Needs::Permission(ViewProperties))
+        Operation::public(LIST_ENTITY_SCOPES.id(), Method::GET, "/entity-scopes", Needs::Permission(ViewProperties))
             .summary("Read what a step, manual or portal is assigned to")
             .tool(
                 "assignments",
@@ -146,7 +150,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     `names`. Whether that makes a guest see it says `explainGuestView`.",
             )
             .cached(CacheBasis::Configuration)
-            .run(list),
+            .run_as(LIST_ENTITY_SCOPES, list),
         write(
             declare("updateEntityScopes", "/entity-scopes")
                 .summary("Replace every assignment with the arrays sent")

@@ -8,11 +8,11 @@
 
 mod selection;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -27,6 +27,7 @@ use crate::console::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use crate::console::visit::ConsoleRequest;
 use crate::console::words::ConsoleWords;
 use crate::records::RecordKind;
+use crate::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
 use crate::words::fill;
 
 /// The assignments screen. Each screen of an assignable resource links to it.
@@ -165,16 +166,8 @@ impl AssignTarget {
     }
 }
 
-/// The assignments of one resource, as `listEntityScopes` returns them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ResourceAssignments {
-    property_ids: Vec<String>,
-    property_group_ids: Vec<String>,
-    tag_ids: Vec<String>,
-    portal_settings_ids: Vec<String>,
-    names: BTreeMap<String, Option<String>>,
-}
+/// The assignments of one resource.
+struct ResourceAssignments(Arc<EntityScopes>);
 
 impl ResourceAssignments {
     async fn read(
@@ -182,21 +175,29 @@ impl ResourceAssignments {
         entity: Entity,
         id: Uuid,
     ) -> Result<Self, ConsoleRefusal> {
-        visit
-            .get(
-                "listEntityScopes",
-                json!({ "entityType": entity.name(), "entityId": id }),
-            )
-            .await
+        let arguments = json!({ "entityType": entity.name(), "entityId": id });
+        visit.read(LIST_ENTITY_SCOPES, arguments).await.map(Self)
     }
 
-    fn to(&self, target: AssignTarget) -> &[String] {
+    fn to(&self, target: AssignTarget) -> &[Uuid] {
         match target {
-            AssignTarget::Property => &self.property_ids,
-            AssignTarget::Group => &self.property_group_ids,
-            AssignTarget::Tag => &self.tag_ids,
-            AssignTarget::Portal => &self.portal_settings_ids,
+            AssignTarget::Property => &self.0.property_ids,
+            AssignTarget::Group => &self.0.property_group_ids,
+            AssignTarget::Tag => &self.0.tag_ids,
+            AssignTarget::Portal => &self.0.portal_settings_ids,
         }
+    }
+
+    /// Returns the ids of the assigned targets of a kind as text.
+    fn ids_to(&self, target: AssignTarget) -> BTreeSet<String> {
+        self.to(target).iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns the name of an assigned target, or its id.
+    fn name_of(&self, id: Uuid) -> String {
+        let name = self.0.names.get(&id).and_then(Option::as_ref);
+        let name = name.filter(|name| !name.trim().is_empty());
+        name.map_or_else(|| id.to_string(), String::clone)
     }
 }
 
@@ -391,7 +392,7 @@ async fn page(
     let assigned = ResourceAssignments::read(visit, entity, id).await?;
     let path = format!("/assignments/{}/{id}", entity.word());
     let (listed, paging) = rows(visit, &path, target, &wanted, &assigned).await?;
-    let is_on: BTreeSet<&String> = assigned.to(target).iter().collect();
+    let is_on = assigned.ids_to(target);
     let may_change = visit.may("addEntityScopes")
         && (entity != Entity::Manual || visit.may("updatePortalManual"));
     let kind = |known: &AssignTarget| {
@@ -514,16 +515,6 @@ async fn page(
     ))
 }
 
-fn called(assigned: &ResourceAssignments, id: &str) -> String {
-    let name = assigned
-        .names
-        .get(id)
-        .cloned()
-        .flatten()
-        .filter(|name| !name.trim().is_empty());
-    name.unwrap_or_else(|| id.to_owned())
-}
-
 /// An id and a name.
 type NamedTarget = (String, String);
 
@@ -624,7 +615,7 @@ async fn search_rows(
         assigned
             .to(target)
             .iter()
-            .map(|id| (id.clone(), called(assigned, id)))
+            .map(|id| (id.to_string(), assigned.name_of(*id)))
             .collect()
     } else if target == AssignTarget::Portal {
         let portals: Vec<portals::ListedPortal> = visit.get(target.list(), json!({})).await?;
@@ -747,7 +738,7 @@ async fn stored(
         .await?;
     if let Some(is) = all_found {
         let assigned = ResourceAssignments::read(visit, entity, id).await?;
-        let was: BTreeSet<&String> = assigned.to(target).iter().collect();
+        let was = assigned.ids_to(target);
         for id in found(visit, target, &here, &assigned).await? {
             ticked.set(&id, was.contains(&id), is);
         }

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::{IntoResponse as _, Response};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -25,7 +24,7 @@ use super::reply;
 use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::texts::texts;
 use super::visit::ConsoleRequest;
-use crate::manuals::LIST_PORTAL_MANUAL_CATEGORIES;
+use crate::manuals::{LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, WrittenManual};
 use crate::markdown;
 use crate::page::icon;
 
@@ -115,19 +114,6 @@ pub static MANUAL: Resource = Resource {
     },
 };
 
-/// A manual, as the list operation returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ListedManual {
-    id: Uuid,
-    nickname: String,
-    is_active: bool,
-    manual_category_id: Option<Uuid>,
-    title_id: Option<Uuid>,
-    icon_name: Option<String>,
-    visibility_rules: Vec<Value>,
-}
-
 /// A manual, as the page of the list shows it.
 struct ManualLine {
     way: String,
@@ -160,9 +146,9 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         } else {
             json!({ "search": query })
         };
-        let rows: Vec<ListedManual> = visit.get("listPortalManuals", arguments).await?;
+        let rows = visit.read(LIST_PORTAL_MANUALS, arguments).await?;
         let paging = Paging::of(visit, "/manuals", rows.len());
-        let rows = paging.cut(rows);
+        let rows = paging.cut(rows.iter().map(|row| &row.manual).collect());
         let titles = texts(visit, rows.iter().filter_map(|row| row.title_id)).await;
         let arguments = json!({ "language": visit.language });
         let categories = visit.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await;
@@ -171,7 +157,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .iter()
             .map(|category| (category.id, category.title.as_deref()))
             .collect();
-        let line = |row: ListedManual| ManualLine {
+        let line = |row: &WrittenManual| ManualLine {
             way: visit.address(&format!("/manuals/{}", row.id)),
             icon: row
                 .icon_name
@@ -185,9 +171,9 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .and_then(|id| categories.get(&id).copied().flatten())
                 .map(str::to_owned),
             is_active: row.is_active,
-            when: sentence::sentence(&row.visibility_rules, visit),
-            is_over: sentence::is_over(&row.visibility_rules, visit),
-            nickname: row.nickname,
+            when: sentence::of_typed(&row.visibility_rules, visit),
+            is_over: sentence::are_over(&row.visibility_rules, visit),
+            nickname: row.nickname.clone(),
         };
         let lines = rows.into_iter().map(line).collect();
         let new = visit

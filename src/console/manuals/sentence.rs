@@ -19,13 +19,25 @@ pub fn sentence(rules: &[Value], visit: &ConsoleRequest) -> String {
         .join(" ")
 }
 
+/// Returns when guests see a manual with these rules.
+pub fn of_typed(rules: &[VisibilityRule], visit: &ConsoleRequest) -> String {
+    let rules = rules
+        .iter()
+        .filter_map(|rule| serde_json::to_value(rule).ok());
+    sentence(&rules.collect::<Vec<Value>>(), visit)
+}
+
 /// Returns whether the seasons of a manual with these rules are over in every time zone.
+pub fn are_over(rules: &[VisibilityRule], visit: &ConsoleRequest) -> bool {
+    seasons_are_over(rules, when::day_at(visit.service.clock.now(), -12))
+}
+
+/// Does the same for rules as JSON.
 pub fn is_over(rules: &[Value], visit: &ConsoleRequest) -> bool {
-    let today = when::day_at(visit.service.clock.now(), -12);
     let rules = rules
         .iter()
         .filter_map(|rule| serde_json::from_value(rule.clone()).ok());
-    seasons_are_over(&rules.collect::<Vec<VisibilityRule>>(), today)
+    are_over(&rules.collect::<Vec<VisibilityRule>>(), visit)
 }
 
 fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
