@@ -1,4 +1,4 @@
-//! The answers of a guest in a step, as lines with a label and a value.
+//! Formats a guest's answers to a step as lines with a label and a value.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use super::visit::ConsoleRequest;
 use crate::page;
 use crate::words::{fill, in_language};
 
-/// Limits that keep a page readable: `MOST` values of a step, each with at most `LONGEST`
-/// characters.
+/// Limits that keep a page readable. `MOST` is the maximum number of lines, `LONGEST` the maximum
+/// number of characters of a value.
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";
-/// Maximum depth to which nested answers are shown.
+/// Maximum depth of nested answers that are shown.
 const DEEPEST: usize = 5;
 
-/// A label, and the value that the guest gave.
+/// An answer of the guest with its label.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AnswerLine {
     pub label: String,
@@ -26,13 +26,13 @@ pub struct AnswerLine {
     pub value: String,
 }
 
-/// An example of the date format in answers. Only its length is used.
+/// A date in the format of answers. Only its length is used, to recognize dates.
 const DAY: &str = "1985-03-27";
 
 /// The field that contains the id of a damage waiver.
 const WAIVER: &str = "damageWaiverId";
 
-/// Returns the names of damage waivers by their id. Returns nothing if the answers refer to none.
+/// Returns the name of each damage waiver by id. Returns none if no answer refers to a waiver.
 pub async fn waivers<'a>(
     visit: &ConsoleRequest,
     mut answers: impl Iterator<Item = &'a Value>,
@@ -51,8 +51,8 @@ pub async fn waivers<'a>(
         .collect()
 }
 
-/// Returns the answers, and whether some are left out. Questions are labelled by their text, other
-/// values by their field.
+/// Returns the answers as lines, and whether lines were omitted. A question is labelled by its
+/// text, any other value by its field.
 pub fn answer_lines(
     visit: &ConsoleRequest,
     answers: &Value,
@@ -114,7 +114,7 @@ fn collect_rows(
             for (name, value) in fields {
                 let without_ids = (name == "guests").then(|| without_ids(value));
                 let value = without_ids.as_ref().unwrap_or(value);
-                // For a list of guests, the numbers of the guests are label enough.
+                // The lines of a list of guests are labelled by the number of the guest alone.
                 let label = if name == "guests" && value.is_array() {
                     label.to_owned()
                 } else {
@@ -151,7 +151,7 @@ fn collect_rows(
     }
 }
 
-/// Returns guests without the ids that the service gave them, which say nothing to people.
+/// Returns the guests without `id`, which has no meaning for people.
 fn without_ids(guests: &Value) -> Value {
     let mut guests = guests.clone();
     for guest in guests.as_array_mut().into_iter().flatten() {
@@ -167,7 +167,7 @@ fn called(visit: &ConsoleRequest, name: &str) -> String {
     own.map_or_else(|| labels::label(visit.language, name), str::to_owned)
 }
 
-/// Returns the text for a choice or a day, and `None` for other values.
+/// Formats an option or a date. Returns `None` for other values.
 fn in_words(visit: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
     match field {
         "choice" => Some(labels::choice(visit.language, value)),
@@ -187,7 +187,7 @@ fn in_words(visit: &ConsoleRequest, field: &str, value: &str) -> Option<String> 
     }
 }
 
-/// Returns the name of a kind of document. A kind that the organization defined is its own name.
+/// Returns the label of a document type. A type that the organization defined is its own label.
 pub fn document(visit: &ConsoleRequest, kind: &str) -> String {
     page::document(kind, in_language(visit.language).0)
         .unwrap_or(kind)

@@ -1,5 +1,5 @@
-//! The audit log, with a sentence for each entry, and the latest changes of a single resource for
-//! other screens.
+//! The audit log with a sentence for each entry, and the latest changes of a resource for other
+//! screens.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -38,18 +38,19 @@ const LIST: &str = LIST_AUDIT_LOG.id();
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
-/// `LATEST` is how many entries the screen of a resource shows. They are selected from the last
-/// `SCAN_LIMIT` entries, without previews (`LOOKING`), which change nothing.
+/// `LATEST` is the number of entries that the screen of a resource shows. They are taken from the
+/// last `SCAN_LIMIT` entries. `LOOKING` is the operation of previews, which are not shown because
+/// they change nothing.
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";
-/// Operations that delete a resource, after which it has no page.
-const REMOVING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
-/// The target type whose names are not in the log.
+/// Operations that delete a resource. A deleted resource has no page, so its entry has no link.
+const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
+/// The type of targets whose names the log does not contain.
 const STAY: &str = "reservation";
-/// Fields whose values are ids, and the operation that lists them. The descriptions of these fields
-/// do not name the operation.
-const LISTED: [(&str, &str); 2] = [
+/// Fields with ids, and the operations that list the names. The schema does not state these
+/// operations.
+const LISTED_BY: [(&str, &str); 2] = [
     ("portalSettingsId", "listPortals"),
     ("oauthAppId", "listConnections"),
 ];
@@ -96,31 +97,32 @@ pub async fn last_writes(visit: &ConsoleRequest, writes: &[(&str, &LastWrite)]) 
             &AuditedAction {
                 operation: &write.operation,
                 who,
-                ..names.deed(&write.target)
+                ..names.action(&write.target)
             },
         )
     };
     writes.iter().map(text).collect()
 }
 
-/// The change of a field, in words.
+/// A change of a field, in words.
 struct DescribedChange {
     label: String,
-    /// The earlier value. `None` if `after` describes the whole change.
+    /// The earlier value in words. `None` if `after` describes the whole change.
     before: Option<String>,
     after: String,
-    /// Address of a page with details.
+    /// Address of a page with details. `None` if there is none.
     way: Option<String>,
 }
 
-/// An entry in words.
+/// An entry of the log, in words.
 pub struct AuditLine {
     pub at: When,
     pub text: String,
     fields: Vec<DescribedChange>,
     count: String,
     more: Option<String>,
-    /// `thing` is the address of the target's page, `history` that of all its entries.
+    /// `thing` is the address of the target's page, `history` the address of all entries of the
+    /// target.
     thing: Option<String>,
     history: Option<String>,
 }
@@ -174,7 +176,7 @@ impl AuditLine {
     }
 }
 
-/// Returns the page of a target type, or `None` if the type has no page.
+/// Returns the path of the page for a type of target. `None` if the type has no page.
 fn screen_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "portal" | "portal_settings" => "/portals/{id}",
@@ -190,7 +192,7 @@ fn screen_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the field of an operation's input that a change concerns.
+/// Returns the input field of the operation that a change belongs to.
 fn spec(visit: &ConsoleRequest, operation: &str, field: &str) -> Option<Spec> {
     specs(operation_calls::operation(&visit.service, operation)?, None)
         .iter()
@@ -198,7 +200,7 @@ fn spec(visit: &ConsoleRequest, operation: &str, field: &str) -> Option<Spec> {
         .cloned()
 }
 
-/// Names by id.
+/// The names of everything that entries refer to, by id.
 struct AuditNames(HashMap<String, String>);
 
 impl AuditNames {
@@ -208,7 +210,7 @@ impl AuditNames {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             for change in entry.changes.iter().take(FIELDS) {
-                let listed = LISTED
+                let listed = LISTED_BY
                     .iter()
                     .find(|(field, _)| *field == change.field)
                     .map(|(_, list)| (*list).to_owned());
@@ -282,7 +284,7 @@ impl AuditNames {
         }
     }
 
-    /// Returns the name of an app. An app whose id is an address is named by that address.
+    /// Returns the name of an app. If the id is a URL, that URL is the name.
     fn app<'n>(&'n self, id: &'n str) -> Option<&'n str> {
         self.0
             .get(id)
@@ -291,8 +293,8 @@ impl AuditNames {
     }
 }
 
-/// Reads the names of the stays among the targets, by id. The log contains no names of guests.
-/// Stays that the member cannot access are left out.
+/// Reads the names of the stays among the targets, by id, because the log contains no names of
+/// guests. Omits stays that the member cannot access.
 async fn stays_of(
     visit: &ConsoleRequest,
     targets: impl Iterator<Item = &TargetView>,
@@ -379,7 +381,8 @@ fn describe(
     }
 }
 
-/// Counts the items of a list. The log keeps a part of a long list and the number of the rest.
+/// Returns the number of items of a list. The log stores a part of a long list, and the number of
+/// the other items.
 fn count(list: &Value) -> u64 {
     let rest = |text: &str| {
         text.strip_prefix("… ")?
@@ -416,7 +419,7 @@ fn shortened(text: &str) -> String {
     format!("{cut}…")
 }
 
-/// Formats a value in words, as far as its meaning is known.
+/// Formats a value in words if the console knows its meaning.
 fn plain(
     visit: &ConsoleRequest,
     field: &str,
@@ -483,7 +486,7 @@ struct AuditPage<'v> {
     about: &'static str,
     /// Whether only the entries of one target are shown.
     is_of_one: bool,
-    /// Address of the whole log, if only a part is shown.
+    /// Address of the whole log. `None` if the page shows the whole log.
     all: Option<String>,
     lines: Vec<AuditLine>,
     is_behind: bool,
@@ -498,7 +501,7 @@ async fn lines(visit: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLine>
     let names = AuditNames::of(visit, entries).await;
     let gone = entries
         .iter()
-        .filter(|entry| REMOVING.contains(&entry.operation.as_str()))
+        .filter(|entry| DELETING.contains(&entry.operation.as_str()))
         .filter_map(|entry| entry.target.id);
     let gone: BTreeSet<Uuid> = gone.collect();
     let line = |entry: &AuditEntry| {
@@ -517,7 +520,7 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             id_of(visit, "target"),
             id_of(visit, "actor"),
         );
-        // Reads one entry more than the page shows, to know whether there are older ones.
+        // Requests one entry more than the page shows, to know whether there are older ones.
         let arguments =
             json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
         let found = visit.read(LIST_AUDIT_LOG, arguments).await?;
@@ -557,7 +560,7 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// The latest changes of a resource, for `console/changed.html` on its screen.
+/// The latest changes of a resource, for the template `console/changed.html`.
 pub struct Changed {
     pub lines: Vec<AuditLine>,
     pub all: String,
@@ -565,7 +568,8 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Returns `None` if there are no changes, or if the member may not read the log.
+    /// Reads the latest changes. Returns `None` if there are none or the member may not read the
+    /// log.
     pub async fn of(visit: &ConsoleRequest, target: Uuid) -> Option<Self> {
         if !visit.may(LIST) {
             return None;

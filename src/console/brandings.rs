@@ -1,5 +1,5 @@
-//! Brandings: the list, the form with the contrast of its colours, and a preview of a portal that
-//! uses the branding.
+//! Brandings: the list, the form with the contrast of its colours, and a preview of a portal with
+//! the branding.
 
 use askama::Template;
 use axum::response::Response;
@@ -93,14 +93,15 @@ pub static BRANDING: Resource = Resource {
 
 /// Minimum contrast ratio of readable text (WCAG 1.4.3).
 const READABLE: f64 = 4.5;
-/// The two text colours that the guest's page chooses from on a coloured background.
-const READABLE_ONES: &str = "#ffffff #050505";
+/// The two text colours of which the guest page uses the more readable one on a coloured
+/// background.
+const BLACK_OR_WHITE: &str = "#ffffff #050505";
 
-/// A text colour and a background colour that occur together on the guest's page.
+/// A text colour and a background colour that the guest page uses together.
 pub struct ColourPair {
     pub label: &'static str,
-    /// The field of the text colour, or the colours from which the readable one is chosen. A script
-    /// uses it to follow the typed values.
+    /// The field of the text colour, or the two colours of which the more readable one is used. The
+    /// script recomputes the contrast from this field while the member types.
     pub inks: &'static str,
     /// The field of the background colour.
     pub ground_field: &'static str,
@@ -111,8 +112,8 @@ pub struct ColourPair {
     pub is_readable: bool,
 }
 
-/// Returns the pairs of colours of a branding. Typed values replace the stored ones.
-fn meetings(visit: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
+/// Returns the colour pairs of a branding. Colours in the submitted form replace the stored ones.
+fn colour_pairs(visit: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
     let colour = |name: &str| {
         let colour = visit
             .sent(name)
@@ -134,11 +135,11 @@ fn meetings(visit: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<Colour
             "backgroundColor",
         ),
         (words.text_on_footer, "textColor", "footerColor"),
-        (words.text_on_primary, READABLE_ONES, "primaryColor"),
+        (words.text_on_primary, BLACK_OR_WHITE, "primaryColor"),
     ];
     let pair = |(label, inks, ground_field): (&'static str, &'static str, &'static str)| {
         let ground = colour(ground_field);
-        let colour = if inks == READABLE_ONES {
+        let colour = if inks == BLACK_OR_WHITE {
             contrast(&ground, &ground)?.1
         } else {
             colour(inks)
@@ -163,7 +164,7 @@ struct BrandingRow {
     name: String,
     nickname: String,
     is_default: bool,
-    /// Its valid colours.
+    /// The valid colours of the branding.
     colours: Vec<String>,
 }
 
@@ -218,15 +219,16 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 struct BrandingPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
-    meetings: Vec<ColourPair>,
+    colour_pairs: Vec<ColourPair>,
     preview: Option<PreviewForm>,
-    /// Name of each portal that uses the branding, and address of its console page.
+    /// Name and console address of each portal that uses the branding.
     portals: Vec<(String, String)>,
     changed: Option<Changed>,
     placeholders: Placeholders,
 }
 
-/// Returns the portals that use a branding. A portal without a branding uses the default one.
+/// Returns the portals that use a branding. The default branding is also used by portals without a
+/// branding.
 async fn portals_of(visit: &ConsoleRequest, stored: &StoredResource) -> Vec<portals::ListedPortal> {
     let is_default = stored.value.get("isDefault") == Some(&Value::Bool(true));
     let rows: Vec<portals::ListedPortal> = visit
@@ -258,7 +260,7 @@ impl Editor for BrandingEditor {
             (Vec::new(), Vec::new(), None, None);
         if let Some(stored) = stored {
             used = portals_of(visit, stored).await;
-            colours = meetings(visit, &stored.value);
+            colours = colour_pairs(visit, &stored.value);
             preview = PreviewForm::of(visit, &format!("/brandings/{}/preview", stored.id))
                 .filter(|_| !used.is_empty());
             changed = Changed::of(visit, stored.id).await;
@@ -274,7 +276,7 @@ impl Editor for BrandingEditor {
             &BrandingPage {
                 frame,
                 form,
-                meetings: colours,
+            colour_pairs: colours,
                 preview,
                 portals,
                 changed,
@@ -305,7 +307,7 @@ fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .next()
             .ok_or_else(ConsoleRefusal::missing)?;
         let mut typed = typed(visit, &BRANDING)?;
-        // A new text has no id yet, so the preview gets the text itself.
+        // A new text has no id yet, so the preview gets the text instead of an id.
         if let Some(callout) = typed.remove("calloutMessageId") {
             typed.insert("calloutMessage".to_owned(), callout["text"].clone());
         }

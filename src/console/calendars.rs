@@ -1,5 +1,5 @@
-//! Calendar feeds: the list, the form for a new one, and a page with the state of each, with the
-//! entries that wait for a decision.
+//! Calendar feeds: the list, the form for a new feed, and a page for each feed with its state and
+//! the entries that wait for a decision.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::words::fill;
 const READ: &str = GET_CALENDAR_FEED.id();
 const CREATE: &str = "createCalendarFeed";
 const DELETE: &str = "deleteCalendarFeed";
-/// The operation that finds the flat of a new feed.
+/// The operation with which the form finds the flat of a new feed.
 const FLATS: &str = "listProperties";
 const REFRESH: &str = "refreshCalendarFeed";
 const HELD: &str = "listHeldReservations";
-/// The operation that decides on a held entry.
+/// The operation that writes a decision on a held entry.
 const DECIDE: &str = "putRecords";
 
 /// The screen of the calendar feeds.
@@ -145,7 +145,7 @@ struct NewCalendar<'v> {
     flat: String,
     url: String,
     channel: String,
-    /// The choices for unclear entries: value, label, and whether it is chosen.
+    /// The options for entries that may not be bookings: value, label, and whether it is selected.
     choices: Vec<(&'static str, &'static str, bool)>,
     messages: Vec<String>,
     is_kept: bool,
@@ -153,12 +153,12 @@ struct NewCalendar<'v> {
 
 fn form(visit: &ConsoleRequest, attempt: FormAttempt) -> Response {
     let words = &visit.words.calendars;
-    // A link from a flat contains its name.
-    let given = |name: &str| {
+    // The link from a flat's page contains the name of the flat.
+    let query = |name: &str| {
         let text = visit.sent(name).or_else(|| visit.asks(name));
         text.unwrap_or_default().to_owned()
     };
-    let chosen = given("ambiguous");
+    let chosen = query("ambiguous");
     let choices = [
         ("hold", words.hold),
         ("import", words.import),
@@ -168,9 +168,9 @@ fn form(visit: &ConsoleRequest, attempt: FormAttempt) -> Response {
         frame: ConsoleFrame::new(visit, words.new).below(visit, words.feeds, SCREEN.path),
         action: visit.address("/calendars/new"),
         key: visit.form_key(),
-        flat: given("flat"),
-        url: given("url"),
-        channel: given("channel"),
+        flat: query("flat"),
+        url: query("url"),
+        channel: query("channel"),
         choices: choices
             .map(|(value, label)| (value, label, value == chosen))
             .into(),
@@ -337,8 +337,8 @@ fn refresh(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Returns whether the member may decide on held entries. Like every other change of records by
-/// hand, a decision needs access to all flats.
+/// Returns whether the member may decide on held entries. As for every change of records by hand,
+/// the member needs access to all flats.
 fn may_decide(visit: &ConsoleRequest) -> bool {
     visit.answers_for_organization() && visit.may(DECIDE)
 }
@@ -363,7 +363,7 @@ fn decide(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let found = records
             .into_iter()
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
-        // Somebody else has decided meanwhile.
+        // Another member has decided in the meantime.
         let Some(mut data) = found else {
             return Ok(reply::done(visit, &path, CompletedAction::Unchanged));
         };

@@ -44,7 +44,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// Maximum number of categories in one order (rules: categories#positions).
+/// Maximum number of categories in one request to reorder (rules: categories#positions).
 const MOST: usize = 200;
 
 /// A category, as the page shows it.
@@ -52,7 +52,7 @@ struct CategoryLine {
     id: Uuid,
     title: String,
     way: String,
-    /// The number of its manuals. `None` if the member cannot read manuals.
+    /// The number of manuals in the category. `None` if the member may not read manuals.
     count: Option<usize>,
 }
 
@@ -131,7 +131,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move { page(visit, "", None).await })
 }
 
-/// Creates a category or moves one.
+/// Handles the form of the list: creates a category or moves one.
 fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if let Some(title) = visit.sent("title") {
@@ -208,14 +208,14 @@ fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 struct CategoryPage<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
-    /// Address of the page that removes it.
+    /// Address of the page that removes the category.
     remove: Option<String>,
     title: String,
     /// The title that the form was opened with.
     was: String,
-    /// The title that another member has set since then.
+    /// The title that another member has saved in the meantime.
     theirs: Option<String>,
-    /// Address of its title in other languages.
+    /// Address of the page with the title in all languages.
     languages: Option<String>,
     note: Option<&'static str>,
     problem: Option<String>,
@@ -330,7 +330,7 @@ struct CategoryConfirmation<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
     back: String,
-    /// The number of its manuals. `None` if the member cannot read manuals.
+    /// The number of manuals in the category. `None` if the member may not read manuals.
     count: Option<usize>,
     problem: Option<String>,
 }

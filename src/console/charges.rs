@@ -1,4 +1,4 @@
-//! The charges of a stay, each with its moments, its account and its outcome.
+//! The charges of a stay, each with its dates, account and outcome.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub struct ChargeRow {
     pub status: (&'static str, &'static str),
     pub due: When,
     pub release: Option<When>,
-    /// The name of the account; `None` if no account is charged.
+    /// The name of the payment account. `None` if no account is charged.
     pub account: Option<String>,
     pub message: Option<String>,
     pub reference: Option<String>,
@@ -40,7 +40,7 @@ pub struct StayCharges {
 }
 
 impl StayCharges {
-    /// Returns `None` if the stay has no charges, or if the member may not read them.
+    /// Reads the charges of a stay. Returns `None` if it has none or the member may not read them.
     pub async fn of(visit: &ConsoleRequest, reservation: Uuid) -> Option<Self> {
         if !visit.may(LIST_RESERVATION_CHARGES.id()) {
             return None;

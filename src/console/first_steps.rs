@@ -1,5 +1,5 @@
-//! The list of first steps on the home page, until all of them are done. Each is computed from the
-//! stored data.
+//! The checklist of first steps on the home page. It disappears when every step is done. Whether a
+//! step is done is computed from the stored data.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use super::screens::way;
 use super::visit::ConsoleRequest;
 use super::words::ConsoleBeginWords;
 
-/// A first step: the list that has something once it is done, the page where it is done, and its
-/// label.
+/// A step of the checklist: the list operation whose result is not empty when the step is done, the
+/// page of the step, and its label.
 type FirstStepTask = (
     &'static str,
     &'static str,
@@ -29,18 +29,18 @@ static TASKS: [FirstStepTask; 6] = [
     ("listReservations", "/stays", |words| words.first_stay),
 ];
 
-/// The page that leads to previews.
+/// The page from which a member opens a preview.
 const PORTALS: &str = "/portals";
 
-/// A line of the list.
+/// A line of the checklist.
 pub struct FirstStep {
     pub label: &'static str,
     pub is_done: bool,
     pub way: String,
 }
 
-/// Returns the first steps, or nothing once all of them are done. Only members who manage the whole
-/// organization see them.
+/// Returns the checklist; empty if every step is done. Only members who manage the whole
+/// organization get it.
 pub async fn first_steps(visit: &ConsoleRequest) -> Vec<FirstStep> {
     if !visit.answers_for_organization() {
         return Vec::new();
@@ -59,13 +59,13 @@ pub async fn first_steps(visit: &ConsoleRequest) -> Vec<FirstStep> {
             is_done: is_previewed(visit).await,
             way,
         };
-        // The last step sends the page to a guest.
+        // The last step sends the link to a guest, so the preview comes before it.
         steps.insert(steps.len().saturating_sub(1), preview);
     }
     steps
 }
 
-/// Returns whether the audit log has a recent preview. Nothing else records previews.
+/// Returns whether the audit log has a recent preview. Previews leave no other record.
 async fn is_previewed(visit: &ConsoleRequest) -> bool {
     let entries: Result<Vec<Value>, _> = visit.get("listAuditLog", json!({ "limit": 100 })).await;
     entries
@@ -74,7 +74,7 @@ async fn is_previewed(visit: &ConsoleRequest) -> bool {
         .any(|entry| entry["operation"] == "createPortalPreview")
 }
 
-/// Returns a line, or `None` if the list cannot be read.
+/// Returns a line of the checklist. `None` if its list cannot be read.
 async fn line(
     visit: &ConsoleRequest,
     (list, _, label): &FirstStepTask,

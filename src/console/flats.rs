@@ -1,4 +1,4 @@
-//! Flats in filters and lists: their names, and the search for a flat by its name.
+//! Flats in filters and lists: their names and time zones, and the search for a flat by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub struct FlatSummary {
 }
 
 impl FlatSummary {
-    /// Returns its time zone, or UTC if it has none.
+    /// Returns the time zone of the flat; UTC if it has none.
     fn zone(&self) -> TimeZone {
         self.timezone
             .as_deref()
@@ -39,7 +39,7 @@ impl FlatSummary {
     }
 }
 
-/// Reads flats by their ids. Flats that the member cannot access are left out.
+/// Reads flats by id. Omits flats that the member cannot access.
 pub async fn among(
     visit: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,
@@ -54,13 +54,13 @@ pub async fn among(
     Ok(flats.into_iter().map(|flat| (flat.id, flat)).collect())
 }
 
-/// Returns the time zone of one of these flats, or UTC if it is unknown.
+/// Returns the time zone of one of these flats; UTC if it is unknown.
 pub fn zone_among(flats: &BTreeMap<Uuid, FlatSummary>, id: Option<Uuid>) -> TimeZone {
     id.and_then(|id| flats.get(&id))
         .map_or(TimeZone::UTC, FlatSummary::zone)
 }
 
-/// Returns the time zone of a flat, or UTC if it is unknown.
+/// Returns the time zone of a flat; UTC if it is unknown.
 pub async fn zone(visit: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     zone_among(&among(visit, id.into_iter()).await.unwrap_or_default(), id)
 }
@@ -73,13 +73,14 @@ pub struct FlatFilter {
     /// The typed name.
     pub text: String,
     pub id: Option<Uuid>,
-    /// Flats that the typed name may mean: name, and address of the list for that flat.
+    /// Flats that match an ambiguous name: the name of each, and the address of the list filtered
+    /// by it.
     pub choices: Vec<(String, String)>,
 }
 
 impl FlatFilter {
-    /// Reads the filter from the query: the flat with the given id, or else the flat with the typed
-    /// name. `path` is the path of the list.
+    /// Reads the filter from the query: the flat with the id in the query, otherwise the flat with
+    /// the typed name. `path` is the path of the list.
     pub async fn of(visit: &ConsoleRequest, path: &str) -> Result<Self, ConsoleRefusal> {
         let text = visit.asks("flat").unwrap_or_default().trim().to_owned();
         let id = visit
@@ -111,8 +112,7 @@ impl FlatFilter {
         }
     }
 
-    /// Returns whether a name was typed that does not identify a single flat. The list is then
-    /// empty.
+    /// Returns whether the typed name matches several flats or none. The list is then empty.
     pub const fn is_open(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
@@ -123,14 +123,15 @@ pub fn are_found(visit: &ConsoleRequest) -> bool {
     visit.may(READ)
 }
 
-/// Returns the flat that a name means: the only result, or the only result with exactly this name.
-/// The inner error contains the candidates.
+/// Returns the flat with this name: the only match, or the only one with exactly this name.
+/// Otherwise the inner error has the matches.
 pub async fn meant(
     visit: &ConsoleRequest,
     name: &str,
 ) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {
     let query: String = name.chars().take(200).collect();
-    // The flat with exactly this name can come after many that contain it.
+    // The flat with exactly this name can come after many flats whose names contain the text, so
+    // many are read.
     let mut flats: Vec<FlatSummary> = visit
         .get(READ, json!({ "query": query, "limit": MOST }))
         .await?;
@@ -144,7 +145,7 @@ pub async fn meant(
     Ok(Err(flats))
 }
 
-/// Returns the address of the same list, filtered by a flat.
+/// Returns the address of the list, filtered by a flat.
 fn of_flat(visit: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
     let id = id.to_string();
     let others = visit

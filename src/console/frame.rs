@@ -1,4 +1,4 @@
-//! The frame of every page: navigation, search, signed-in member and language.
+//! The frame of every page: navigation, search, the signed-in member and the language selection.
 
 use askama::Template;
 use axum::response::Response;
@@ -16,7 +16,7 @@ use vestibule_http::browser::retriable;
 /// The path of the search.
 const SEARCH: &str = "/search";
 
-/// Pages that are used from every screen.
+/// Pages that every screen uses: the language selection.
 pub static SCREEN: Screen = Screen {
     path: "/language",
     icon: "globe",
@@ -30,7 +30,7 @@ pub static SCREEN: Screen = Screen {
     )],
 };
 
-/// A completed action that the next page reports.
+/// A completed action, which the next page confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum CompletedAction {
@@ -53,7 +53,7 @@ pub enum CompletedAction {
 }
 
 impl CompletedAction {
-    /// Returns the result of a form that was saved.
+    /// Returns what saving a form did.
     pub const fn of_save(is_changed: bool) -> Self {
         if is_changed {
             Self::Saved
@@ -62,7 +62,7 @@ impl CompletedAction {
         }
     }
 
-    /// Returns the report as a sentence.
+    /// Returns the confirmation that the next page shows.
     const fn sentence(self, words: &ConsoleWords) -> &'static str {
         match self {
             Self::Created => words.frame.created,
@@ -77,7 +77,8 @@ impl CompletedAction {
     }
 }
 
-/// The data of `console/frame.html`. A template that extends it has this data in its field `frame`.
+/// The data of the template `console/frame.html`. Templates that extend it have this data in their
+/// field `frame`.
 pub struct ConsoleFrame<'v> {
     pub title: String,
     pub language: &'static str,
@@ -93,10 +94,10 @@ pub struct ConsoleFrame<'v> {
     pub home: String,
     pub sign_out: String,
     pub choose_language: String,
-    /// The path of the present page, to return to after a change of language.
+    /// The path of the current page, to which the language form returns.
     pub here: String,
     pub languages: [(&'static str, &'static str); 3],
-    /// A sentence about the action that was just completed.
+    /// The confirmation of the action that was just completed.
     pub done: Option<&'static str>,
     /// The breadcrumbs: title and address.
     pub crumbs: Vec<(String, String)>,
@@ -117,7 +118,7 @@ pub struct ScreenLink {
 }
 
 impl<'v> ConsoleFrame<'v> {
-    /// Makes the frame of a page with this title.
+    /// Builds the frame of a page with this title.
     pub fn new(visit: &'v ConsoleRequest, title: impl Into<String>) -> Self {
         let words = visit.words;
         Self {
@@ -145,7 +146,7 @@ impl<'v> ConsoleFrame<'v> {
         }
     }
 
-    /// Adds a breadcrumb to a page above this one.
+    /// Adds the breadcrumb of a parent page.
     pub fn below(mut self, visit: &ConsoleRequest, title: impl Into<String>, path: &str) -> Self {
         self.crumbs.push((title.into(), visit.address(path)));
         self
@@ -181,7 +182,7 @@ fn navigation(visit: &ConsoleRequest) -> Vec<NavigationGroup> {
         .collect()
 }
 
-/// The frame of a page for a caller who is not signed in.
+/// The frame of a page for a visitor without a session.
 pub struct Bare {
     pub title: &'static str,
     pub language: &'static str,
@@ -198,7 +199,7 @@ impl Bare {
     }
 }
 
-/// A page that replaces one that is not available, if the caller is unknown.
+/// A page that replaces an unavailable one for a visitor without a session.
 #[derive(Template)]
 #[template(path = "console/instead.html")]
 pub struct ReplacementPage {
@@ -221,7 +222,7 @@ impl ReplacementPage {
 struct RefusalPage<'v> {
     frame: ConsoleFrame<'v>,
     text: &'static str,
-    /// The message of the interface. Empty if the page does not show it.
+    /// The message of the operation; empty if the page does not show it.
     details: &'v str,
 }
 
@@ -242,7 +243,7 @@ pub fn refusal(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     retriable(reply::of(visit, refusal.status, &page), refusal.retry_after)
 }
 
-/// Returns title and text for a refusal: the problem, and advice for the member.
+/// Returns heading and text about a refusal: what happened, and what the member can do.
 pub fn notice(refusal: &ConsoleRefusal, words: &ConsoleWords) -> (&'static str, &'static str) {
     let words = &words.frame;
     match refusal.status {
@@ -257,7 +258,7 @@ pub fn notice(refusal: &ConsoleRefusal, words: &ConsoleWords) -> (&'static str, 
     }
 }
 
-/// Stores the chosen language in a cookie and returns to the page before.
+/// Stores the selected language in a cookie and redirects to the previous page.
 fn choose_language(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let chosen = visit
@@ -276,7 +277,7 @@ fn choose_language(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Returns whether a text is a path below the console with only the characters that our paths
+/// Returns whether a text is a path below the console, with only the characters that such paths
 /// contain.
 fn is_path(text: &str) -> bool {
     text.starts_with('/')

@@ -1,5 +1,5 @@
-//! The first page of the console: submissions that wait for the staff, arrivals, and problems to
-//! fix. A member sees only the parts that their permissions allow.
+//! The home page of the console: submissions that wait for review, arrivals, and problems to fix. A
+//! member sees only the parts that their permissions allow.
 
 use std::collections::BTreeSet;
 
@@ -40,16 +40,18 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         ScreenPage::get("getConsoleHome", "", home),
         ScreenPage::get("getReadySetScreen", ready::PATH, ready::ask).needing(ready::NEEDS),
-        ScreenPage::post("createReadySetOnScreen", ready::PATH, ready::make).needing(ready::NEEDS),
+        ScreenPage::post("createReadySetOnScreen", ready::PATH, ready::create)
+            .needing(ready::NEEDS),
     ],
 };
 
 /// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Maximum number of arrivals that are compared with the date at their flat. For each one that is
-/// today or tomorrow there, a separate operation reads the guest's progress.
+/// Maximum number of stays whose check-in is compared with the date at their flat. For each
+/// arrival, another operation reads the guest's progress.
 const SCAN_LIMIT: usize = 8;
-/// Maximum number of titles that are checked for missing languages, and of languages.
+/// `TITLES` is the maximum number of titles checked for missing languages, `LANGUAGES` the maximum
+/// number of languages checked.
 const TITLES: usize = 500;
 const LANGUAGES: usize = 4;
 
@@ -60,22 +62,22 @@ struct ConsoleHome<'v> {
     about: String,
     waiting: Option<WaitingSubmissions>,
     arrivals: Option<Arrivals>,
-    /// Subscriptions whose deliveries fail: the target, the problem, and the address of the page.
+    /// Subscriptions whose deliveries fail: target, problem, and address of the page.
     failing: Vec<(String, String, String)>,
-    /// Steps with a missing setting: the name, the problem, and the address of the page.
+    /// Steps without a required setting: name, problem, and address of the page.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    /// A sentence with the number of further steps, and the address of the list.
+    /// A sentence with the number of further such steps, and the address of the list.
     lacking_more: Option<(String, Option<String>)>,
-    /// Missing titles of steps or manuals: a sentence with the language and the number, and the
-    /// address of the list.
+    /// Missing titles of steps or manuals: a sentence with language and number, and the address of
+    /// the list.
     untranslated: Vec<(String, String)>,
     /// Whether the page shows submissions or arrivals.
     has_work: bool,
-    /// The first steps, until all of them are done.
+    /// The checklist of first steps.
     first: Vec<FirstStep>,
-    /// Address of the ready set, for members who may create it.
+    /// Address of the page that creates the ready-made set. `None` if the member may not create it.
     ready: Option<String>,
-    /// Sentences about the last backup, for members who run the organization.
+    /// Sentences about the last backup, for members who manage the organization.
     backups: Vec<String>,
 }
 
@@ -107,7 +109,7 @@ struct WaitingSubmissions {
     way: String,
 }
 
-/// Stays that begin today or tomorrow.
+/// Stays whose check-in is today or tomorrow.
 struct Arrivals {
     rows: Vec<Arrival>,
     all: &'static str,
@@ -122,7 +124,7 @@ struct Arrival {
     way: String,
 }
 
-/// A step, with the fields that this page checks.
+/// The fields of a step that this page uses.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HomeStep {
@@ -169,8 +171,8 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
     if !visit.may(stays::LIST) {
         return Ok(None);
     }
-    // A day begins in one flat up to 26 hours later than in another. The dates therefore include
-    // every day that is today or tomorrow in some time zone.
+    // Time zones differ by up to 26 hours, so these dates include every day that is today or
+    // tomorrow in some time zone.
     let now = visit.service.clock.now();
     let (first, last) = (
         when::day_at(now, -12),
@@ -184,7 +186,7 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
         return Ok(None);
     };
     let mut coming = answer.data;
-    // The likeliest arrivals come first, because only a few are checked.
+    // The most likely arrivals come first, because only a few stays are checked.
     let today = when::today(visit).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(
@@ -342,8 +344,8 @@ async fn untranslated(
     Ok(missing)
 }
 
-/// Returns the steps, and the languages in which titles are missing.
-async fn to_mend(
+/// Returns the steps that lack settings, and the languages in which titles are missing.
+async fn problems_to_fix(
     visit: &ConsoleRequest,
 ) -> Result<(Vec<HomeStep>, Vec<(String, String)>), ConsoleRefusal> {
     let steps = if visit.may("listPrecheckSteps") {
@@ -368,13 +370,13 @@ fn home(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             words.welcome_text,
             &[("organization", &visit.signed_in.organization.settings.name)],
         );
-        // The parts are loaded concurrently, because they are independent and each can be slow for
-        // a large organization.
+        // The parts are independent and each can be slow in a large organization, so they are
+        // loaded concurrently.
         let (waiting, arrivals, failing, (steps, untranslated)) = try_join4(
             Box::pin(waiting(visit)),
             Box::pin(arrivals(visit)),
             Box::pin(failing(visit)),
-            Box::pin(to_mend(visit)),
+            Box::pin(problems_to_fix(visit)),
         )
         .await?;
         let all: Vec<_> = steps

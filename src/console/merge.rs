@@ -1,19 +1,19 @@
-//! Three-way merge: a typed value is compared with the value that the form was opened with, and
-//! with the stored value. Values, texts, rules and questions share this rule.
+//! Three-way merge of a typed value with the value that the form was opened with and the stored
+//! value. The forms of resources, texts, rules and questions use it.
 
 /// The result of the merge for one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeResult {
-    /// The stored value stays. The member typed nothing else.
+    /// The stored value stays, because the member did not change the value or typed the stored one.
     Stored,
-    /// The typed value is written.
+    /// The typed value is written, because only the member changed the value.
     Typed,
-    /// Both sides changed the value, to different values. The member chooses.
+    /// The member must choose, because both sides changed the value to different ones.
     Asked,
 }
 
-/// Merges one value: `was` is the value that the form was opened with, `stored` the value that is
-/// stored now, and `typed` the value that was sent.
+/// Merges one value: `was` is the value that the form was opened with, `stored` the stored value,
+/// `typed` the submitted value.
 pub fn fate<T: PartialEq + ?Sized>(was: &T, stored: &T, typed: &T) -> MergeResult {
     if typed == was || typed == stored {
         MergeResult::Stored

@@ -1,4 +1,4 @@
-//! Pages of long lists, with links to the other pages.
+//! Pages of long lists, with links to the previous and the next page.
 
 use super::visit::ConsoleRequest;
 use super::words::ConsoleWords;
@@ -11,18 +11,18 @@ pub const ROWS: usize = 50;
 pub struct Paging {
     /// The number of rows in the whole list.
     pub total: usize,
-    /// The number of the first row on the page, from 1. It is 0 if the list is empty.
+    /// The number of the first row on the page, from 1; 0 if the list is empty.
     pub first: usize,
     /// The number of the last row on the page.
     pub last: usize,
-    /// Address of the page before.
+    /// Address of the previous page.
     pub before: Option<String>,
-    /// Address of the page after.
+    /// Address of the next page.
     pub behind: Option<String>,
 }
 
 impl Paging {
-    /// Returns the offset in the query.
+    /// Returns the offset from the query; 0 if there is none.
     pub fn offset(visit: &ConsoleRequest) -> usize {
         visit
             .asks("from")
@@ -30,8 +30,8 @@ impl Paging {
             .unwrap_or(0)
     }
 
-    /// Returns the requested page of a list with `total` rows. The links keep the other parameters
-    /// of the query.
+    /// Returns the requested page of a list with `total` rows. The links keep the other query
+    /// parameters.
     pub fn of(visit: &ConsoleRequest, path: &str, total: usize) -> Self {
         Self::at(Self::offset(visit), total, |from| {
             let from = from.to_string();
@@ -60,14 +60,14 @@ impl Paging {
         }
     }
 
-    /// Returns the rows of the page, from the rows of the whole list.
+    /// Returns the rows of this page out of all rows.
     pub fn cut<T>(&self, mut rows: Vec<T>) -> Vec<T> {
         rows.truncate(self.last);
         rows.drain(..self.first.saturating_sub(1).min(rows.len()));
         rows
     }
 
-    /// Describes the range of rows in words.
+    /// Returns a text like "1–50 of 120".
     pub fn text(&self, words: &ConsoleWords) -> String {
         let [first, last, total] =
             [self.first, self.last, self.total].map(|number| number.to_string());
@@ -77,7 +77,7 @@ impl Paging {
         )
     }
 
-    /// Returns the offset of the page before.
+    /// Returns the offset of the previous page.
     pub const fn begins_before(&self) -> usize {
         self.first.saturating_sub(1 + ROWS)
     }

@@ -1,5 +1,5 @@
 //! Placeholders beside the forms of texts: the list of known placeholders, and a preview of a text
-//! for a flat.
+//! with the values of a flat.
 
 use serde_json::{Value, json};
 use strum::VariantArray as _;
@@ -76,23 +76,23 @@ impl Placeholders {
     }
 }
 
-/// A text for a chosen flat.
+/// The preview of a text with the values of a flat.
 pub struct FlatTextPreview {
     pub path: String,
     /// The typed name of the flat.
     pub flat: String,
-    /// The flats that the name may mean.
+    /// The names of the flats that match an ambiguous name.
     pub choices: Vec<String>,
-    /// The text as safe HTML. `None` if nothing was chosen, or if a value is missing.
+    /// The text as safe HTML. `None` if no flat was chosen or a value is missing.
     pub html: Option<String>,
-    /// What is wrong.
+    /// The reasons why there is no preview.
     pub messages: Vec<String>,
     pub words: &'static ConsoleWords,
 }
 
 impl FlatTextPreview {
-    /// Reads the preview of a text on the page with this path. Returns `None` for no text, or if
-    /// the member may not preview it.
+    /// Reads the preview of a text, for the page with this path. Returns `None` without a text, or
+    /// if the member may not preview it.
     pub async fn of(
         visit: &ConsoleRequest,
         text: Option<Uuid>,

@@ -1,4 +1,4 @@
-//! Portals: the list, and the form with a preview of the guest's page and the portal's assignments.
+//! Portals: the list, and the form with a preview of the guest page and the portal's assignments.
 
 use askama::Template;
 use axum::response::Response;
@@ -106,7 +106,7 @@ pub struct ListedPortal {
 }
 
 impl ListedPortal {
-    /// Returns its name, or its id: an old portal may have no name.
+    /// Returns the name of the portal; its id if it has no name, as old portals may.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.id.to_string())
     }

@@ -1,5 +1,5 @@
-//! A preview of the guest's page beside a form, with the typed values. A separate form loads the
-//! preview into an iframe and stores nothing. Its other button stores a preview and opens the link
+//! The preview of the guest page beside a form, with the typed values. A separate form loads the
+//! preview into an iframe without storing it. Its other button stores a preview and opens its link
 //! in a new tab.
 
 use askama::Template;
@@ -19,7 +19,7 @@ use crate::words::own_name;
 
 /// The form that requests a preview.
 pub struct PreviewForm {
-    /// The address that the request is sent to.
+    /// The address of the form.
     pub action: String,
     pub form: String,
     /// The languages of the organization, with their own names.
@@ -28,7 +28,7 @@ pub struct PreviewForm {
 }
 
 impl PreviewForm {
-    /// Returns the form for a path. Returns `None` if the member may not create previews.
+    /// Returns the preview form for a path. Returns `None` if the member may not create previews.
     pub fn of(visit: &ConsoleRequest, path: &str) -> Option<Self> {
         let languages = &visit.signed_in.organization.settings.languages;
         let name = |tag: &String| (tag.clone(), own_name(tag).to_owned());
@@ -41,7 +41,7 @@ impl PreviewForm {
     }
 }
 
-/// The page in the iframe if the typed values are not valid.
+/// The content of the iframe if the typed values are invalid.
 #[derive(Template)]
 #[template(path = "console/unseen.html")]
 struct InvalidPreview {
@@ -49,7 +49,7 @@ struct InvalidPreview {
     messages: Vec<String>,
 }
 
-/// Shows the guest's page of a portal, with the typed values of the portal or of its branding.
+/// Shows the guest page of a portal with the typed values of the portal or its branding.
 pub async fn open(
     visit: &ConsoleRequest,
     portal: Uuid,
@@ -64,11 +64,11 @@ pub async fn open(
     show(visit, arguments).await
 }
 
-/// With the form field `look`: renders the guest's page for the iframe beside the form. Without it:
-/// creates a preview link and redirects to it.
+/// If the form has the field `look`, renders the guest page for the iframe. Otherwise creates a
+/// preview link and redirects to it.
 pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
     if visit.sent("look").is_none() {
-        return go_on(visit, arguments).await;
+        return redirect_to_preview(visit, arguments).await;
     }
     match visit.read(PREVIEW_GUEST_VIEW, arguments).await {
         Ok(view) => Ok(look(view, visit.service.clock.now())),
@@ -85,12 +85,15 @@ pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, 
 }
 
 /// Creates a preview and redirects to its page.
-async fn go_on(visit: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
+async fn redirect_to_preview(
+    visit: &ConsoleRequest,
+    arguments: Value,
+) -> Result<Response, ConsoleRefusal> {
     let link = visit
         .create_as(CREATE_PORTAL_PREVIEW, arguments, &visit.new_key())
         .await?;
     let url = link.url.as_str();
-    // The redirect stays on the host that the browser used. The public host name can differ.
+    // The redirect stays on the host that the browser used, which can differ from the public host.
     let path = url
         .find("/stay/")
         .map(|place| &url[place..])

@@ -1,4 +1,4 @@
-//! A refusal of an operation, with its messages for the form as a whole and for each field.
+//! A refusal by an operation, with messages about the request and about single fields.
 
 use engine::error::{Error, ErrorKind, PathSegment, Reason};
 
@@ -14,11 +14,11 @@ pub struct ConsoleRefusal {
     pub message: String,
     /// The issues of single fields.
     pub issues: Vec<Issue>,
-    /// The number of further issues.
+    /// The number of issues that `issues` does not contain.
     pub more: usize,
     /// Whole seconds to wait before trying again.
     pub retry_after: Option<u64>,
-    /// Whether another request with the same idempotency key is in flight.
+    /// Whether another request with the same idempotency key is in progress.
     pub is_in_flight: bool,
     /// Whether the form does not belong to the session.
     pub is_of_foreign_form: bool,
@@ -32,10 +32,11 @@ pub struct Issue {
     pub message: String,
 }
 
-/// Rules whose message names fields of the interface.
+/// Rules whose English message contains names of fields of the REST interface.
 const WITH_NAMES: [&str; 3] = ["reserved_guest_field", "rule_without_field", "ages_turned"];
 
-/// Returns whether a message is for programs, so that it is replaced in English too.
+/// Returns whether the English message is meant for programs. The console then replaces it in
+/// English as well.
 fn is_for_programs(reason: &Reason) -> bool {
     match reason {
         Reason::Pattern(_) => true,
@@ -45,7 +46,8 @@ fn is_for_programs(reason: &Reason) -> bool {
 }
 
 impl ConsoleRefusal {
-    /// Makes a refusal in the language of the page. Messages without a translation are in English.
+    /// Converts an error into a refusal in the language of the page. Messages without a translation
+    /// stay English.
     pub fn of(error: &Error, language: &str) -> Self {
         let (issues, more) = error.failing();
         let (all, is_english) = (words::of(language), language == "en");
@@ -114,7 +116,8 @@ impl ConsoleRefusal {
         }
     }
 
-    /// Returns its messages: those of the fields with their labels, or else the general message.
+    /// Returns the messages to show: those of the issues with the labels of their fields, otherwise
+    /// the general message.
     pub fn sentences(&self, visit: &ConsoleRequest) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
             let field = issue
@@ -136,16 +139,16 @@ impl ConsoleRefusal {
         general.into_iter().chain(issues).collect()
     }
 
-    /// Returns whether the sent values caused the refusal. The form is then shown again with the
-    /// messages.
+    /// Returns whether the submitted values caused the refusal. The form is then shown again with
+    /// the messages.
     pub const fn is_about_what_was_sent(&self) -> bool {
         matches!(self.status, 400 | 403 | 404 | 409 | 422)
     }
 }
 
 impl ConsoleRefusal {
-    /// Separates a refusal that the sent values caused, after which the form is shown again, from
-    /// other refusals, which have a page of their own.
+    /// Returns a refusal that the submitted values caused as an inner error, after which the form
+    /// is shown again. Other refusals are the outer error, which has its own page.
     pub fn of_what_was_sent<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
         match sent {
             Err(refusal) if !refusal.is_about_what_was_sent() => Err(refusal),
@@ -154,19 +157,18 @@ impl ConsoleRefusal {
     }
 }
 
-/// The parts of a page with a form that depend on whether the form was sent and refused.
+/// The parts of a page with a form that differ when the form was refused or saved across a sign-in.
 pub struct FormAttempt {
     /// The status of the page.
     pub status: u16,
-    /// The messages about the form.
+    /// The error messages above the form.
     pub of: Vec<String>,
-    /// Whether the form was sent by a session that may not write any more, so that the page keeps
-    /// its values until the member signs in again.
+    /// Whether the form returned after a new sign-in and has not been sent in this session.
     pub is_kept: bool,
 }
 
 impl FormAttempt {
-    /// Returns the parts of a form that is opened, or that was refused.
+    /// Returns the parts for a form that is opened, or for a refused form.
     pub fn of(visit: &ConsoleRequest, refused: Option<&ConsoleRefusal>) -> Self {
         let (status, text) = refused.map_or((200, Vec::new()), |refusal| {
             (refusal.status, refusal.sentences(visit))
@@ -174,7 +176,7 @@ impl FormAttempt {
         Self::answered(visit, status, text)
     }
 
-    /// Returns the parts of a form with this status and these messages.
+    /// Returns the parts for a form with this status and these messages.
     pub fn answered(visit: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,

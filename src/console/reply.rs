@@ -1,4 +1,4 @@
-//! The answers of the console: HTML pages with their style, script and security headers, and
+//! The HTTP responses of the console: HTML pages with their style, script and security headers, and
 //! redirects.
 
 use std::sync::LazyLock;
@@ -22,11 +22,11 @@ pub use vestibule_http::browser::rendered;
 pub static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/console/console.css").replace('\n', ""));
 
-/// The script of the console. All pages work without it.
+/// The script of the console. Every page works without it.
 pub const SCRIPT: &str = include_str!("../../templates/console/console.js");
 
-/// The policy of pages. It allows the style and the script by their hashes, images from anywhere
-/// (covers and logos), and the guest's page in a frame.
+/// The content security policy of pages. It allows the style and the script by their hashes, images
+/// from anywhere (covers and logos), and frames with the guest page.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src '{}'; script-src '{}'; connect-src 'self'; frame-src 'self'; img-src 'self' http: https: data:",
@@ -36,7 +36,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     Policy::new(loads, Referrer::ThisService)
 });
 
-/// The policy of pages that other pages of this service may show in a frame.
+/// The content security policy of pages that other pages of this service may show in a frame.
 static FRAMED: LazyLock<Policy> = LazyLock::new(|| POLICY.clone().framed());
 
 /// Returns a page with this HTML.
@@ -44,23 +44,23 @@ pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
     people::page_under(&POLICY, status, html, language)
 }
 
-/// Returns a page of a template.
+/// Renders a template as a page.
 pub fn of(visit: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
     page(status, rendered(template), visit.language)
 }
 
-/// Returns a page of a template that pages of this service may show in a frame.
+/// Renders a template as a page that pages of this service may show in a frame.
 pub fn framed(visit: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
     people::page_under(&FRAMED, status, rendered(template), visit.language)
 }
 
-/// Redirects to a path below the console after a form, so that reloading the page does not send the
-/// form again.
+/// Redirects to a path below the console. After a form, a redirect ensures that reloading the page
+/// does not send the form again.
 pub fn to(visit: &ConsoleRequest, path: &str) -> Response {
     people::redirect(&visit.address(path))
 }
 
-/// Redirects to a path below the console, which reports the completed action.
+/// Redirects to a path below the console whose page confirms the completed action.
 pub fn done(visit: &ConsoleRequest, path: &str, done: frame::CompletedAction) -> Response {
     let address = visit.address(path);
     let (address, place) = address.split_once('#').unwrap_or((&address, ""));
@@ -73,7 +73,7 @@ pub fn done(visit: &ConsoleRequest, path: &str, done: frame::CompletedAction) ->
     people::redirect(&format!("{address}{joint}done={}{place}", done.as_ref()))
 }
 
-/// Returns the page for an error that occurred before the caller was known.
+/// Returns the page for an error that occurred before the caller was identified.
 pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Error) -> Response {
     tracing::warn!(request_id = %id, cause = error.cause().unwrap_or_default(), "a console request failed because a service it needs is not available");
     let language = people::language(service, headers);
@@ -93,7 +93,7 @@ pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Err
 mod tests {
     use super::*;
 
-    /// Every page contains them.
+    /// The style and the script are part of every page.
     #[test]
     fn console_style_and_script_are_small() {
         assert!(

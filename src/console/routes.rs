@@ -1,9 +1,9 @@
 //! The routes of the console: authentication, and the handling of forms.
 //!
-//! Pages require a session. Everybody else signs in first and is then sent back. A form contains
-//! the token of its session. If the session ends before the form is sent, the form is not lost
-//! ([`saved_form`]). It is shown again, filled in, and changes nothing until it is sent again. A
-//! form that cannot be handled at the moment is not lost either.
+//! Pages require a session. A visitor without one is redirected to the sign-in and then back. A
+//! form contains the token of its session. If the session has ended when the form is sent, the form
+//! is shown again after the sign-in ([`saved_form`]) and changes nothing until it is sent again. A
+//! form that cannot be handled temporarily is returned as well.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,39 +26,43 @@ use super::visit::{BASE, ConsoleFields, ConsoleRequest, Parts, first};
 use super::{frame, reply, saved_form};
 use crate::people::{self, Bounds};
 
-/// Limits of a member's form. The longest text fits, with three bytes for each character. A larger
-/// form is refused as a whole.
+/// Limits of a member's form. The longest text fits with three bytes per character. A larger form
+/// is refused as a whole.
 const BOUNDS: Bounds = Bounds {
     bytes: 1 << 20,
     fields: 5_000,
 };
 
-/// Limits of a member's form with a file: that of the operation, and its text in a form once more.
+/// Limits of a member's form with a file. The body contains the file and, in a second submission,
+/// its text.
 const WITH_FILE: Bounds = Bounds {
     bytes: 48 << 20,
     fields: 200,
 };
 
-/// Limits of a form without a session. The page that returns the form is at least as large, because
-/// its characters are escaped.
-const STRANGERS: Bounds = Bounds {
+/// Limits of a form without a session. The response contains the escaped form, so it can be larger
+/// than the form.
+const ANONYMOUS: Bounds = Bounds {
     bytes: 64 << 10,
     fields: 5_000,
 };
 
-/// Maximum number of forms without a session that are read per minute and address.
-const STRANGERS_A_MINUTE: u32 = 200;
+/// Maximum number of forms without a session that are read per minute and IP address.
+const ANONYMOUS_PER_MINUTE: u32 = 200;
 
-/// Rate limits for forms without a session, by address.
+/// Rate limits of forms without a session, by IP address.
 pub struct AnonymousLimits(PeerLimits);
 
 impl Default for AnonymousLimits {
     fn default() -> Self {
-        Self(PeerLimits::new(STRANGERS_A_MINUTE, Duration::from_mins(1)))
+        Self(PeerLimits::new(
+            ANONYMOUS_PER_MINUTE,
+            Duration::from_mins(1),
+        ))
     }
 }
 
-/// Returns whether a form without a session is read.
+/// Returns whether the rate limit permits reading a form without a session.
 fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
     let limits = service.app_state.extension::<AnonymousLimits>();
     let peer = parts.extensions.get::<Peer>();
@@ -70,18 +74,19 @@ fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
     }
 }
 
-/// Rate limits for pages, by member.
+/// Rate limits of pages, by member.
 pub struct PageLimits(RateLimits);
 
 impl PageLimits {
-    /// Creates limits with these numbers of pages; 0 disables a window.
+    /// Creates rate limits with these numbers of pages; 0 disables a limit.
     #[must_use]
     pub fn new(per_minute: u32, per_second: u32) -> Self {
         Self(RateLimits::new(per_minute, per_second))
     }
 }
 
-/// Counts a page of a member, or refuses it (rules: limits#rate-limits).
+/// Counts a page for the member's rate limit, and refuses it if the limit is reached (rules:
+/// limits#rate-limits).
 fn counted(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     let service = &visit.service;
     let Some(PageLimits(limits)) = service.app_state.extension() else {
@@ -119,7 +124,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
     let routes = by_path
         .into_iter()
         .fold(Router::new(), |routes, (path, methods)| {
-            // Any other method gets the page for a missing resource.
+            // An unsupported method gets the same 404 page as an unknown path.
             routes.route(&format!("{BASE}{path}"), methods.fallback(lost))
         });
     routes
@@ -155,7 +160,7 @@ async fn enter(
             let bounds = if page.takes_file { WITH_FILE } else { BOUNDS };
             Some((bounds, counted_for(&service, organization, body)))
         }
-        _ if is_post && is_let_in(&service, &parts) => Some((STRANGERS, body)),
+        _ if is_post && is_let_in(&service, &parts) => Some((ANONYMOUS, body)),
         _ => None,
     };
     let fields = match body {
@@ -250,7 +255,7 @@ async fn enter(
     )
 }
 
-/// Returns the page for a refusal. If the form can be sent again, the page contains the typed
+/// Returns the page for a refusal. If the form can be sent again later, the page contains the typed
 /// values.
 fn refused(
     visit: &ConsoleRequest,
@@ -273,8 +278,8 @@ fn refused(
     frame::refusal(visit, refusal)
 }
 
-/// Runs a page if the member may call the operations that it needs. A form is checked by its
-/// operation instead, so that a refusal keeps the typed values.
+/// Runs a page if the member may call its operations. For a form this check is left to the
+/// operation, so that a refused form keeps its values.
 async fn answered(visit: &ConsoleRequest, page: &ScreenPage) -> Result<Response, ConsoleRefusal> {
     if page.method == Method::GET {
         visit
@@ -287,7 +292,7 @@ async fn answered(visit: &ConsoleRequest, page: &ScreenPage) -> Result<Response,
     (page.run)(visit).await
 }
 
-/// Leads a browser to the console. Other clients get 404, as for any path without a route.
+/// Redirects a browser to the console. Other clients get a 404, as for any unknown path.
 async fn root(State(service): ConsoleService, request: HttpRequest) -> Response {
     let is_browser = request.headers().get_all(ACCEPT).iter().any(|kinds| {
         kinds
@@ -305,12 +310,12 @@ async fn root(State(service): ConsoleService, request: HttpRequest) -> Response 
     }
 }
 
-/// Replaces the line ends of a browser's form (CR LF) by LF.
+/// Replaces CR LF, which browsers send in forms, by LF.
 fn plain(value: &str) -> String {
     value.replace("\r\n", "\n")
 }
 
-/// Answers every other path and method.
+/// Handles every unknown path and method.
 async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);

@@ -1,10 +1,10 @@
-//! Keeps the values of a form that could not be handled, because its session ended or because of a
-//! temporary problem.
+//! Returns the values of a form that could not be handled because its session had ended or because
+//! of a temporary problem.
 //!
-//! The answer contains the values in hidden fields, and a button that sends them again. After the
-//! end of a session, the person first signs in, in any way and any window. The form is then shown
-//! as it was typed, and nothing is changed yet. Nothing is stored for a person who is not signed
-//! in. The size is limited like that of any form.
+//! The response contains the values in hidden fields, and a button that sends them again. If the
+//! session has ended, the member signs in first, in any browser window. The form is then shown with
+//! the typed values and changes nothing until the member sends it. The server stores nothing for a
+//! visitor without a session. The size of the form is limited like that of any form.
 
 use askama::Template;
 use axum::response::Response;
@@ -20,18 +20,17 @@ use super::words::{self, ConsoleWords};
 use super::{frame, reply};
 use crate::people;
 
-/// The header in which a browser states how the sending page is related to this service (Fetch
-/// Metadata).
+/// The header in which a browser says whether a request comes from the same site (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The field that marks a form as kept.
+/// The form field that marks a form as returned after a sign-in.
 const KEPT: &str = "kept";
 
-/// Returns whether a form is marked as kept.
+/// Returns whether a form was returned after a sign-in.
 pub fn is_kept(fields: &ConsoleFields) -> bool {
     fields.iter().any(|(name, _)| name == KEPT)
 }
 
-/// Returns whether a form comes from a page of this service, according to the browser's headers.
+/// Returns whether a form was sent by a page of this service, according to the browser's headers.
 pub fn is_from_here(service: &Service, headers: &HeaderMap) -> bool {
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     if let (Some(site), None) = (sites.next(), sites.next()) {
@@ -49,18 +48,18 @@ pub fn is_from_here(service: &Service, headers: &HeaderMap) -> bool {
 struct SavedPage<'k> {
     frame: frame::Bare,
     words: &'static ConsoleWords,
-    /// The address that the form was sent to.
+    /// The address of the form.
     action: String,
-    /// The address for signing in. `None` if the session has not ended.
+    /// The address of the sign-in page. `None` if the session has not ended.
     sign_in: Option<String>,
     fields: Vec<&'k (String, String)>,
 }
 
-/// Returns the page that reports the end of the session and contains the typed values.
+/// Returns the page that says that the session has ended and contains the typed values.
 pub fn page(
     service: &Service,
     headers: &HeaderMap,
-    asked_for: &str,
+    path: &str,
     fields: &ConsoleFields,
 ) -> Response {
     let language = people::language(service, headers);
@@ -68,9 +67,9 @@ pub fn page(
     let page = SavedPage {
         frame: frame::Bare::new(language, words.frame.session_ended),
         words,
-        action: people::address(service, asked_for),
+        action: people::address(service, path),
         sign_in: Some(people::address(service, "/sign-in")),
-        // The token belonged to the session that has ended.
+        // The token of the form belongs to the ended session, so it is omitted.
         fields: fields
             .iter()
             .filter(|(name, _)| name != "form" && name != KEPT)
@@ -84,11 +83,11 @@ pub const fn is_for_a_moment(refusal: &ConsoleRefusal) -> bool {
     matches!(refusal.status, 429 | 500..)
 }
 
-/// Returns the page that reports a temporary problem and contains the form exactly as it was sent.
+/// Returns the page that reports a temporary problem and contains the form as it was sent.
 pub fn again(
     service: &Service,
     headers: &HeaderMap,
-    asked_for: &str,
+    path: &str,
     fields: &ConsoleFields,
     refusal: &ConsoleRefusal,
 ) -> Response {
@@ -97,7 +96,7 @@ pub fn again(
     let page = SavedPage {
         frame: frame::Bare::new(language, frame::notice(refusal, words).0),
         words,
-        action: people::address(service, asked_for),
+        action: people::address(service, path),
         sign_in: None,
         fields: fields.iter().collect(),
     };

@@ -1,4 +1,4 @@
-//! The list of all screens, in the order of the navigation. A new screen needs one line here.
+//! The list of all screens, in the order of the navigation. A new screen must be added here.
 
 use axum::response::Response;
 use futures_util::future::BoxFuture;
@@ -33,18 +33,18 @@ pub static SCREENS: &[&Screen] = &[
     &frame::SCREEN,
 ];
 
-/// A subject of the console: its pages, and its place in the navigation.
+/// A screen: its pages, and its entry in the navigation.
 pub struct Screen {
-    /// The path of its first page, below the console. Empty for the home page.
+    /// The path of the screen's first page, below the console; empty for the home page.
     pub path: &'static str,
-    /// The name of its icon.
+    /// The name of the screen's icon.
     pub icon: &'static str,
-    /// Its label in the navigation.
+    /// Returns the screen's label in the navigation.
     pub title: fn(&ConsoleWords) -> &'static str,
-    /// Its group in the navigation.
+    /// The group of the navigation that contains the screen.
     pub group: ScreenGroup,
     /// The operation that the screen needs. The navigation hides the screen from members who may
-    /// not call it. `None` shows the screen to everybody.
+    /// not call it. `None` means that everyone sees it.
     pub needs: Option<&'static str>,
     pub pages: &'static [ScreenPage],
 }
@@ -52,22 +52,22 @@ pub struct Screen {
 /// The groups of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScreenGroup {
-    /// Not in the navigation: other pages link to it.
+    /// The navigation does not show the screen; other pages link to it.
     Hidden,
     /// Daily work.
     Today,
-    /// The settings of the guests' pages.
+    /// The configuration of guest pages.
     Setup,
     /// Webhooks, access and the audit log.
     Organization,
 }
 
-/// The answer of a page.
+/// The future response of a page.
 pub type ScreenAnswer<'v> = BoxFuture<'v, Result<Response, ConsoleRefusal>>;
 
-/// A page: its method and path, and the function that answers.
+/// A page: method, path, and handler.
 pub struct ScreenPage {
-    /// Its name in the log.
+    /// The name of the page in logs.
     pub name: &'static str,
     /// GET, or POST for a form.
     pub method: Method,
@@ -75,14 +75,14 @@ pub struct ScreenPage {
     pub path: &'static str,
     /// The operations that the page needs. A GET page also needs the operation of its screen.
     pub needs: &'static [&'static str],
-    /// Whether its form has a file.
+    /// Whether the page's form contains a file.
     pub takes_file: bool,
-    /// The function that answers.
+    /// The handler.
     pub run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
 }
 
 impl ScreenPage {
-    /// Makes a page that shows something.
+    /// Creates a page that answers GET requests.
     pub const fn get(
         name: &'static str,
         path: &'static str,
@@ -98,7 +98,7 @@ impl ScreenPage {
         }
     }
 
-    /// Makes a page that receives a form.
+    /// Creates a page that handles a form.
     pub const fn post(
         name: &'static str,
         path: &'static str,
@@ -114,7 +114,7 @@ impl ScreenPage {
         }
     }
 
-    /// Adds a file to the form.
+    /// Allows a file in the form.
     #[must_use]
     pub const fn taking_file(mut self) -> Self {
         self.takes_file = true;
@@ -129,10 +129,10 @@ impl ScreenPage {
     }
 }
 
-/// A page of the console, for code that visits all pages.
+/// A page of the console, for tests that visit all pages.
 #[derive(Debug, Clone)]
 pub struct ScreenAddress {
-    /// Its name in the log.
+    /// The name of the page in logs.
     pub name: &'static str,
     /// GET, or POST for a form.
     pub method: Method,
@@ -150,8 +150,8 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
         name: page.name,
         method: page.method.clone(),
         path: format!("{BASE}{}", page.path),
-        // A form lists its own needs: a member without access to a list may still be allowed to add
-        // to it.
+        // A form lists all operations that it needs. It does not need the operation of its screen,
+        // because a member who may not read a list may still be allowed to add to it.
         needs: screen
             .needs
             .iter()
@@ -169,7 +169,7 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
 }
 
 /// Returns the address of a resource on the page with this path. Returns `None` if there is no such
-/// page, or if the member may not open it.
+/// page or the member may not open it.
 pub fn way(visit: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
     let pages = SCREENS
         .iter()
@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// The permission tests use these names to know who is refused. The two forms without a write
-    /// change nothing for anybody.
+    /// The permission tests read the operations of a form to know who is refused. Two forms have no
+    /// write operation, because they change nothing.
     #[test]
     fn every_form_except_two_names_a_write_operation() {
         let writes = |id: &str| {

@@ -1,4 +1,4 @@
-//! Search results by name, grouped by type, each with a link to its page.
+//! The search by name: results grouped by type, each with a link to its page.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::words::ConsoleWords;
 use crate::search::{FoundRow, FoundType, SEARCH};
 use crate::words::fill;
 
-/// The search screen. The search field of every page leads to it.
+/// The screen of the search. The search field of every page sends to it.
 pub static SCREEN: Screen = Screen {
     path: "/search",
     icon: "search",
@@ -25,8 +25,8 @@ pub static SCREEN: Screen = Screen {
     pages: &[ScreenPage::get("getSearchScreen", "/search", show)],
 };
 
-/// The separator between guest, flat and day in the name of a stay.
-const BETWEEN: &str = " · ";
+/// The separator between guest, flat and date in the name of a stay.
+const SEPARATOR: &str = " · ";
 /// Maximum number of results.
 const MOST: usize = 50;
 
@@ -79,7 +79,7 @@ const KINDS: [ResultKind; 9] = [
 ];
 
 /// A group of results of one type: name and address of each.
-struct Sort {
+struct ResultGroup {
     title: &'static str,
     found: Vec<(String, Option<String>)>,
 }
@@ -90,7 +90,7 @@ struct SearchPage<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
     query: String,
-    sorts: Vec<Sort>,
+    sorts: Vec<ResultGroup>,
     is_cut: bool,
 }
 
@@ -102,7 +102,7 @@ fn called(visit: &ConsoleRequest, found: &FoundRow) -> String {
         .rsplit_once(BETWEEN)
         .filter(|_| found.found_type == FoundType::Reservation)
     {
-        Some((name, day)) => format!("{name}{BETWEEN}{}", when::day(visit, day)),
+        Some((name, day)) => format!("{name}{SEPARATOR}{}", when::day(visit, day)),
         None => found.name.clone(),
     }
 }
@@ -138,7 +138,7 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                     .collect(),
             }
         };
-        let sorts: Vec<Sort> = KINDS
+        let sorts: Vec<ResultGroup> = KINDS
             .map(sort)
             .into_iter()
             .filter(|sort| !sort.found.is_empty())

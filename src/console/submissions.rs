@@ -1,5 +1,5 @@
-//! The pre-check-in submissions of guests: the list, a single one with its answers and files, and
-//! the decision of the staff.
+//! Pre-check-in submissions: the list, a single submission with answers and files, and the decision
+//! of the staff.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ const LIST: &str = LIST_PRECHECKIN_SUBMISSIONS.id();
 const APPROVE: &str = "approvePrecheckin";
 const REQUEST: &str = "requestPrecheckinChanges";
 
-/// The sentence of the interface on a background check that failed.
+/// The message of the operation about a failed background check.
 const FAILED: &str = "The background check failed.";
 
 /// The filters of the list by status, in the order of the tabs.
@@ -95,7 +95,7 @@ pub struct SubmissionRow {
     pub guest: String,
     pub about: String,
     pub since: Option<When>,
-    /// A sentence on the steps that are open to the guest again.
+    /// A sentence about the steps that are open to the guest again.
     pub opened: Option<String>,
     pub status: (&'static str, &'static str),
     pub way: String,
@@ -137,7 +137,7 @@ struct SubmissionList<'v> {
     rows: Vec<SubmissionRow>,
     paging: Paging,
     /// Label and address of the link in an empty list.
-    on: Option<(&'static str, String)>,
+    next_action: Option<(&'static str, String)>,
 }
 
 fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
@@ -191,7 +191,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .map(|one| SubmissionRow::of(visit, one))
                 .collect(),
             paging: Paging::of(visit, SCREEN.path, total),
-            on: if flat.text.is_empty() && flat.id.is_none() {
+            next_action: if flat.text.is_empty() && flat.id.is_none() {
                 way(visit, "/stays", "").map(|way| (visit.words.records.stays, way))
             } else {
                 Some((visit.words.records.clear, visit.address(SCREEN.path)))
@@ -209,30 +209,30 @@ struct ShownStep {
     state: (&'static str, &'static str),
     is_shown: bool,
     is_open: bool,
-    /// Whether another system carries out the step and has not reported any progress.
+    /// Whether another system completes the step and has not reported progress.
     is_elsewhere: bool,
     progress: Option<ShownProgress>,
     answers: Vec<AnswerLine>,
     is_cut: bool,
     acceptance: Option<ShownAcceptance>,
     files: Vec<ShownFile>,
-    /// Whether the member ticked it to be reopened.
+    /// Whether the member ticked the step to send it back.
     is_ticked: bool,
 }
 
-/// The recorded proof of an accepted agreement.
+/// The record of an accepted agreement, as the page shows it.
 struct ShownAcceptance {
     when: When,
-    /// A line about the text.
+    /// A line about the accepted text.
     about: Option<String>,
     signed_name: Option<String>,
     /// The accepted text.
     text: Option<String>,
-    /// Whether today's text is another one.
+    /// Whether the current text of the agreement differs from the accepted one.
     is_outdated: bool,
 }
 
-/// A flag on the page: the title of its step, and the reason.
+/// A flag as the page shows it: title of its step, and reason.
 struct ShownFlag {
     step: Option<String>,
     text: String,
@@ -270,7 +270,7 @@ struct SubmissionPage<'v> {
     frame: ConsoleFrame<'v>,
     one: Arc<ReviewedSubmission>,
     status: (&'static str, &'static str),
-    /// A sentence on the steps that are open to the guest again.
+    /// A sentence about the steps that are open to the guest again.
     opened: Option<String>,
     arrival: String,
     submitted: Option<When>,
@@ -279,11 +279,11 @@ struct SubmissionPage<'v> {
     stay: String,
     steps: Vec<ShownStep>,
     flags: Vec<ShownFlag>,
-    /// The address of the approval. `None` if there is nothing to decide or the member may not
-    /// decide.
+    /// The address to which the approval is sent. `None` if there is nothing to decide or the
+    /// member may not decide.
     approve: Option<String>,
-    /// The address of a request for changes. It is possible for an approved submission too, until
-    /// the guest has arrived.
+    /// The address to which a request for changes is sent. It is possible after the approval as
+    /// well, until check-in.
     ask: Option<String>,
     message: String,
     problem: Option<FailureProblem>,
@@ -293,7 +293,7 @@ struct SubmissionPage<'v> {
     changed: Option<Changed>,
 }
 
-/// The reason of a failure: a sentence of the page, and the messages of the interface.
+/// The error of a refused decision: a sentence of the console, and the messages of the operation.
 struct FailureProblem {
     text: &'static str,
     messages: Vec<String>,
@@ -382,7 +382,7 @@ fn shown_step(
     }
 }
 
-/// Shows a submission. After a refusal, the page contains the typed values and the reason.
+/// Shows a submission. After a refused decision, the page contains the typed values and the reason.
 async fn page(
     visit: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
@@ -404,7 +404,7 @@ async fn page(
     let waivers = answers::waivers(visit, answers.iter()).await;
     let path = format!("/submissions/{}", item.reservation_id);
     let is_kept = !visit.fields.is_empty() && !visit.may_write();
-    // The typed decision stays, even if the status has changed.
+    // The page keeps the typed decision, even if the status has changed in the meantime.
     let is_typed = refused.is_some() || is_kept;
     let may_decide = visit.may(APPROVE) && visit.may(REQUEST);
     let is_approved_ahead = item.status == PrecheckinStatus::Approved && {
@@ -465,7 +465,8 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, None))
 }
 
-/// Sends a decision. Afterwards the submission is shown, or the form again with the problem.
+/// Sends a decision. Afterwards redirects to the submission, or shows the form again with the
+/// error.
 async fn decide(
     visit: &ConsoleRequest,
     operation: &str,
@@ -485,7 +486,7 @@ async fn decide(
             CompletedAction::Saved,
         )),
         Err(refusal) if refusal.status == 401 => Err(refusal),
-        // If the submission does not exist, `page` answers 404.
+        // If the submission does not exist, `page` responds with 404.
         Err(refusal) => page(visit, Some(refusal)).await,
     }
 }

@@ -1,4 +1,4 @@
-//! Texts that resources link, read in batches.
+//! Reads and writes the texts of resources, in batches.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::translations::{
 };
 use crate::words::own_name;
 
-/// `MOST` is how many texts one request reads in one language, `MOST_TEXTS` in all languages.
+/// `MOST` is the maximum number of texts that one request reads in one language, `MOST_TEXTS` the
+/// maximum in all languages.
 const MOST: usize = 500;
 const MOST_TEXTS: usize = 20;
 
@@ -27,7 +28,7 @@ pub async fn texts(
     texts_in(visit, visit.language, ids).await
 }
 
-/// Reads texts in a given language. Texts that cannot be read are left out.
+/// Reads texts in this language. Omits texts that cannot be read.
 pub async fn texts_in(
     visit: &ConsoleRequest,
     language: &str,
@@ -38,8 +39,8 @@ pub async fn texts_in(
         .unwrap_or_default()
 }
 
-/// Reads texts for a form. A refusal is an error here: an empty field in its place would overwrite
-/// the text when the form is saved.
+/// Reads texts for a form. A refusal is an error, because an empty field instead of a text would
+/// overwrite the text when the form is saved.
 pub async fn texts_of_form(
     visit: &ConsoleRequest,
     language: &str,
@@ -55,8 +56,8 @@ pub async fn texts_of_form(
     Ok(found)
 }
 
-/// Writes a text in a language. Forms write existing texts only through this function. Callers
-/// first check that the text may be overwritten ([`super::merge`]).
+/// Writes a text in a language. All forms write existing texts with this function. The caller has
+/// checked that the text may be overwritten ([`super::merge`]).
 pub async fn write(
     visit: &ConsoleRequest,
     id: &str,
@@ -72,7 +73,7 @@ pub async fn write(
         .map(drop)
 }
 
-/// Removes a text in one language.
+/// Deletes a text in one language.
 pub async fn remove(
     visit: &ConsoleRequest,
     id: Uuid,
@@ -97,15 +98,16 @@ pub async fn texts_of(
     visit.read(LIST_SHOWN_TEXTS, arguments).await
 }
 
-/// `LANGUAGES` is how many languages of a text are shown, `LETTERS` how many characters of each.
+/// `LANGUAGES` is the maximum number of languages shown of a text, `LETTERS` the maximum number of
+/// characters of each.
 const LANGUAGES: usize = 12;
 const LETTERS: usize = 160;
 
 /// A text in all languages of the organization.
 pub struct TextWithVersions {
-    /// Label of the field that shows it.
+    /// Label of the field that uses the text.
     pub field: String,
-    /// Address of the page that edits it.
+    /// Address of the page that edits the text.
     pub way: Option<String>,
     pub versions: Vec<TextInLanguage>,
 }
@@ -117,13 +119,13 @@ pub struct TextInLanguage {
     /// The beginning of the text. `None` if the text does not exist in this language.
     pub text: Option<String>,
     pub is_machine: bool,
-    /// Whether the English text has changed since this one was written.
+    /// Whether the English text has changed since this version was written.
     pub is_outdated: bool,
 }
 
 impl TextWithVersions {
-    /// Reads texts in all languages, each with the label of its field. Returns nothing if they
-    /// cannot be read.
+    /// Reads texts in all languages, each with the label of its field. Returns none if they cannot
+    /// be read.
     pub async fn all(visit: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
         let texts = &texts[..texts.len().min(MOST_TEXTS)];
         if texts.is_empty() {

@@ -1,5 +1,5 @@
-//! The texts in every language: a list for each kind of resource, and a page that edits one text in
-//! all languages.
+//! Texts in all languages: a list for each kind of resource, and a page that edits a text in all
+//! languages.
 
 use std::collections::HashMap;
 
@@ -42,11 +42,11 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A kind of resource that has texts: its source table, the operation that lists the resources, and
-/// the field with their name.
+/// A kind of resource that has texts: source table, list operation, and field with the name of the
+/// resource.
 struct TextSource {
     word: &'static str,
-    /// The path of the screen with these resources.
+    /// The path of the screen that shows these resources.
     screen: &'static str,
     table: &'static str,
     list: &'static str,
@@ -105,8 +105,8 @@ static SOURCES: [TextSource; 6] = [
     },
 ];
 
-/// Maximum length of a text in the list, in characters.
-const SHOWN: usize = 160;
+/// Maximum number of characters of a text in the list.
+const MAX_SHOWN: usize = 160;
 
 /// A text, as the page of the list shows it.
 struct TextLine {
@@ -120,7 +120,7 @@ struct TextLine {
     is_outdated: bool,
 }
 
-/// An option: value, label, and whether it is chosen.
+/// An option of a filter: value, label, and whether it is selected.
 type FilterOption = (String, String, bool);
 
 #[derive(Template)]
@@ -131,15 +131,15 @@ struct TextList<'v> {
     tabs: Vec<(&'static str, String, bool)>,
     of: &'static str,
     languages: Vec<FilterOption>,
-    /// Whether only unfinished texts are shown.
+    /// Whether the list shows only missing, machine-translated and outdated texts.
     is_todo: bool,
     lines: Vec<TextLine>,
     paging: Paging,
-    /// Label and address of the screen whose resources have these texts.
-    on: Option<(&'static str, String)>,
+    /// Label and address of the screen whose resources have these texts, for an empty list.
+    empty_link: Option<(&'static str, String)>,
 }
 
-/// Returns the names of the resources of a source, by their id.
+/// Returns the name of each resource by id.
 async fn names(
     visit: &ConsoleRequest,
     source: &TextSource,
@@ -215,7 +215,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language))
                 .collect(),
             is_todo,
-            on: way(visit, source.screen, "").map(|way| ((source.title)(visit.words), way)),
+            empty_link: way(visit, source.screen, "").map(|way| ((source.title)(visit.words), way)),
             paging: Paging::of(visit, "/translations", texts.total.unwrap_or_default()),
             lines: texts.data.iter().map(line).collect(),
         };
@@ -232,18 +232,18 @@ struct VersionItem {
     was: String,
     is_machine: bool,
     is_missing: bool,
-    /// Whether the English text has changed since this one was written.
+    /// Whether the English text has changed since this version was written.
     is_outdated: bool,
-    /// Whether the member has ticked that the outdated text is still right.
+    /// Whether the member ticked that the outdated text is still correct.
     is_confirmed: bool,
     errors: Vec<String>,
-    /// The version that another member has saved since then, if both sides changed it.
+    /// The other member's version, if both members changed the text.
     theirs: Option<String>,
 }
 
 impl VersionItem {
     fn of(language: String, text: &str, is_machine: bool, is_missing: bool) -> Self {
-        // Line ends as in a submitted form.
+        // A browser sends line ends as CR LF, which the console converts to LF.
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let (name, was, errors) = (own_name(&language).to_owned(), text.clone(), Vec::new());
         Self {
@@ -272,36 +272,36 @@ impl VersionItem {
         }
     }
 
-    /// Returns whether the member has emptied the text, which removes it. The English text cannot
-    /// be removed.
+    /// Returns whether the member has emptied the text, which deletes it. The English text cannot
+    /// be deleted.
     fn is_removed(&self) -> bool {
         self.text.trim().is_empty() && !self.is_missing && self.language != ENGLISH
     }
 
-    /// Merges the typed text and returns the result. An untouched text keeps its stored value.
+    /// Merges the typed text with the stored one. Returns the result.
     fn take(&mut self, fields: &ConsoleFields) -> MergeResult {
         let sent = |what: &str| first(fields, &format!("{what}.{}", self.language));
         let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else {
             return MergeResult::Stored;
         };
         self.is_confirmed = self.is_outdated && sent("confirm").is_some();
-        let fate = fate(sent("was").unwrap_or_default(), &self.was, typed);
-        if fate == MergeResult::Stored && self.is_confirmed {
+        let result = fate(sent("was").unwrap_or_default(), &self.was, typed);
+        if result == MergeResult::Stored && self.is_confirmed {
             return MergeResult::Typed;
         }
-        if fate != MergeResult::Stored {
+        if result != MergeResult::Stored {
             typed.clone_into(&mut self.text);
         }
-        fate
+        result
     }
 }
 
-/// Further content of the page, besides the form.
+/// Content of the page besides the form.
 #[derive(Default)]
 struct TranslationExtras {
     status: u16,
     note: Option<&'static str>,
-    /// Error messages, each with the language that it concerns.
+    /// Error messages, each with the language of its text.
     problems: Vec<(String, String)>,
 }
 
@@ -366,7 +366,7 @@ async fn page(
         problems: extras.problems,
         may_change: visit.may("setTranslationEntry"),
         placeholders: Placeholders::of(visit).await,
-        // The form matters more than the preview.
+        // A failed preview does not prevent the member from using the form.
         text_preview: FlatTextPreview::of(visit, Some(id), &format!("/translations/{id}"))
             .await
             .unwrap_or_default(),
@@ -399,20 +399,20 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let mut versions = versions(visit, id).await?;
-        // English comes first. A new English text causes new machine translations, which the texts
-        // written by hand then replace.
+        // English is saved first: a new English text starts machine translations, which must not
+        // replace the texts of this form.
         versions.sort_by_key(|version| version.language != ENGLISH);
         let fates: Vec<MergeResult> = versions
             .iter_mut()
             .map(|version| version.take(&visit.fields))
             .collect();
         if !visit.may_write() {
-            // Nothing is saved here. `was` keeps the text that the form was opened with, so that
-            // the next save still detects changes by others.
+            // Nothing is saved in this case. `was` keeps the text that the form was opened with, so
+            // that the next save still detects changes by others.
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)
-                .filter(|(_, fate)| **fate != MergeResult::Stored)
+                .filter(|(_, result)| **result != MergeResult::Stored)
             {
                 first(&visit.fields, &format!("was.{}", version.language))
                     .unwrap_or_default()
@@ -433,7 +433,7 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)
-                .filter(|(_, fate)| **fate == MergeResult::Asked)
+                .filter(|(_, result)| **result == MergeResult::Asked)
             {
                 version.theirs = Some(version.was.clone());
             }
@@ -452,7 +452,7 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         for (version, _) in versions
             .iter_mut()
             .zip(&fates)
-            .filter(|(_, fate)| **fate == MergeResult::Typed)
+            .filter(|(_, result)| **result == MergeResult::Typed)
         {
             let written = if version.is_removed() {
                 texts::remove(visit, id, &version.language).await

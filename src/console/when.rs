@@ -1,4 +1,4 @@
-//! Formats moments and days for pages.
+//! Formats timestamps and dates for pages.
 
 use engine::moment::Moment;
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::visit::ConsoleRequest;
 
-/// A moment: in ISO 8601 for programs, and in words.
+/// A timestamp: in ISO 8601 for programs, and in words.
 pub struct When {
     pub iso: String,
     pub text: String,
@@ -57,7 +57,7 @@ pub fn day(visit: &ConsoleRequest, day: &str) -> String {
         .map_or_else(|_| day.to_owned(), |day| date(visit, day))
 }
 
-/// Formats a range of days without their years.
+/// Formats a range of dates without years.
 pub fn days_of_any_year(visit: &ConsoleRequest, from: &str, until: &str) -> String {
     match (from.parse::<Date>(), until.parse::<Date>()) {
         (Ok(first), Ok(last)) => visit.dates().days_of_any_year(first, last),
@@ -65,7 +65,7 @@ pub fn days_of_any_year(visit: &ConsoleRequest, from: &str, until: &str) -> Stri
     }
 }
 
-/// Formats a range of days. The year is shown if it is not the present one.
+/// Formats a range of dates, with years that are not the current year.
 pub fn days(visit: &ConsoleRequest, from: &str, until: &str) -> String {
     let (Ok(first), Ok(last)) = (from.parse::<Date>(), until.parse::<Date>()) else {
         return format!("{from} – {until}");
@@ -73,17 +73,18 @@ pub fn days(visit: &ConsoleRequest, from: &str, until: &str) -> String {
     visit.dates().days(first, last, today(visit))
 }
 
-/// Returns the present day in UTC, because an organization can have flats in several time zones.
+/// Returns the current date in UTC. An organization can have flats in several time zones, so no
+/// flat's date would be right.
 pub fn today(visit: &ConsoleRequest) -> Date {
     TimeZone::UTC.to_datetime(visit.service.clock.now()).date()
 }
 
-/// Returns the day of a moment at an offset from UTC, in hours.
+/// Returns the date of a timestamp at an offset from UTC in hours.
 pub fn day_at(at: Timestamp, hours: i8) -> Date {
     Offset::constant(hours).to_datetime(at).date()
 }
 
-/// Returns whether a day is today or tomorrow in a time zone. Returns false if `day` cannot be
+/// Returns whether a date is today or tomorrow in a time zone. Returns false if `day` cannot be
 /// parsed.
 pub fn is_today_or_tomorrow(day: &str, now: Timestamp, zone: &TimeZone) -> bool {
     let today = zone.to_datetime(now).date();
@@ -92,13 +93,13 @@ pub fn is_today_or_tomorrow(day: &str, now: Timestamp, zone: &TimeZone) -> bool 
     })
 }
 
-/// Formats a moment for an input field, in a time zone.
+/// Formats a timestamp for an input field, in a time zone.
 pub fn to_type(at: Timestamp, zone: &TimeZone) -> String {
     zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
-/// Converts a typed local date and time to the format that operations take. Returns `None` if the
-/// text is not valid.
+/// Converts a typed local date and time into a timestamp for operations. Returns `None` if the text
+/// is not valid.
 pub fn typed(text: &str, zone: &TimeZone) -> Option<String> {
     let local: DateTime = text.trim().parse().ok()?;
     let at = zone.to_timestamp(local).ok()?;

@@ -1,5 +1,5 @@
-//! API keys: their permissions, last use and last change. If the service allows it, members can
-//! also create, rotate and revoke keys here.
+//! API keys: a list with permissions, last use and last change. If the server allows it
+//! (`--console-keys`), members can also create, rotate and revoke keys.
 
 use askama::Template;
 use axum::response::Response;
@@ -26,8 +26,8 @@ use crate::platform::{
 
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";
-/// `MOST` is the number of keys in one answer, `ANSWERS` the maximum number of answers that are
-/// searched for a key.
+/// `MOST` is the number of keys in one response. `ANSWERS` is the maximum number of responses that
+/// are searched for a key.
 const MOST: usize = 100;
 const ANSWERS: usize = 10;
 
@@ -55,10 +55,10 @@ struct KeyRow {
     expires: Option<When>,
     has_expired: bool,
     last: Option<When>,
-    /// A sentence about its last change, and the time.
+    /// A sentence about the last change of the key, and the time of the change.
     written: Option<(String, When)>,
-    /// Address of its entries in the audit log. Only members with access to all flats can read the
-    /// log and the last changes.
+    /// Address of the key's entries in the audit log. `None` for limited members, who may not read
+    /// the log.
     history: Option<String>,
     rotate: Option<String>,
     revoke: Option<String>,
@@ -72,12 +72,12 @@ struct Keys<'v> {
     rows: Vec<KeyRow>,
     paging: Paging,
     new: Option<String>,
-    /// Address of the guide on making keys in a shell.
+    /// Address of the guide that explains how to create keys in a shell.
     how: String,
 }
 
-/// Returns whether this member may create and revoke keys. The service must allow it, and the
-/// member must manage the whole organization.
+/// Returns whether the member may create and revoke keys. The server must allow it, and the member
+/// must manage the whole organization.
 fn are_made_here(visit: &ConsoleRequest) -> bool {
     visit
         .service
@@ -163,7 +163,7 @@ struct NewKey<'v> {
     key: String,
     name: String,
     expires: String,
-    /// The permissions that the member may give: name, label, and whether it is chosen.
+    /// The permissions that the member may grant: name, label, and whether the box is ticked.
     permissions: Vec<(&'static str, &'static str, bool)>,
     messages: Vec<String>,
     is_kept: bool,
@@ -228,7 +228,7 @@ pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .sent("expiresAt")
             .map(str::trim)
             .filter(|text| !text.is_empty());
-        // Invalid input is sent as typed, and the operation refuses it.
+        // Invalid input is passed on as typed, so that the operation refuses it.
         let expires = expires
             .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
         let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
@@ -287,14 +287,14 @@ struct KeyConfirmation<'v> {
     action: String,
     back: String,
     key: String,
-    /// The number of hours for which the old token stays valid, and its maximum. `None` if the key
-    /// is revoked.
+    /// The number of hours for which the old token stays valid, and the maximum. `None` if the key
+    /// is revoked instead of rotated.
     grace: Option<(String, u64)>,
     messages: Vec<String>,
     is_kept: bool,
 }
 
-/// Asks for a confirmation before a key is revoked or rotated.
+/// Shows the confirmation before a key is revoked or rotated.
 async fn ask(
     visit: &ConsoleRequest,
     is_rotated: bool,

@@ -89,8 +89,8 @@ pub static SCREEN: Screen = Screen {
 const CONNECTIONS: &str = LIST_CONNECTIONS.id();
 const MEMBERS: &str = LIST_TEAM_MEMBERS.id();
 const END: &str = "deleteConnection";
-/// `MOST` is the number of rows in one answer, `ANSWERS` the maximum number of answers that are
-/// searched.
+/// `MOST` is the number of rows in one response. `ANSWERS` is the maximum number of responses that
+/// are searched.
 const MOST: usize = 100;
 const ANSWERS: usize = 5;
 
@@ -115,7 +115,7 @@ fn tabs(visit: &ConsoleRequest, shown: AccessTab) -> Tabs {
     .map(|(title, path, tab)| (title, visit.address(path), tab == shown))
 }
 
-/// A page of a list operation, with its paging.
+/// One page of a list, with links to the other pages.
 struct ListPage<T> {
     rows: Arc<Vec<T>>,
     paging: Paging,
@@ -154,7 +154,7 @@ fn may(visit: &ConsoleRequest, permissions: &[Permission]) -> String {
     }
 }
 
-/// Returns the names of the members by their id.
+/// Returns the name of each member by id.
 async fn names(visit: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
     let mut names = BTreeMap::new();
     for answer in 0..ANSWERS {
@@ -190,7 +190,7 @@ struct Connections<'v> {
     tabs: Tabs,
     rows: Vec<AppRow>,
     paging: Paging,
-    /// Address of the guide on connecting an assistant.
+    /// Address of the guide that explains how to connect an assistant.
     how: String,
 }
 
@@ -250,7 +250,7 @@ struct Members<'v> {
     tabs: Tabs,
     rows: Vec<MemberRow>,
     paging: Paging,
-    /// Address of the page that invites a member.
+    /// Address of the page that invites a member. `None` if the member may not invite.
     new: Option<String>,
 }
 

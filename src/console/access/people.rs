@@ -1,5 +1,5 @@
-//! Members: invite, change, and a new sign-in link. Only members with access to all flats may do
-//! it.
+//! Members of the organization: invite a member, change a member, create a sign-in link. Only
+//! members with access to all flats may do so.
 
 use askama::Template;
 use axum::response::Response;
@@ -35,7 +35,7 @@ static MEMBER: Resource = Resource {
     },
 };
 
-/// Refuses members who may not manage members: those limited to some flats.
+/// Refuses limited members, who may not manage members.
 fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if visit.answers_for_organization() {
         Ok(())
@@ -70,7 +70,7 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
 struct PeoplePage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
-    /// Address that makes a sign-in link, for a member who may sign in.
+    /// Address that creates a sign-in link. `None` if the shown member may not sign in.
     link: Option<String>,
     problem: Option<String>,
 }
@@ -167,7 +167,7 @@ pub(super) fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 struct LinkPage<'v> {
     frame: ConsoleFrame<'v>,
     name: String,
-    /// The link; `None` if the form was sent a second time.
+    /// The link. `None` if the form was sent for the second time.
     url: Option<String>,
     way: String,
 }

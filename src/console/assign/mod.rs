@@ -1,10 +1,10 @@
-//! The assignments of a resource: an overview in numbers, and a screen that changes them, with
-//! thousands of rows to choose from.
+//! The assignments of a resource: a summary of counts, and a screen that changes them and works
+//! with thousands of rows.
 //!
-//! A row has a box that is ticked if the row is assigned. Saving compares the shown rows with their
-//! earlier state. This does not overwrite changes by other members. The buttons for search and for
-//! other pages belong to the same form. The form keeps the ticks of other pages until it is saved.
-//! A separate button assigns everything that a search finds; it asks for a confirmation first.
+//! Each row has a box, which is ticked if the row is assigned. Saving compares the shown boxes with
+//! the state in which they were shown, so changes by other members are not overwritten. The buttons
+//! for searching and paging send the same form, which carries the unsaved ticks of other pages. A
+//! separate button assigns all results of a search, after a confirmation.
 
 mod selection;
 
@@ -30,7 +30,7 @@ use crate::records::RecordKind;
 use crate::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
 use crate::words::fill;
 
-/// The assignments screen. Each screen of an assignable resource links to it.
+/// The screen of assignments. The screens of assignable resources link to it.
 pub static SCREEN: Screen = Screen {
     path: "/assignments",
     icon: "link",
@@ -57,7 +57,7 @@ pub enum Entity {
 }
 
 impl Entity {
-    /// The segment of an address that names this kind.
+    /// Returns the part of an address that names this kind.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Portal => "portals",
@@ -72,7 +72,7 @@ impl Entity {
             .find(|entity| entity.word() == word)
     }
 
-    /// The value of `entityType` in the interface.
+    /// Returns the value of `entityType` in the REST interface.
     const fn name(self) -> &'static str {
         match self {
             Self::Portal => "portal_settings",
@@ -81,7 +81,7 @@ impl Entity {
         }
     }
 
-    /// The operation that reads one resource of this kind.
+    /// Returns the operation that reads one resource of this kind.
     const fn read(self) -> &'static str {
         match self {
             Self::Portal => "getPortal",
@@ -90,7 +90,7 @@ impl Entity {
         }
     }
 
-    /// The kinds of targets that it can be assigned to.
+    /// Returns the kinds of targets that this kind of resource can be assigned to.
     const fn targets(self) -> &'static [AssignTarget] {
         match self {
             Self::Step => &[
@@ -118,7 +118,7 @@ pub enum AssignTarget {
 }
 
 impl AssignTarget {
-    /// The value of `to` in an address.
+    /// Returns the value of the query parameter `to`.
     const fn word(self) -> &'static str {
         match self {
             Self::Property => "properties",
@@ -128,7 +128,7 @@ impl AssignTarget {
         }
     }
 
-    /// The field that contains the ids of these targets.
+    /// Returns the field that contains the ids of these targets.
     const fn field(self) -> &'static str {
         match self {
             Self::Property => "propertyIds",
@@ -138,7 +138,7 @@ impl AssignTarget {
         }
     }
 
-    /// The operation that lists these targets: records by name, and portals.
+    /// Returns the operation that lists these targets.
     const fn list(self) -> &'static str {
         match self {
             Self::Property | Self::Group | Self::Tag => "listRecords",
@@ -146,7 +146,7 @@ impl AssignTarget {
         }
     }
 
-    /// The kind of these targets, if they are records.
+    /// Returns the record kind of these targets. `None` for portals, which are no records.
     const fn kind(self) -> Option<RecordKind> {
         match self {
             Self::Property => Some(RecordKind::Property),
@@ -201,7 +201,7 @@ impl ResourceAssignments {
     }
 }
 
-/// The number of targets that use a resource.
+/// The number of targets that a resource is assigned to.
 pub struct UseCount {
     /// For each kind of target: its name, the number of assignments, and the address where they are
     /// changed.
@@ -230,25 +230,25 @@ impl UseCount {
     }
 }
 
-/// `MOST_KEPT` limits the unsaved changes that a form carries, `MOST_AT_ONCE` the ids in one
-/// request.
+/// `MOST_KEPT` is the maximum number of unsaved changes in a form. `MOST_AT_ONCE` is the maximum
+/// number of ids in one request.
 const MOST_KEPT: usize = 500;
 const MOST_AT_ONCE: usize = 25_000;
 
-/// A row with a box to tick.
+/// A target with its box.
 struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the box is ticked: the row is assigned, or the member ticked it and has not saved
-    /// yet.
+    /// Whether the box is ticked: the target is assigned, or the member ticked the box and has not
+    /// saved yet.
     is_ticked: bool,
 }
 
-/// The targets that the member wants to see: a kind, a search and an offset.
+/// The part of the targets that the page shows: kind, search text and offset.
 struct TargetFilter {
-    /// The kind of target in the address. `None` means the first kind that the resource can be
-    /// assigned to.
+    /// The kind in the address. `None` stands for the first kind that the resource can be assigned
+    /// to.
     to: Option<&'static str>,
     query: String,
     is_assigned_only: bool,
@@ -256,7 +256,7 @@ struct TargetFilter {
 }
 
 impl TargetFilter {
-    /// Reads the query of the address.
+    /// Reads the filter from the query of the address.
     fn requested(visit: &ConsoleRequest, target: AssignTarget) -> Self {
         Self {
             to: visit.asks("to").map(|_| target.word()),
@@ -266,7 +266,7 @@ impl TargetFilter {
         }
     }
 
-    /// Reads the search fields above the rows.
+    /// Reads the filter from the search fields of the form.
     fn typed(visit: &ConsoleRequest, target: AssignTarget) -> Self {
         let query = visit.sent("query").unwrap_or_default().trim().to_owned();
         Self {
@@ -277,7 +277,7 @@ impl TargetFilter {
         }
     }
 
-    /// The parameters of its address.
+    /// Returns the query parameters of the filter.
     fn pairs(&self) -> Vec<(&'static str, String)> {
         let only = self.is_assigned_only.then(|| ("only", "1".to_owned()));
         let query = (!self.query.is_empty()).then(|| ("query", self.query.clone()));
@@ -301,10 +301,10 @@ impl TargetFilter {
     }
 }
 
-/// The confirmation that is needed before everything that was found is assigned or unassigned.
+/// The confirmation before all results of a search are assigned or unassigned.
 struct AssignConfirmation {
     text: String,
-    /// The value that the confirming button sends. Its label is `yes`.
+    /// The form value of the confirming button, whose label is `yes`.
     act: &'static str,
     yes: String,
 }
@@ -327,28 +327,28 @@ struct AssignmentPage<'v> {
     paging: Paging,
     may_change: bool,
     problems: Vec<String>,
-    /// Whether the ticks were kept while the session ended.
+    /// Whether the form returned after a new sign-in.
     is_kept: bool,
-    /// The ticks of other pages.
+    /// The unsaved ticks of other pages.
     kept: [(&'static str, String); 2],
-    /// A sentence about the ticks that are not saved yet.
+    /// A sentence about the unsaved ticks.
     unsaved: Option<String>,
     question: Option<AssignConfirmation>,
-    /// The button for everything that was found: the value that it sends, and its label. It exists
-    /// only if the result is longer than a page.
+    /// The button that assigns or unassigns all results: its form value and its label. `None` if
+    /// the results fit on one page.
     all_found: Option<(&'static str, String)>,
-    /// A sentence that the result is too long for this button.
+    /// A sentence that there are too many results for that button.
     too_many: Option<String>,
 }
 
-/// Returns the kind of resource, its id, and the kind of target that the request names.
+/// Returns the kind and id of the resource, and the kind of target, from the request.
 fn requested(visit: &ConsoleRequest) -> Result<(Entity, Uuid, AssignTarget), ConsoleRefusal> {
     let entity = Entity::of(visit.param("entity")).ok_or_else(ConsoleRefusal::missing)?;
-    let wanted = visit.asks("to").unwrap_or_default();
+    let name = visit.asks("to").unwrap_or_default();
     let target = entity
         .targets()
         .iter()
-        .find(|target| target.word() == wanted)
+        .find(|target| target.word() == name)
         .unwrap_or(&entity.targets()[0]);
     Ok((entity, visit.named("id")?, *target))
 }
@@ -371,14 +371,13 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 struct AssignmentExtras {
     status: u16,
     problems: Vec<String>,
-    /// Whether the page asks for a confirmation before everything that was found is assigned or
-    /// unassigned.
+    /// Whether the page asks for the confirmation before all results are assigned or unassigned.
     is_question: bool,
 }
 
 async fn page(
     visit: &ConsoleRequest,
-    wanted: TargetFilter,
+    filter: TargetFilter,
     ticked: Selection,
     extras: AssignmentExtras,
 ) -> Result<Response, ConsoleRefusal> {
@@ -445,7 +444,7 @@ async fn page(
         .collect();
     let count = paging.total.to_string();
     let of_all = |text: &str| fill(text, &[("count", &count)]);
-    let (ask, act, yes, text) = if wanted.is_assigned_only {
+    let (ask, act, yes, text) = if filter.is_assigned_only {
         (
             "ask remove",
             "all remove",
@@ -460,7 +459,7 @@ async fn page(
             words.assign.assign_found_about,
         )
     };
-    let moves = (entity, target, wanted.is_assigned_only)
+    let moves = (entity, target, filter.is_assigned_only)
         == (Entity::Portal, AssignTarget::Property, false);
     let text = [
         of_all(text),
@@ -479,7 +478,7 @@ async fn page(
         frame,
         about: fill(words.assign.about, &[("name", &name)]),
         kinds: entity.targets().iter().map(kind).collect(),
-        action: wanted.address(visit, &path),
+        action: filter.address(visit, &path),
         path: visit.address(&path),
         to: target.word(),
         kept,
@@ -496,8 +495,8 @@ async fn page(
                 &[("most", &MOST_AT_ONCE.to_string())],
             )
         }),
-        is_assigned_only: wanted.is_assigned_only,
-        query: wanted.query,
+        is_assigned_only: filter.is_assigned_only,
+        query: filter.query,
         rows,
         paging,
         may_change,
@@ -530,43 +529,43 @@ fn named(row: &Value) -> Option<NamedTarget> {
     ))
 }
 
-/// Returns the page of targets that was asked for.
+/// Returns the requested page of targets.
 async fn rows(
     visit: &ConsoleRequest,
     path: &str,
     target: AssignTarget,
-    wanted: &TargetFilter,
+    filter: &TargetFilter,
     assigned: &ResourceAssignments,
 ) -> Result<(Vec<NamedTarget>, Paging), ConsoleRefusal> {
     let paging = |total: usize| {
-        Paging::at(wanted.from, total, |from| {
+        Paging::at(filter.from, total, |from| {
             TargetFilter {
                 from,
-                query: wanted.query.clone(),
-                ..*wanted
+                query: filter.query.clone(),
+                ..*filter
             }
             .address(visit, path)
         })
     };
-    if let Some(all) = search_rows(visit, target, wanted, assigned).await? {
+    if let Some(all) = search_rows(visit, target, filter, assigned).await? {
         let paging = paging(all.len());
         return Ok((paging.cut(all), paging));
     }
     let answer = visit
-        .ask::<Vec<Value>>(target.list(), part(target, wanted, wanted.from, ROWS))
+        .ask::<Vec<Value>>(target.list(), part(target, filter, filter.from, ROWS))
         .await?;
     let paging = paging(answer.total.unwrap_or(answer.data.len()));
     Ok((answer.data.iter().filter_map(named).collect(), paging))
 }
 
-/// Returns the ids of everything that was found, at most as many as one request may name.
+/// Returns the ids of all results, up to the maximum of one request.
 async fn found(
     visit: &ConsoleRequest,
     target: AssignTarget,
-    wanted: &TargetFilter,
+    filter: &TargetFilter,
     assigned: &ResourceAssignments,
 ) -> Result<Vec<String>, ConsoleRefusal> {
-    if let Some(all) = search_rows(visit, target, wanted, assigned).await? {
+    if let Some(all) = search_rows(visit, target, filter, assigned).await? {
         return Ok(all
             .into_iter()
             .map(|(id, _)| id)
@@ -578,7 +577,7 @@ async fn found(
         let answer = visit
             .ask_patiently(
                 target.list(),
-                &part(target, wanted, ids.len(), MOST_ROWS),
+                &part(target, filter, ids.len(), MOST_ROWS),
                 None,
             )
             .await?;
@@ -591,27 +590,27 @@ async fn found(
     Ok(ids)
 }
 
-/// Returns the arguments for a list that the interface searches.
-fn part(target: AssignTarget, wanted: &TargetFilter, from: usize, most: usize) -> Value {
+/// Returns the arguments of a list operation that searches and pages by itself.
+fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -> Value {
     let mut arguments = json!({ "limit": most, "offset": from });
     if let Some(kind) = target.kind() {
         arguments["kind"] = json!(kind);
     }
-    if !wanted.query.is_empty() {
-        arguments["query"] = wanted.query.as_str().into();
+    if !filter.query.is_empty() {
+        arguments["query"] = filter.query.as_str().into();
     }
     arguments
 }
 
-/// Returns all matching rows of a list that the console filters itself, sorted by name. These are
-/// assigned targets and portals. Returns `None` for a list that the interface pages and searches.
+/// Returns all matching rows of a list that the console searches itself, sorted by name: assigned
+/// targets and portals. Returns `None` for a list that the operation searches and pages.
 async fn search_rows(
     visit: &ConsoleRequest,
     target: AssignTarget,
-    wanted: &TargetFilter,
+    filter: &TargetFilter,
     assigned: &ResourceAssignments,
 ) -> Result<Option<Vec<NamedTarget>>, ConsoleRefusal> {
-    let mut all: Vec<NamedTarget> = if wanted.is_assigned_only {
+    let mut all: Vec<NamedTarget> = if filter.is_assigned_only {
         assigned
             .to(target)
             .iter()
@@ -626,18 +625,17 @@ async fn search_rows(
     } else {
         return Ok(None);
     };
-    let query = wanted.query.to_lowercase();
+    let query = filter.query.to_lowercase();
     all.retain(|(_, name)| name.to_lowercase().contains(&query));
     by_name(&mut all, |(_, name)| name);
     Ok(Some(all))
 }
 
-/// Maximum number of records in one page of the list operation.
+/// Maximum number of rows in one response of the list operation.
 const MOST_ROWS: usize = 500;
 
-/// Handles the form of the rows. The buttons for search, for other pages and for ticks save
-/// nothing. The button for saving writes the ticks. The button for everything that was found writes
-/// the found rows as well.
+/// Handles the form. Its buttons for searching, paging and ticking save nothing. Its save button
+/// writes the ticks. Its button for all results writes the results as well.
 fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let (_, _, target) = requested(visit)?;
@@ -648,7 +646,8 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let act = visit.sent("act").unwrap_or_default();
         let all_found = match act.split_once(' ').unwrap_or((act, "")) {
             ("show", _) => {
-                return turned(visit, here, TargetFilter::typed(visit, target), ticked).await;
+                return show_other_rows(visit, here, TargetFilter::typed(visit, target), ticked)
+                    .await;
             }
             ("from", number) => {
                 let there = TargetFilter {
@@ -656,7 +655,7 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                     query: here.query.clone(),
                     ..here
                 };
-                return turned(visit, here, there, ticked).await;
+                return show_other_rows(visit, here, there, ticked).await;
             }
             ("stay", _) => return page(visit, here, ticked, AssignmentExtras::default()).await,
             ("tick", which) => {
@@ -691,8 +690,8 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Shows another page or another search, and keeps the ticks of the current rows in the form.
-async fn turned(
+/// Shows another page or search. The form keeps the ticks of the current rows.
+async fn show_other_rows(
     visit: &ConsoleRequest,
     here: TargetFilter,
     there: TargetFilter,
@@ -724,8 +723,8 @@ async fn turned(
     Ok(reply::to(visit, &format!("{}?{query}", visit.path)))
 }
 
-/// Saves the ticks. `all_found` additionally assigns (`true`) or unassigns (`false`) everything
-/// that was found.
+/// Saves the ticks. `all_found` also assigns (`true`) or unassigns (`false`) all results of the
+/// search.
 async fn stored(
     visit: &ConsoleRequest,
     here: TargetFilter,

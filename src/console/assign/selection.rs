@@ -1,5 +1,5 @@
-//! The ticks of rows that are shown in pages. A form carries them from page to page until they are
-//! saved.
+//! The unsaved ticks of rows that are shown on several pages. A form carries them from page to page
+//! until they are saved.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reads the ticks of a form: those of the page that was shown, and those of pages before.
+    /// Reads the ticks of a form: those of the page that it shows, and the unsaved ones of other
+    /// pages.
     pub fn of(fields: &ConsoleFields) -> Self {
         let all = |name: &str| -> BTreeSet<&str> {
             fields
@@ -43,7 +44,7 @@ impl Selection {
         ticked
     }
 
-    /// Notes whether an id is to be assigned (`is`), given whether it is assigned now (`was`).
+    /// Records whether an id shall be assigned (`is`). `was` tells whether it is assigned now.
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
         for (changes, is_among) in [
             (&mut self.added, is && !was),
@@ -57,7 +58,7 @@ impl Selection {
         }
     }
 
-    /// Ticks or unticks every row that the page shows.
+    /// Ticks (`is`) or unticks every row of the page.
     pub fn all(mut self, fields: &ConsoleFields, is: bool) -> Self {
         let was: BTreeSet<&String> = fields
             .iter()
@@ -115,8 +116,8 @@ mod tests {
             ("assigned", d),
         ]);
         let ticked = Selection::of(&shown);
-        // For rows on the page, the boxes decide: `b` is unticked again, `c` is unassigned, `d`
-        // stays.
+        // The boxes decide for the rows on the page: `b` is unticked again, `c` is unassigned, `d`
+        // stays assigned.
         assert_eq!(added_and_removed(&ticked), (vec![a], vec![c]));
         assert_eq!(
             added_and_removed(&ticked.all(&shown, true)),

@@ -1,4 +1,5 @@
-//! Fields as controls: label, help text, errors, and both versions in a conflict.
+//! Converts fields into controls for the template: label, help text, errors, and both versions of a
+//! conflict.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,11 +19,11 @@ use crate::console::words::ConsoleWords;
 use crate::markdown;
 use crate::words::fill as fill_in;
 
-/// Number of empty rows after those of a list.
+/// Number of empty rows that a list shows after its rows.
 const BLANK_ROWS: usize = 2;
 /// Height of a long text, in lines.
 const LINES: usize = 5;
-/// Height of the text area beside boxes to tick, in lines.
+/// Height of the text area beside boxes, in lines.
 const FEW_LINES: usize = 2;
 
 /// A form as the template shows it.
@@ -33,21 +34,21 @@ pub struct FormView {
     pub status: u16,
     /// Hidden fields.
     pub hidden: ConsoleFields,
-    /// The texts that its fields link: the label of the field, and the id of the text.
+    /// The texts that fields refer to: label of the field and id of the text.
     pub texts: Vec<(String, Uuid)>,
     pub sections: Vec<(&'static str, Vec<Control>)>,
-    /// The refusals of the form: the message, and the element id of the field if the field is
-    /// known.
+    /// The error messages of a refused form, each with the element id of its field if it belongs to
+    /// one.
     pub problems: Vec<(String, Option<String>)>,
-    /// Further remarks above the form.
+    /// Further messages above the form.
     pub notes: Vec<String>,
-    /// Heading and text of a conflict, if another member changed the same resource.
+    /// Heading and text about a conflict. `None` if there is none.
     pub conflict: Option<(&'static str, &'static str)>,
     /// The label of the button.
     pub submit: &'static str,
-    /// Whether the member may only look at the form.
+    /// Whether the member may view the form but not send it.
     pub is_read_only: bool,
-    /// A remark above a form that is read-only. `None` if the page states the reason itself.
+    /// A note above a form that is read-only. `None` if the page itself explains why.
     pub read_only_note: Option<&'static str>,
     pub words: &'static ConsoleWords,
 }
@@ -64,26 +65,26 @@ pub struct Control {
     pub input: ControlInput,
     pub is_required: bool,
     pub is_disabled: bool,
-    /// Name of the hidden field that marks this field as part of the form.
+    /// Name of the hidden field that marks this field as part of the form. `None` if no such field
+    /// is needed.
     pub here: Option<String>,
-    /// The field and the values with which this field has an effect, as `field=a,b`.
+    /// The other field and its values for which this field has an effect, as `field=a,b`.
     pub when: Option<String>,
     /// Address and label of a link to a page about this field.
     pub link: Option<(String, &'static str)>,
-    /// Label of the box that clears a value which cannot be shown.
+    /// Label of the box that deletes a value which the form cannot show.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
-    /// Address that renders Markdown while it is typed, and the rendered HTML. Only for fields in
-    /// Markdown.
+    /// For Markdown fields: the address that renders the typed text, and the rendered HTML.
     pub rendered: Option<(String, String)>,
     pub words: &'static ConsoleWords,
 }
 
-/// The other member's version of a field that both have changed.
+/// The other member's version of a field that both members have changed.
 pub struct Conflict {
-    /// The other member's version, as a sentence.
+    /// The other member's version in words.
     pub theirs: String,
-    /// Whether the member chose the other member's version.
+    /// Whether the member has chosen the other member's version.
     pub is_theirs: bool,
 }
 
@@ -108,14 +109,14 @@ pub enum ControlInput {
     Pick {
         options: Vec<ControlOption>,
     },
-    /// Several choices. `set` is the switch of a field that may be null.
+    /// Boxes of which several can be ticked. `set` is the switch of a field that may be null.
     Many {
         options: Vec<ControlOption>,
         set: Option<bool>,
-        /// The names of further rows, if the list is too long to offer it.
+        /// The search by name for further rows, if the list is too long to show.
         sought: Option<Sought>,
     },
-    /// A row of a long list: the chosen and the found rows, and the name of another one.
+    /// One row of a long list: the selected row and the search results, and a search by name.
     Find {
         options: Vec<ControlOption>,
         sought: Sought,
@@ -142,10 +143,10 @@ pub enum ControlInput {
 
 /// A row of a list.
 pub struct FormRow {
-    /// A sentence about the stored rule of the row.
+    /// A sentence that describes the stored rule of the row.
     pub told: Option<String>,
     pub controls: Vec<Control>,
-    /// The box that removes the row.
+    /// The box that removes the row. `None` for a row without a stored rule.
     pub removal: Option<Removal>,
 }
 
@@ -179,36 +180,36 @@ impl Control {
     }
 }
 
-/// The data that is needed to show fields.
+/// The data that fields need besides their values.
 pub struct FieldContext<'s> {
     pub visit: &'s ConsoleRequest,
     pub fields: &'s ConsoleFields,
-    /// The rows that fields can refer to.
+    /// The lists from which reference fields choose.
     pub listed: &'s Listed,
     /// Error messages, by the name of the field.
     pub errors: &'s HashMap<String, Vec<String>>,
-    /// The other member's versions, by the name of the field.
+    /// The other member's version of each field in conflict, in words, by the name of the field.
     pub theirs: &'s HashMap<String, String>,
-    /// The ids of linked texts, by the name of the field.
+    /// The id of each field's text, by the name of the field.
     pub texts: &'s HashMap<String, String>,
     /// The fields whose texts the member may not read.
     pub unseen: &'s HashSet<String>,
     pub is_read_only: bool,
     pub layout: &'static Layout,
-    /// The values that the form is made from.
+    /// The values that the form was opened with.
     pub base: &'s Map<String, Value>,
 }
 
 impl FieldContext<'_> {
-    /// Makes the control of a field. `name` is its full name in the form, with the names of its
-    /// parents.
+    /// Builds the control of a field. `name` is the full name of the field in the form, including
+    /// its parents.
     pub fn control(&self, spec: &Spec, name: &str) -> Control {
         let (language, words) = (self.visit.language, self.visit.words);
         let value = || first(self.fields, name).unwrap_or_default().to_owned();
         let lacks = spec
             .needs
             .filter(|permission| !self.visit.holds(*permission));
-        // A member who cannot read a text must not overwrite it.
+        // A member who cannot read a text must not overwrite it, so the field has no value to edit.
         let lacks = lacks.or_else(|| {
             self.unseen
                 .contains(name)
@@ -236,7 +237,7 @@ impl FieldContext<'_> {
         if !spec.is_readable {
             add(words.forms.write_only.into());
             match spec.kind {
-                // One of the options of these controls leaves the value as it is.
+                // These controls have an option that keeps the value, so they need no box for that.
                 InputKind::Switch | InputKind::Choice(_) | InputKind::Reference(_) => {}
                 InputKind::Names(_)
                 | InputKind::Object(_)
@@ -455,8 +456,8 @@ impl FieldContext<'_> {
         }
     }
 
-    /// Returns a sentence about the stored rule of a row; `None` for a new row and for a row of
-    /// another kind.
+    /// Returns a sentence that describes the stored rule of a row. `None` for a new row, and for
+    /// rows that are no rules.
     fn told(&self, parts: &[Spec], name: &str, row: &str) -> Option<String> {
         let layout = self.layout.rules_in(name)?;
         let about = subject(parts, row, self.fields);
@@ -469,7 +470,7 @@ impl FieldContext<'_> {
         ))
     }
 
-    /// Returns the box that removes a row with a stored rule.
+    /// Returns the box that removes a row. `None` for a row without a stored rule.
     fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
         let words = self.visit.words;
         let name = remove(row);
@@ -485,7 +486,7 @@ impl FieldContext<'_> {
         })
     }
 
-    /// Returns the options: an empty option where it is allowed, chosen values that are not listed,
+    /// Returns the options: an empty one if allowed, selected values that are missing in the list,
     /// and the list.
     fn options(
         &self,
@@ -552,7 +553,8 @@ impl FieldContext<'_> {
     }
 }
 
-/// The name of the field that says which version of a field in conflict is kept.
+/// Returns the name of the form field that says which version of a field in conflict the member
+/// chose.
 pub fn chosen(name: &str) -> String {
     format!("choose.{name}")
 }

@@ -1,13 +1,13 @@
-//! Handles a form from its first view until it is saved. A refused form is shown again with the
-//! reasons and keeps everything that the member typed.
+//! Shows, checks and saves a form. A refused form is shown again with the reasons and with
+//! everything that the member typed.
 //!
-//! A form carries the values that it was made from (`base`) and the time of their last change
+//! A form carries the values that it was opened with (`base`) and the time of their last change
 //! (`updatedAt`). An update sends only the fields that the member changed, with
-//! `expectedUpdatedAt`. If another member changed the resource in between, the form is shown on the
-//! new state. Each field that both changed is shown in both versions.
+//! `expectedUpdatedAt`. If another member has changed the resource in between, the form is shown
+//! again with the new values. A field that both members changed is shown in both versions.
 //!
-//! A text can change without a change of the resource that links it. Therefore each typed value is
-//! compared with the stored value, field by field, before anything is written.
+//! A text can change without a change of the resource that uses it. Therefore, before anything is
+//! written, each typed value is also compared with the stored value.
 
 use std::collections::HashMap;
 
@@ -32,13 +32,13 @@ use crate::console::texts::{self, texts_of_form};
 use crate::console::visit::{ConsoleFields, ConsoleRequest};
 use crate::translations::ENGLISH;
 
-/// A kind of resource that a form edits: the operations for it, and the layout of its form.
+/// A type of resource that a form edits: its operations, and the layout of its form.
 pub struct Resource {
     pub create: &'static str,
-    /// The operation whose answer contains the values. It is a list operation where the interface
-    /// has no operation that reads a single resource.
+    /// The operation whose response contains the values. It is a list operation if no operation
+    /// reads a single resource.
     pub read: &'static str,
-    /// Reads one resource by its id.
+    /// Reads one resource by id.
     pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> Reading<'v>,
     pub update: &'static str,
     pub layout: &'static Layout,
@@ -54,9 +54,9 @@ pub(super) fn operation(
     operation_calls::operation(&visit.service, id).ok_or_else(ConsoleRefusal::broken)
 }
 
-/// Returns whether a field has an effect for this type of resource. Only `stepType` is decided
-/// here, because a form never changes it. Conditions on other fields count as met. A field that
-/// depends on a hidden field is hidden too.
+/// Returns whether a field has an effect for this type of resource. Only a condition on `stepType`
+/// is evaluated, because the form cannot change it. Other conditions count as met. A field that
+/// depends on a hidden field is hidden as well.
 fn is_shown(spec: &Spec, all: &[Spec], base: &Map<String, Value>, depth: u8) -> bool {
     let Some((field, values)) = &spec.when else {
         return true;
@@ -105,7 +105,7 @@ fn shown_specs(
         .collect())
 }
 
-/// Adapts a field to the layout of this form and to the values in `base`.
+/// Adapts a field to the layout of the form and to the values in `base`.
 fn laid_out(
     visit: &ConsoleRequest,
     mut spec: Spec,
@@ -115,8 +115,7 @@ fn laid_out(
     let names = layout.names_in(&spec.name);
     spec.is_readable |= layout.is_read_elsewhere(&spec.name) && base.contains_key(&spec.name);
     match &mut spec.kind {
-        // A text that the read operation omits may be in `base` from another source. Such a text
-        // counts as readable.
+        // `base` can contain a text that the read operation omits. Such a text is readable.
         InputKind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
         InputKind::Lines => spec.kind = names.map_or(InputKind::Lines, InputKind::Names),
         InputKind::Rules(parts) => {
@@ -134,8 +133,8 @@ fn laid_out(
     spec
 }
 
-/// Returns the text fields that the answer of the read operation does not contain.
-pub fn untold_texts(
+/// Returns the text fields that the response of the read operation does not contain.
+pub fn unreadable_texts(
     visit: &ConsoleRequest,
     resource: &Resource,
 ) -> Result<Vec<String>, ConsoleRefusal> {
@@ -151,8 +150,8 @@ pub fn untold_texts(
         .collect())
 }
 
-/// Returns the values that a form is made from: the values of its fields, and the texts that they
-/// link. If the member may not read texts, only the link is included.
+/// Returns the values that a form is opened with: the values of its fields, and the texts that they
+/// refer to. Texts that the member may not read are omitted.
 async fn base_of(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -202,7 +201,7 @@ async fn base_of(
     Ok(base)
 }
 
-/// Makes the form that changes a resource, with its stored values.
+/// Builds the form that changes a resource.
 pub async fn edit_form(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -231,7 +230,7 @@ fn draw<'v>(
 ) -> FormFieldsView<'v> {
     FormFieldsView {
         visit,
-        // Callers have already refused an operation that does not exist.
+        // Every caller has checked before that the operation exists.
         operation: operation_calls::operation(&visit.service, resource.update)
             .unwrap_or(&visit.service.app.operations[0]),
         layout: resource.layout,
@@ -249,8 +248,8 @@ fn draw<'v>(
     }
 }
 
-/// Saves a form that changes a resource. `now` is the resource as it is stored at this moment.
-/// Returns whether anything was changed; or, if the form is refused, the form with its messages.
+/// Saves a form that changes a resource. `now` is the current stored resource. Returns whether
+/// anything was changed, or the refused form with its messages.
 pub async fn saved(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -323,7 +322,7 @@ pub async fn saved(
     }
 }
 
-/// Returns the typed values that differ from the values that the form was made from.
+/// Returns the typed values that differ from those that the form was opened with.
 pub fn typed(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -357,9 +356,8 @@ fn takes_expected(operation: &'static Operation) -> bool {
         .is_some()
 }
 
-/// Sends the changes: new texts first, then the resource, then texts that exist already. Each saved
-/// value becomes part of the form's base. If a later request is refused, the member can continue
-/// from there.
+/// Writes the changes: first new texts, then the resource, then existing texts. Each written value
+/// is added to the form's base, so that the member can continue if a later write is refused.
 async fn written(
     visit: &ConsoleRequest,
     view: &mut FormFieldsView<'_>,
@@ -415,8 +413,8 @@ async fn written(
     Ok(())
 }
 
-/// Creates a text for a field of the form and returns its id. Sending the form again does not
-/// create a second text. Two fields with the same wording get a text each.
+/// Creates a text for a field and returns its id. A second submission of the form does not create a
+/// second text. Two fields with the same wording get separate texts.
 pub async fn new_text(
     visit: &ConsoleRequest,
     source: &str,
@@ -439,7 +437,7 @@ pub async fn new_text(
     Ok(made["id"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Makes the refusal of a text a refusal of the field that the text is for.
+/// Changes the refusal of a text into a refusal of the field that uses the text.
 fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         issue.path = vec![field.to_owned()];
@@ -447,7 +445,7 @@ fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
     refusal
 }
 
-/// Makes the form that creates a resource.
+/// Builds the form that creates a resource.
 pub async fn create_form(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -456,7 +454,7 @@ pub async fn create_form(
     create_form_with(visit, resource, action, &Map::new()).await
 }
 
-/// Makes the form that creates a resource, with initial values.
+/// Builds the form that creates a resource, with these initial values.
 pub async fn create_form_with(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -466,10 +464,10 @@ pub async fn create_form_with(
     let specs = specs_of_new(visit, resource)?;
     let mut fields = ConsoleFields::new();
     for spec in &specs {
-        // The query of a link to this form can contain initial values.
-        let begins = visit.asks(&spec.name).map(|text| json!(text));
-        let begins = begins.as_ref().or_else(|| values.get(&spec.name));
-        fill(spec, begins, &spec.name, &mut fields);
+        // A link to this form can contain initial values in its query.
+        let initial = visit.asks(&spec.name).map(|text| json!(text));
+        let initial = initial.as_ref().or_else(|| values.get(&spec.name));
+        fill(spec, initial, &spec.name, &mut fields);
     }
     new_view(visit, resource, action, fields)?
         .view(&specs)
@@ -495,7 +493,8 @@ fn new_view<'v>(
     })
 }
 
-/// Creates a resource from a submitted form. Returns the new resource, or the form again.
+/// Creates a resource from a submitted form. Returns the new resource, or the form again with its
+/// messages.
 pub async fn created(
     visit: &ConsoleRequest,
     resource: &Resource,
@@ -515,7 +514,7 @@ pub async fn created(
     let text = specs
         .iter()
         .filter_map(|spec| Some((spec, read(spec, &spec.name, &view.fields)?)));
-    // An optional field that is left empty is not sent.
+    // An empty optional field is not sent.
     let text = text.filter(|(spec, value)| !value.is_null() && (spec.is_required || value != ""));
     let arguments: Map<String, Value> = text
         .map(|(spec, value)| (spec.name.clone(), value))
@@ -528,8 +527,8 @@ pub async fn created(
         Err(refusal) => {
             view.problems = Problems::of(visit, &refusal);
             if refusal.status == 422 {
-                // The idempotency key belongs to an earlier create with other values. The form gets
-                // a new key.
+                // The idempotency key has been used for a create with other values, so the form
+                // gets a new key.
                 view.fields.retain(|(name, _)| name != "key");
                 view.problems.general = vec![visit.words.forms.made_already.to_owned()];
             }

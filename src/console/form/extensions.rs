@@ -1,6 +1,5 @@
-//! The facts about a field that its schema states beside its description, as extensions (`x-…`):
-//! they decide how a form shows the field. They are written as attributes of the field:
-//! `#[schemars(extend("x-choices-from" = "listTags"))]`.
+//! Reads the schema extensions (`x-…`) of a field, which say how a form shows the field. They are
+//! written as attributes of the Rust field: `#[schemars(extend("x-choices-from" = "listTags"))]`.
 
 use engine::access::Permission;
 use engine::field::{PLACE, SECTION};
@@ -15,25 +14,24 @@ pub struct FormPlace {
     pub number: u64,
 }
 
-/// Returns another field, and those of its values with which this field has an effect:
-/// `x-applies-to`, an object with that field.
+/// Returns `x-applies-to`: another field, and its values for which this field has an effect.
 pub fn applies_to(field: &Value) -> Option<(String, Vec<String>)> {
     let (other, values) = field["x-applies-to"].as_object()?.iter().next()?;
     let values = values.as_array()?.iter().filter_map(Value::as_str);
     Some((other.clone(), values.map(str::to_owned).collect()))
 }
 
-/// Returns the operation that lists the possible values of a field: `x-choices-from`.
+/// Returns `x-choices-from`: the operation that lists the possible values of a field.
 pub fn choices_from(field: &Value) -> Option<&str> {
     field["x-choices-from"].as_str()
 }
 
-/// Returns the source table of the text that a field links: `x-text-source`.
+/// Returns `x-text-source`: the source table of the text that a field refers to.
 pub fn text_source(field: &Value) -> Option<&str> {
     field["x-text-source"].as_str()
 }
 
-/// Returns the permission that a change of a field needs: `x-permission`.
+/// Returns `x-permission`: the permission that is needed to change a field.
 pub fn permission(field: &Value) -> Option<Permission> {
     field["x-permission"].as_str()?.parse().ok()
 }
@@ -47,7 +45,7 @@ pub fn place(field: &Value) -> Option<FormPlace> {
     })
 }
 
-/// Returns the help text of a field in English: `x-summary`, or else the first clause of the
+/// Returns the English help text of a field: `x-summary`, otherwise the first clause of the
 /// description.
 pub fn summary(field: &Value) -> String {
     let summary = field["x-summary"].as_str().map(str::to_owned);

@@ -21,23 +21,25 @@ use super::spec::{ABOUT, InputKind, Spec};
 use crate::console::visit::{ConsoleFields, first};
 use crate::precheck::NO_MAXIMUM;
 
-/// Maximum number of objects in a list that a form can have.
+/// Maximum number of rows that a form can have in a list of objects.
 const MOST_ROWS: usize = 200;
 
-/// Numbers that mean "no limit", by their field. A form shows an empty field for them.
-const NONE: [(&str, u32); 1] = [("maxLos", NO_MAXIMUM)];
+/// Numbers that mean "no limit", by field. A form shows them as an empty field.
+const NO_LIMIT: [(&str, u32); 1] = [("maxLos", NO_MAXIMUM)];
 
 fn nothing_of(spec: &Spec) -> Option<u32> {
-    NONE.iter()
+    NO_LIMIT
+        .iter()
         .find(|(name, _)| *name == spec.name)
         .map(|(_, none)| *none)
 }
 
-/// Adds the fields that a browser sends of an untouched form that shows this value.
+/// Adds the fields that a browser sends if the form shows this value and the member does not change
+/// it.
 pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut ConsoleFields) {
     let mut push = |name: String, value: String| fields.push((name, value));
     match &spec.kind {
-        // A line of text has no line ends.
+        // A single-line input cannot contain line ends.
         InputKind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
         InputKind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
         InputKind::Suggested(known) => {
@@ -187,7 +189,7 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
             })
         }),
         InputKind::Reference(_) | InputKind::Choice(_) => {
-            // No option is chosen. A field that cannot be null is then not sent.
+            // No option is selected. A field that may not be null is then not set.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
                 .and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }
@@ -311,13 +313,13 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
     }
 }
 
-/// Returns whether a value shows that its row is not blank. A checkbox that is not ticked does not,
-/// because the browser sends its `….here` for blank rows as well.
+/// Returns whether a value shows that its row is in use. An unticked box does not, because the
+/// browser sends its `….here` for empty rows as well.
 fn is_filled_in(spec: &Spec, value: &Value) -> bool {
     !(is_plain_switch(spec) && *value == Value::Bool(false))
 }
 
-/// Returns the known value that a typed text means: the value itself, or the value with this label.
+/// Returns the known value for a typed text: the value itself, or the value with this label.
 fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
     let is_label = |label: &str| label.to_lowercase() == typed.to_lowercase();
     known
@@ -327,15 +329,15 @@ fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
         .map_or(typed, |(value, _)| value.as_str())
 }
 
-/// Returns the name that the rule of a row is about; empty where the row has none.
+/// Returns the name that the rule of a row applies to; empty if the row has none.
 pub fn subject(specs: &[Spec], row: &str, fields: &ConsoleFields) -> String {
     let about = specs.iter().find(|part| part.name == ABOUT);
     let about = about.and_then(|part| read(part, &format!("{row}.{ABOUT}"), fields));
     text(about.as_ref())
 }
 
-/// Returns the rows of rules by a name: the number of each row, and the name that its rule is
-/// about, which is empty where the row has none.
+/// Returns the rows of a list of rules: number of the row, and the name that its rule applies to,
+/// which may be empty.
 pub fn subjects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()
@@ -343,8 +345,8 @@ pub fn subjects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usiz
         .collect()
 }
 
-/// Reads the rows of a list of objects, each with its number. Rows in which nothing is filled in
-/// and rows to be removed are left out.
+/// Reads the rows of a list of objects, each with its number. Omits empty rows and rows to be
+/// removed.
 fn objects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, Map<String, Value>)> {
     let row = |number: usize| -> Option<(usize, Map<String, Value>)> {
         if first(fields, &remove(&format!("{name}.{number}"))).is_some() {
@@ -364,7 +366,7 @@ fn objects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, Ma
     (0..rows(name, fields)).filter_map(row).collect()
 }
 
-/// Returns the number of rows that a form has of a list of objects.
+/// Returns the number of rows of a list of objects in a form.
 pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
     let number = |field: &str| {
         field
@@ -382,23 +384,23 @@ pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
         .map_or(0, |last| last.saturating_add(1).min(MOST_ROWS))
 }
 
-/// Returns whether a switch is shown as a checkbox: it is not nullable, and its value can be read.
+/// Returns whether a switch is shown as a box: it cannot be null and its value can be read.
 pub fn is_plain_switch(spec: &Spec) -> bool {
     spec.is_readable && !spec.is_nullable
 }
 
-/// Returns the name of the hidden field that marks a field as part of the form. A browser sends
-/// nothing for a box that is not ticked.
+/// Returns the name of the hidden field that marks a field as part of the form. It is needed
+/// because a browser sends nothing for an unticked box.
 pub fn here(name: &str) -> String {
     format!("{name}.here")
 }
 
-/// Returns the name of the field that removes a row.
+/// Returns the name of the box that removes a row.
 pub fn remove(row: &str) -> String {
     format!("{row}.remove")
 }
 
-/// Returns the name of the field that contains the texts which are not among the known ones.
+/// Returns the name of the text area for texts that are not among the known ones.
 pub fn others_of(name: &str) -> String {
     format!("{name}.others")
 }
@@ -411,8 +413,8 @@ fn is_here(name: &str, fields: &ConsoleFields) -> bool {
     first(fields, &here(name)).is_some()
 }
 
-/// Converts a text that was sent. An empty text is null if the field is nullable. It is not sent at
-/// all if the value of the field cannot be read.
+/// Converts a sent text with `value`. An empty text is null if the field may be null; if the value
+/// of the field cannot be read, an empty text does not set the field.
 fn parsed(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
     if sent.is_empty() {
         nothing(spec, || json!(""))
@@ -429,7 +431,8 @@ fn nothing(spec: &Spec, empty: impl FnOnce() -> Value) -> Option<Value> {
     }
 }
 
-/// Returns a number, or the typed text if it is not a number. The interface then reports the error.
+/// Returns the number, or the typed text if it is not a number, so that the operation reports the
+/// error.
 fn number(sent: &str) -> Value {
     sent.parse::<i64>()
         .map_or_else(|_| json!(sent), |number| json!(number))
@@ -607,7 +610,7 @@ mod tests {
         );
     }
 
-    /// The rules by a name of a form, with two known names.
+    /// Returns a list of rules by name, with two known names.
     fn rules() -> Spec {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));
@@ -702,7 +705,7 @@ mod tests {
     }
 
     proptest! {
-        /// An untouched form changes nothing, for any stored values.
+        /// A form that the member does not change keeps all stored values.
         #[test]
         fn an_untouched_form_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
             prop_assert_eq!(again(&spec(InputKind::Line("text"), false, true), &json!(text)), Some(json!(text)));

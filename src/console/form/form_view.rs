@@ -1,5 +1,5 @@
-//! A form with its values: the typed ones, those that it was made from, and the reasons why it was
-//! refused.
+//! A form with its values: the typed values, the values that it was opened with, and the reasons of
+//! a refusal.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use crate::console::refusal::ConsoleRefusal;
 use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
 use crate::words::fill as fill_in;
 
-/// Maximum number of characters shown of the other member's version. No text is longer.
+/// Maximum number of characters of the other member's version. No text is longer.
 const LONGEST: usize = 6_000;
 
 /// A resource as it is stored.
@@ -38,7 +38,8 @@ pub enum FormOutcome<T> {
 }
 
 impl StoredResource {
-    /// Makes a `Stored` from an answer. A value that is not an object counts as an empty object.
+    /// Creates a `StoredResource` from a response. A response that is not an object counts as an
+    /// empty object.
     pub fn of(id: Uuid, value: Value) -> Self {
         Self {
             id,
@@ -61,7 +62,7 @@ impl StoredResource {
     }
 }
 
-/// The fields of a form, and everything that is needed to show them.
+/// The fields of a form, and the data needed to show them.
 pub(super) struct FormFieldsView<'v> {
     pub visit: &'v ConsoleRequest,
     pub operation: &'static Operation,
@@ -73,12 +74,12 @@ pub(super) struct FormFieldsView<'v> {
     pub is_new: bool,
     pub problems: Problems,
     pub theirs: HashMap<String, String>,
-    /// The rows that a search found, by the name of the field.
+    /// The search results for typed names, by the name of the field.
     pub found: HashMap<String, Vec<Row>>,
     pub conflict: bool,
-    /// Whether a part of the form is already saved.
+    /// Whether a part of the form has already been saved.
     pub is_begun: bool,
-    /// Whether it cannot be changed, even with every permission.
+    /// Whether the form is read-only whatever permissions the member has.
     pub is_locked: bool,
 }
 
@@ -130,7 +131,7 @@ impl Problems {
     }
 }
 
-/// Returns the values that a form was made from.
+/// Returns the values that a form was opened with.
 pub(super) fn sent_base(visit: &ConsoleRequest) -> Map<String, Value> {
     visit
         .sent("base")
@@ -139,7 +140,7 @@ pub(super) fn sent_base(visit: &ConsoleRequest) -> Map<String, Value> {
 }
 
 impl FormFieldsView<'_> {
-    /// Looks up the names that are typed for rows of long lists. Returns whether each of them
+    /// Looks up the names that were typed for rows of long lists. Returns whether each name
     /// identifies one row.
     pub(super) async fn look_up(&mut self, specs: &[Spec]) -> Result<bool, ConsoleRefusal> {
         let looked = look_up(self.visit, specs, &mut self.fields).await?;
@@ -152,7 +153,7 @@ impl FormFieldsView<'_> {
         Ok(false)
     }
 
-    /// Returns the fields whose typed value differs from the base.
+    /// Returns the fields whose typed value differs from the value that the form was opened with.
     pub(super) fn changes(&self, specs: &[Spec]) -> Vec<(Spec, Value)> {
         let change = |spec: &Spec| {
             if first(&self.fields, &chosen(&spec.name)) == Some("theirs") {
@@ -164,12 +165,12 @@ impl FormFieldsView<'_> {
         specs.iter().filter_map(change).collect()
     }
 
-    /// Returns the value that the form would send for an untouched field.
+    /// Returns the value that the form would send if the member had not changed the field.
     pub(super) fn untouched(&self, spec: &Spec) -> Option<Value> {
         value_in(spec, &self.base)
     }
 
-    /// Replaces the base by the saved values: the resource as its update returned it, and the saved
+    /// Replaces the base by the saved values: the resource as the update returned it, and the saved
     /// texts.
     pub(super) fn rebase(&mut self, saved: Vec<(Spec, Value)>, stored: &StoredResource) {
         self.updated_at = stored.updated_at();
@@ -189,7 +190,7 @@ impl FormFieldsView<'_> {
         }
     }
 
-    /// Shows the form on the state that another member saved in between.
+    /// Shows the form with the values that another member has saved in between.
     pub(super) async fn conflicting(
         mut self,
         specs: &[Spec],
@@ -368,14 +369,14 @@ impl FormFieldsView<'_> {
     }
 }
 
-/// Returns the value that an untouched form sends for a field with these values.
+/// Returns the value that an unchanged form with these values sends for a field.
 pub(super) fn value_in(spec: &Spec, base: &Map<String, Value>) -> Option<Value> {
     let mut fields = ConsoleFields::new();
     fill(spec, base.get(&spec.name), &spec.name, &mut fields);
     read(spec, &spec.name, &fields)
 }
 
-/// Copies the typed values of a field, with those of its parts.
+/// Copies the typed values of a field and of its parts.
 fn copy(spec: &Spec, from: &ConsoleFields, to: &mut ConsoleFields) {
     let below = format!("{}.", spec.name);
     to.extend(
@@ -385,7 +386,7 @@ fn copy(spec: &Spec, from: &ConsoleFields, to: &mut ConsoleFields) {
     );
 }
 
-/// Returns a short text for a value, so that the member can choose between two versions.
+/// Formats a value briefly, so that the member can choose between two versions.
 fn shown(spec: &Spec, value: Option<&Value>) -> String {
     let mut fields = ConsoleFields::new();
     fill(spec, value, &spec.name, &mut fields);
@@ -400,7 +401,7 @@ fn shown(spec: &Spec, value: Option<&Value>) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// Returns the name of the field that a path points to: the longest known prefix of the path.
+/// Returns the form field for a path: the longest prefix of the path that is a field.
 fn place(path: &[String], names: &[&str], fields: &ConsoleFields) -> Option<String> {
     let is_known = |name: &String| {
         names.contains(&name.as_str()) || fields.iter().any(|(known, _)| known == name)

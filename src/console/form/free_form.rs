@@ -1,4 +1,4 @@
-//! Forms whose fields no operation declares.
+//! Forms whose fields no operation declares, such as the form of a record.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use super::spec::{InputKind, Spec};
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::visit::{ConsoleFields, ConsoleRequest};
 
-/// A form whose fields no operation declares, such as those of a record.
+/// A form whose fields no operation declares.
 pub struct FreeForm<'f> {
     /// The operation that the form calls.
     pub operation: &'static str,
     pub specs: &'f [Spec],
     pub action: String,
-    /// Whether the form creates something.
+    /// Whether the form creates a resource.
     pub is_new: bool,
-    /// Whether it is shown and cannot be sent.
+    /// Whether the form is read-only.
     pub is_locked: bool,
 }
 
-/// The layout of forms whose fields no operation declares: one section.
+/// The layout of a free form: one section.
 static FREE: Layout = Layout {
     create: &[],
     sections: &[],
@@ -65,7 +65,7 @@ impl FreeForm<'_> {
         })
     }
 
-    /// Shows the form with these values.
+    /// Returns the form with these values.
     pub async fn begin(
         &self,
         visit: &ConsoleRequest,
@@ -78,7 +78,7 @@ impl FreeForm<'_> {
         self.view(visit, fields, values)?.view(self.specs).await
     }
 
-    /// Shows the form as it was sent, with a refusal. Without one it says that nothing is lost.
+    /// Returns the submitted form with a refusal, or with a note that nothing is lost.
     pub async fn again(
         &self,
         visit: &ConsoleRequest,
@@ -87,7 +87,7 @@ impl FreeForm<'_> {
         let mut view = self.view(visit, visit.fields.clone(), sent_base(visit))?;
         match refusal {
             Some(refusal) => {
-                // The form keeps the rows that the typed names identify.
+                // The form shows the rows that the typed names identify.
                 view.look_up(self.specs).await?;
                 view.problems = Problems::of(visit, refusal);
             }
@@ -99,7 +99,7 @@ impl FreeForm<'_> {
         view.view(self.specs).await
     }
 
-    /// Shows the form on the state that another member saved in between.
+    /// Returns the form with the values that another member has saved in between.
     pub async fn conflicting(
         &self,
         visit: &ConsoleRequest,
@@ -115,9 +115,9 @@ impl FreeForm<'_> {
         }
     }
 
-    /// Returns the values that the member typed: of a new thing all that are not empty, else those
-    /// that differ from the values that the form was made from. Returns the form again if a typed
-    /// name does not identify one row.
+    /// Returns the typed values: for a new resource all that are not empty, otherwise those that
+    /// differ from the values that the form was opened with. Returns the form again if a typed name
+    /// does not identify one row.
     pub async fn typed(
         &self,
         visit: &ConsoleRequest,
@@ -144,7 +144,7 @@ impl FreeForm<'_> {
     }
 }
 
-/// Adds null for each part of an object that the member left empty, so that the change clears it.
+/// Adds null for each part of an object that the member left empty, so that the update deletes it.
 fn with_cleared(spec: &Spec, value: Value) -> Value {
     match (&spec.kind, value) {
         (InputKind::Object(parts), Value::Object(mut value)) => {

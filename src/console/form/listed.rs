@@ -1,12 +1,11 @@
-//! The rows that a field can refer to.
+//! The rows that reference fields of a form can choose from.
 //!
-//! A short list is offered as a whole. A row of a long list is found by its name: the form has a
-//! field for the name, and sending the form looks the name up, so this works without a script. A
-//! name that only one row has chooses that row. For any other name the form is shown again with the
-//! rows that have the name in theirs.
+//! A form shows a short list completely. For a long list it has a text field for a name. When the
+//! form is sent, the console looks the name up, so this works without a script. If one row matches,
+//! it is selected. Otherwise the form is shown again with the rows whose names contain the text.
 //!
-//! The field with the name is `….find`. After a search that found several rows, `….found` has the
-//! same text, and the chosen row counts.
+//! The text field is `….find`. After a search with several results, the hidden field `….found` has
+//! the same text, and the member's selection counts.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,51 +26,52 @@ const BY_NAME: &str = "listRecords";
 const ONE: &str = "getRecord";
 /// Maximum number of rows that a form offers as a whole.
 const MOST_OFFERED: u32 = 300;
-/// Maximum number of rows that are offered for a name.
+/// Maximum number of search results that are offered for a name.
 const MOST_FOUND: usize = 20;
-/// Maximum number of names that one field can look up at once.
+/// Maximum number of names that one field can look up in one request.
 const MOST_NAMES: usize = 50;
 
-/// A row to choose: its id and its name.
+/// The id and the name of a row.
 pub type Row = (String, String);
 
-/// The rows that the fields of a form can refer to.
+/// The rows that the fields of a form can choose from.
 #[derive(Default)]
 pub struct Listed {
-    /// The rows of short lists, by the operation that lists them.
+    /// All rows of each short list, by the operation that lists them.
     short: HashMap<String, Vec<Row>>,
-    /// The chosen and the found rows of fields with a long list, by the name of the field.
+    /// The selected rows and the search results of each field with a long list, by the name of the
+    /// field.
     long: HashMap<String, Vec<Row>>,
 }
 
-/// A list that can be read.
+/// The rows of a list operation.
 enum List {
-    /// All its rows, by name.
+    /// All rows, sorted by name.
     Short(Vec<Row>),
-    /// It has too many rows to offer them all, and can be searched.
+    /// The list is too long to show, and can be searched.
     Long,
 }
 
-/// The text that a name is looked up by.
+/// The search text of a field.
 pub struct Sought {
     /// The typed text.
     pub text: String,
-    /// The text of the last search, if the rows that it found are shown.
+    /// The text of the last search, if its results are shown.
     pub found: String,
 }
 
-/// The result of a search for all typed names of a form.
+/// The result of looking up all names that were typed into a form.
 #[derive(Default)]
 pub struct LookedUp {
-    /// The rows for names that do not identify one row, by the name of the field.
+    /// The matches of each name that does not identify one row, by the name of the field.
     pub found: HashMap<String, Vec<Row>>,
     /// Path of the field, and the message.
     pub problems: Vec<(Vec<String>, String)>,
 }
 
 impl Listed {
-    /// Reads the lists that fields refer to. `found` are the rows of a search, by the name of the
-    /// field. If a list cannot be read, the member types an id instead.
+    /// Reads the lists of reference fields. `found` has search results, by the name of the field.
+    /// If a list cannot be read, the member types an id instead.
     pub async fn load(
         visit: &ConsoleRequest,
         specs: &[Spec],
@@ -107,14 +107,14 @@ impl Listed {
         self.short.get(list).map(Vec::as_slice)
     }
 
-    /// Returns the chosen and the found rows of a field with a long list.
+    /// Returns the selected rows and the search results of a field with a long list.
     pub fn long(&self, field: &str) -> Option<&[Row]> {
         self.long.get(field).map(Vec::as_slice)
     }
 }
 
 impl Sought {
-    /// Reads the text from the fields of a form.
+    /// Reads the search text from a submitted form.
     pub fn of(fields: &ConsoleFields, name: &str) -> Self {
         let text = |field: String| first(fields, &field).unwrap_or_default().to_owned();
         Self {
@@ -140,7 +140,7 @@ fn list_of(spec: &Spec) -> Option<&str> {
     }
 }
 
-/// Returns the kind of records that an operation lists in pages.
+/// Returns the record kind if an operation lists records in pages.
 fn kind_of(list: &str) -> Option<RecordKind> {
     Some(match list {
         "listProperties" => RecordKind::Property,
@@ -153,8 +153,8 @@ fn kind_of(list: &str) -> Option<RecordKind> {
     })
 }
 
-/// Reads lists. The operations of several lists are joined by `+`. Returns `None` if a list cannot
-/// be read, or is too long and has no search.
+/// Reads a list. Several operations are joined by `+`. Returns `None` if a list cannot be read, or
+/// is too long and cannot be searched.
 async fn read(visit: &ConsoleRequest, lists: &str) -> Option<List> {
     let mut all = Vec::new();
     for list in lists.split('+') {
@@ -183,7 +183,7 @@ fn sort(rows: &mut [Row]) {
     rows.sort_by(|(_, one), (_, other)| natural(one, other));
 }
 
-/// Returns the chosen rows of a field, followed by the found ones.
+/// Returns the selected rows of a field, followed by the search results.
 async fn with_chosen(
     visit: &ConsoleRequest,
     lists: &str,
@@ -202,14 +202,14 @@ async fn with_chosen(
     rows
 }
 
-/// Returns the rows with these ids. Rows that cannot be read are left out.
+/// Returns the rows with these ids. Omits rows that cannot be read.
 async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for list in lists.split('+') {
         let Some(kind) = kind_of(list) else { continue };
         let is_left = |id: &&str| !rows.iter().any(|(known, _)| known == id);
         let left = ids.iter().copied().filter(is_left);
-        // These two lists take ids.
+        // The list operations of these two kinds accept ids.
         let most = match kind {
             RecordKind::Property => Some(500),
             RecordKind::Reservation => Some(100),
@@ -234,7 +234,7 @@ async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
     rows
 }
 
-/// Returns the rows that have a text in their name, or the row with this id.
+/// Returns the rows whose name contains a text, or the row whose id the text is.
 async fn search(
     visit: &ConsoleRequest,
     lists: &str,
@@ -253,7 +253,7 @@ async fn search(
     Ok(rows)
 }
 
-/// Returns the id of the row that a name means: the only row, or the only row with exactly this
+/// Returns the id of the row with this name: the only match, or the only one with exactly this
 /// name.
 fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     let wanted = fold(name);
@@ -264,7 +264,7 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     }
 }
 
-/// Looks up the names that are typed in a form, and sets the fields that they identify.
+/// Looks up the typed names of a form, and sets the fields that they identify.
 pub async fn look_up(
     visit: &ConsoleRequest,
     specs: &[Spec],
@@ -313,7 +313,7 @@ pub async fn look_up(
     Ok(looked)
 }
 
-/// Sets a field to a row, or adds the row to a field with several.
+/// Sets a field to a row, or adds the row if the field holds several.
 fn choose(spec: &Spec, id: &str, fields: &mut ConsoleFields) {
     let row = (spec.name.clone(), id.to_owned());
     if matches!(spec.kind, InputKind::Reference(_)) {
@@ -329,7 +329,7 @@ fn choose(spec: &Spec, id: &str, fields: &mut ConsoleFields) {
     }
 }
 
-/// Returns the id and the name of a list row, as an option to choose.
+/// Returns id and name of a row, as an option.
 fn named(row: &Value) -> Option<Row> {
     let id = row["id"].as_str()?;
     let name = ["name", "title", "nickname", "host"]
@@ -341,7 +341,7 @@ fn named(row: &Value) -> Option<Row> {
     Some((id.to_owned(), name))
 }
 
-/// Returns the guest and the days of a stay.
+/// Returns the name of a stay: its guest and dates.
 fn stay(row: &Value) -> Option<String> {
     let guest = row["guest"].as_object()?;
     let parts = ["firstName", "lastName"].map(|part| guest.get(part).and_then(Value::as_str));

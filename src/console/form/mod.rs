@@ -25,7 +25,7 @@ mod spec;
 pub use control::{Control, FieldContext, FormView};
 pub use editing::{
     Reading, Resource, create_form, create_form_with, created, edit_form, new_text, saved, typed,
-    untold_texts,
+    unreadable_texts,
 };
 pub use fill::{fill, read};
 pub use form_view::{FormOutcome, StoredResource};

@@ -1,4 +1,5 @@
-//! Rules by a name: the names that a rule can be about, and the faults of the rows of a form.
+//! Rules by name, such as "required of guests over 18" for each guest field: the names to suggest,
+//! and errors that only the form can have.
 
 use std::collections::HashSet;
 
@@ -9,9 +10,9 @@ use super::spec::{ABOUT, InputKind, Spec};
 use crate::console::labels;
 use crate::console::visit::{ConsoleFields, ConsoleRequest};
 
-/// Returns the names that a rule can be about, with their labels: those of the list that have no
-/// known meaning, and those that have one. A label that would mean two names has the name beside
-/// it.
+/// Returns the names to suggest, each with its label: names of the list without a known meaning,
+/// and all known names. If a label is also a name of the list, the known name is added in
+/// parentheses.
 pub fn suggested(
     language: &str,
     names: &[&'static str],
@@ -24,10 +25,10 @@ pub fn suggested(
         .collect();
     let of_known = |name: &&'static str| {
         let label = labels::asked(language, name);
-        let is_taken = unknown
+        let is_ambiguous = unknown
             .iter()
             .any(|other| other.to_lowercase() == label.to_lowercase());
-        let label = if is_taken {
+        let label = if is_ambiguous {
             format!("{label} ({name})")
         } else {
             label
@@ -41,8 +42,8 @@ pub fn suggested(
     known.chain(others).collect()
 }
 
-/// Returns the faults of rules by a name that the interface cannot see, because it gets one rule
-/// for each name: two rules about the same name, and a rule about nothing.
+/// Returns the errors that the operation cannot find, because it gets an object with one rule per
+/// name: two rules with the same name, and a rule without a name.
 pub fn faults(
     visit: &ConsoleRequest,
     specs: &[Spec],
@@ -69,8 +70,7 @@ pub fn faults(
     faults
 }
 
-/// Returns the path of a fault with the number of the row in place of the name that the rule of the
-/// row is about.
+/// Returns the path of an error in which the name of the rule is replaced by the number of its row.
 pub fn in_row(path: &[String], specs: &[Spec], fields: &ConsoleFields) -> Vec<String> {
     let [field, name, rest @ ..] = path else {
         return path.to_vec();

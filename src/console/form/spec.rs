@@ -9,32 +9,31 @@ use serde_json::{Value, json};
 
 use super::extensions::{self, FormPlace};
 
-/// A text that may be longer than this number of characters gets several lines.
+/// A text that may be longer than this number of characters is shown with several lines.
 const LONG: u64 = 300;
-/// The input that holds the `updatedAt` which an update expects. The form does not show it as a
-/// field.
+/// The input with the `updatedAt` that an update expects. A form never shows it.
 const EXPECTED: &str = "expectedUpdatedAt";
 
 /// A field of a form, as its schema describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     pub name: String,
-    /// A label from the organization; it replaces the label that comes from the name.
+    /// A label that the organization chose. It replaces the label that is derived from the name.
     pub called: Option<String>,
-    /// The purpose of the field, as the schema states it in English.
+    /// The English help text of the field.
     pub summary: String,
     pub kind: InputKind,
     pub is_nullable: bool,
     pub is_required: bool,
-    /// Whether the read operation returns the field. If it does not, a form cannot show the value
-    /// and can only replace or keep it.
+    /// Whether the read operation returns the field. Otherwise a form cannot show the value and can
+    /// only keep or replace it.
     pub is_readable: bool,
-    /// Another field, and those of its values with which this field has an effect.
+    /// Another field, and its values for which this field has an effect.
     pub when: Option<(String, Vec<String>)>,
-    /// The permission that a change of this field needs.
+    /// The permission that is needed to change this field.
     pub needs: Option<Permission>,
-    /// The field of the answer with the id of the text that this field writes. The form reads the
-    /// text by this id.
+    /// The field of the response that holds the id of the text that this field writes. The form
+    /// reads the text by this id.
     pub linked_by: Option<String>,
     /// The section of the form that has the field. `None` puts the field into the last section.
     pub place: Option<FormPlace>,
@@ -47,10 +46,10 @@ impl Spec {
     }
 }
 
-/// The kind of input that a field gets.
+/// The control of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InputKind {
-    /// A line of text, with its `inputmode`: `text`, `email`, `tel` or `url`.
+    /// A single line of text, with its `inputmode`: `text`, `email`, `tel` or `url`.
     Line(&'static str),
     /// Several lines of text.
     Area,
@@ -60,12 +59,12 @@ pub enum InputKind {
     Choices(Vec<String>),
     /// A list of texts, one per line.
     Lines,
-    /// A list of texts, some of which have a known meaning: these are boxes to tick.
+    /// A list of texts. Those with a known meaning are shown as boxes.
     Names(&'static [&'static str]),
-    /// A line of text with suggestions: values with their labels. The form shows the label of a
+    /// A single line of text with suggested values and their labels. The form shows the label of a
     /// known value.
     Suggested(Vec<(String, String)>),
-    /// Texts by names, one pair per line.
+    /// An object with texts, one `name: text` per line.
     Pairs,
     Colour,
     Date,
@@ -77,22 +76,21 @@ pub enum InputKind {
     Text(String),
     Object(Vec<Spec>),
     Objects(Vec<Spec>),
-    /// Objects by the name of something that they are about. The first field of each row is that
-    /// name.
+    /// An object of rules by name. The first field of each row is the name.
     Rules(Vec<Spec>),
     /// A value that no form can edit.
     Other,
 }
 
-/// Returns the fields that an operation takes, without those of its path. If the operation takes
-/// `data`, they are the fields of `data`. `answered` is the operation whose answer says which
+/// Returns the input fields of an operation, without path parameters. If the operation has an input
+/// `data`, they are the fields of `data`. `answered` is the operation whose response decides which
 /// fields are readable.
 pub fn specs(
     operation: &'static Operation,
     answered: Option<&'static Operation>,
 ) -> Arc<Vec<Spec>> {
     type Known = HashMap<(&'static str, Option<&'static str>), Arc<Vec<Spec>>>;
-    // Bounded: one entry per form.
+    // Bounded: one entry per form of the console.
     static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
     let key = (operation.id, answered.map(|operation| operation.id));
     if let Some(specs) = KNOWN
@@ -125,8 +123,8 @@ pub fn specs(
     specs
 }
 
-/// Returns the fields of an object, in the order of the schema. Without a schema of an answer,
-/// every field counts as readable.
+/// Returns the fields of an object, in the order of its schema. If `answer` is `None`, every field
+/// counts as readable.
 pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
     let required: Vec<&str> = schema["required"]
         .as_array()
@@ -154,7 +152,8 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
         .collect()
 }
 
-/// Returns whether an answer contains a field, including fields of flattened parts (`allOf`).
+/// Returns whether a response schema contains a field, including fields of flattened parts
+/// (`allOf`).
 fn answers(answer: &Value, name: &str) -> bool {
     answer["properties"].get(name).is_some()
         || answer["allOf"]
@@ -203,14 +202,14 @@ fn without_null(field: &Value) -> (&Value, bool) {
     )
 }
 
-/// Returns the kind of input for a schema. `field` is the schema with its null variant and its
+/// Returns the control for a schema. `field` is the schema that still has its null variant and its
 /// extensions.
 fn kind(schema: &Value, field: &Value) -> InputKind {
     let is = |wanted: &str| match &schema["type"] {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == wanted),
         kind => kind == wanted,
     };
-    // A field that takes any plain value is filled in as a text.
+    // A field that accepts any plain value is edited as text.
     if is("string") && is("boolean") {
         return InputKind::Line("text");
     }
@@ -241,7 +240,7 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
     }
 }
 
-/// The name of the field that holds the subject of a rule.
+/// The name of the form field that holds the name of a rule.
 pub const ABOUT: &str = "field";
 
 fn name_of_rule() -> Spec {

@@ -1,5 +1,5 @@
-//! The cover of a manual: an icon or, if the service is connected to a library of photos, a photo.
-//! Both are found by a search.
+//! The cover of a manual: an icon, or a photo if the service has a photo provider. The member
+//! searches for both.
 
 use askama::Template;
 use axum::response::Response;
@@ -16,16 +16,16 @@ use crate::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockP
 use crate::page::icon;
 use crate::words::fill;
 
-/// Maximum number of icons on a page: `MOST_ICONS` without photos, `FEWER_ICONS` beside photos.
+/// Maximum number of icons on a page: `MOST_ICONS` without photos, `FEWER_ICONS` with photos.
 const MOST_ICONS: usize = 100;
 const FEWER_ICONS: usize = 48;
-/// Maximum number of photos on a page, and of pages.
+/// Maximum number of photos on a page, and maximum number of pages.
 const MOST_PHOTOS: usize = 12;
 const MOST_PAGES: u64 = 100;
-/// Maximum length of an address in bytes. The library could send an address of any length.
+/// Maximum length of a photo's address in bytes. The provider could send longer ones.
 const LONGEST: usize = 1_000;
 
-/// The present cover of a manual.
+/// The current cover of a manual, and the link to change it.
 pub struct PresentCover {
     /// The SVG of its icon. Empty if it has no icon.
     pub icon: String,
@@ -58,7 +58,7 @@ impl PresentCover {
     }
 }
 
-/// Returns whether the service is connected to a library of photos.
+/// Returns whether the service has a photo provider.
 fn has_photos(visit: &ConsoleRequest) -> bool {
     visit.service.app_state.extension::<StockPhotos>().is_some()
 }
@@ -67,15 +67,15 @@ fn has_photos(visit: &ConsoleRequest) -> bool {
 struct ShownPhoto {
     url: String,
     thumbnail: String,
-    /// The description of the picture.
+    /// The description of the photo.
     about: String,
     /// The name of the photographer.
     by: String,
-    /// The address of the photographer's page.
+    /// The address of the photographer's page. `None` if the provider sent no usable one.
     photographer: Option<String>,
 }
 
-/// The photos that a search found.
+/// The photos of a search.
 #[derive(Default)]
 struct FoundCovers {
     photos: Vec<ShownPhoto>,
@@ -95,9 +95,9 @@ struct CoverPage<'v> {
     /// The SVG and the name of each icon.
     icons: Vec<(String, &'static str)>,
     total: usize,
-    /// `None` if there is no library, or if nothing was searched.
+    /// The photos. `None` if there is no photo provider or no search text.
     found: Option<FoundCovers>,
-    /// Whether the manual has a photo, which can be removed.
+    /// Whether the cover is a photo, which can be removed.
     has_photo: bool,
     problem: Option<String>,
     may_change: bool,

@@ -1,5 +1,5 @@
-//! House manuals: the list, the form with a preview of its text, the cover, and the rules that
-//! decide when guests see a manual.
+//! Manuals: the list, the form with a preview of the text, the cover, and the rules that decide
+//! when guests see a manual.
 
 mod cover;
 mod sentence;
@@ -123,8 +123,8 @@ struct ManualLine {
     category: Option<String>,
     is_active: bool,
     when: String,
-    /// Whether all seasons of the manual are over.
-    is_over: bool,
+    /// Whether all seasons of the manual have ended.
+    has_ended: bool,
 }
 
 #[derive(Template)]
@@ -201,11 +201,11 @@ struct ManualEditorPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
     used: Option<UseCount>,
-    /// A sentence that tells when guests see the manual, and the address where that is changed.
+    /// A sentence that says when guests see the manual, and the address where that can be changed.
     when: Option<(String, String)>,
-    /// Whether all seasons of the manual are over.
-    is_over: bool,
-    /// The cover, and the address where another one is chosen.
+    /// Whether all seasons of the manual have ended.
+    has_ended: bool,
+    /// The cover, and the address where it can be changed.
     cover: Option<PresentCover>,
     changed: Option<Changed>,
     placeholders: Placeholders,
@@ -229,13 +229,13 @@ impl Editor for ManualEditor {
         let title = stored.map_or(words.new, |stored| stored.text("nickname"));
         let frame = ConsoleFrame::new(visit, title).below(visit, words.manuals, "/manuals");
         let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
-        let mut is_over = false;
+        let mut has_ended = false;
         let mut text_preview = None;
         if let Some(stored) = stored {
             let text = stored.text("descriptionId").parse().ok();
             let path = format!("/manuals/{}", stored.id);
-            // The form matters more than the preview.
-            text_preview = FlatTextPreview::of(visit, text, &path)
+        // A failed preview does not prevent the member from using the form.
+        text_preview = FlatTextPreview::of(visit, text, &path)
                 .await
                 .unwrap_or_default();
             used = UseCount::of(visit, Entity::Manual, stored.id).await;
@@ -246,7 +246,7 @@ impl Editor for ManualEditor {
                 .and_then(Value::as_array)
                 .cloned()
                 .unwrap_or_default();
-            is_over = sentence::is_over(&rules, visit);
+        has_ended = sentence::has_ended(&rules, visit);
             when = Some((
                 sentence::sentence(&rules, visit),
                 visit.address(&format!("/manuals/{}/visibility", stored.id)),
@@ -261,7 +261,7 @@ impl Editor for ManualEditor {
                 form,
                 used,
                 when,
-                is_over,
+            has_ended,
                 cover,
                 changed,
                 placeholders: Placeholders::of(visit).await,
@@ -280,7 +280,7 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     })
 }
 
-/// Renders Markdown in the way in which guests see it. Parts that guests do not see are marked.
+/// Renders Markdown as guests see it. Marks parts that guests do not see.
 fn rendered(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         Ok(

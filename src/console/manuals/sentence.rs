@@ -1,4 +1,4 @@
-//! Sentences that tell when guests see a manual, one for each rule.
+//! Describes in sentences when guests see a manual, one sentence per rule.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::console::{labels, when};
 use crate::manuals::{VisibilityRule, seasons_are_over};
 use crate::words::fill;
 
-/// Returns when guests see a manual with these rules.
+/// Returns sentences that say when guests see a manual with these rules.
 pub fn sentence(rules: &[Value], visit: &ConsoleRequest) -> String {
     if rules.is_empty() {
         return visit.words.manuals.always.to_owned();
@@ -132,8 +132,8 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
     }
 }
 
-/// Describes one end of a period: its anchor in the stay, and the distance from the anchor with its
-/// unit. Returns `None` if this end is open.
+/// Describes the start or the end of a period: the event of the stay that it counts from, and the
+/// distance. Returns `None` if this end is open.
 fn moment(
     rule: &Value,
     [anchor, number, unit]: [&str; 3],

@@ -1,5 +1,5 @@
-//! The visibility rules of a manual: one form for each category of rules, made from the schema of
-//! the rule. Simultaneous changes are merged rule by rule.
+//! The form for the visibility rules of a manual, with a section for each category of rules,
+//! derived from the schema. Concurrent changes are merged rule by rule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ use crate::console::reply;
 use crate::console::screens::ScreenAnswer;
 use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
 
-/// The fields of rules in lines, in the order of a sentence.
+/// The fields of rules in lines. The order within a line is that of a sentence.
 const LINES: &[&[&str]] = &[
     &["daysBefore", "daysBeforeTimeUnit", "startDateRelativeType"],
     &["daysAfter", "daysAfterTimeUnit", "endDateRelativeType"],
@@ -32,7 +32,7 @@ const LINES: &[&[&str]] = &[
     &["excludedBookingSources"],
 ];
 
-/// A category of rules: its name in the interface, its description, and its fields in lines.
+/// A category of rules: name, description, and fields in lines.
 type RuleCategoryFields = (String, String, Vec<Vec<Spec>>);
 
 /// Returns the categories of rules.
@@ -69,7 +69,7 @@ struct RuleItem {
     is_on: bool,
     lines: Vec<Vec<Control>>,
     errors: Vec<String>,
-    /// The version that another member has saved since then, if both sides changed the rule.
+    /// The other member's version, if both members changed the rule.
     theirs: Option<String>,
 }
 
@@ -80,16 +80,16 @@ struct VisibilityPage<'v> {
     action: String,
     hidden: ConsoleFields,
     rules: Vec<RuleItem>,
-    /// A sentence that tells when guests see the manual with the stored rules.
+    /// A sentence that says when guests see the manual with the stored rules.
     when: String,
     problems: Vec<String>,
     note: Option<&'static str>,
-    /// A sentence about the stored rules, if another member changed them.
+    /// A sentence about the stored rules. `None` if no other member has changed them.
     theirs: Option<String>,
     may_change: bool,
 }
 
-/// Returns the name of the field that is sent if a category has a rule.
+/// Returns the name of the form field that switches a category of rules on.
 fn switch(category: &str) -> String {
     format!("use.{category}")
 }
@@ -112,7 +112,7 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-/// Further content of the page, besides the form.
+/// Content of the page besides the form.
 #[derive(Default)]
 struct VisibilityExtras {
     status: u16,
@@ -120,11 +120,11 @@ struct VisibilityExtras {
     errors: HashMap<String, Vec<String>>,
     note: Option<&'static str>,
     theirs: Option<String>,
-    /// The other member's version of each rule that both sides changed, by category.
+    /// The other member's version of each rule that both members changed, by category.
     both: HashMap<String, String>,
 }
 
-/// Returns the fields of an untouched form with these rules.
+/// Returns the form fields of these rules.
 fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
     let mut fields = ConsoleFields::new();
     for (category, _, lines) in categories {
@@ -146,7 +146,7 @@ fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
     fields
 }
 
-/// Reads a rule from a form: whether it is on, and its fields.
+/// Reads a rule from a form: whether it is switched on, and its fields.
 fn rule_in(
     category: &str,
     lines: &[Vec<Spec>],
@@ -283,7 +283,7 @@ pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 }
 
 /// Merges the typed rules with the stored ones. Also returns the other member's version of each
-/// rule that both sides changed.
+/// rule that both members changed.
 fn merged(
     visit: &ConsoleRequest,
     was: &[Value],

@@ -1,5 +1,5 @@
-//! The ready set: steps and manuals that most hosts have, made at once in the languages of the
-//! organization. Nothing of it is shown to guests until a member looks at it and switches it on.
+//! The ready-made set: steps and manuals that most hosts need, created at once in the languages of
+//! the organization. They are inactive until a member checks and activates them.
 
 use askama::Template;
 use axum::response::Response;
@@ -14,7 +14,7 @@ use super::screens::ScreenAnswer;
 use super::visit::ConsoleRequest;
 use crate::translations::ENGLISH;
 
-/// The operations that the set needs.
+/// The operations that create the set.
 pub const NEEDS: &[&str] = &[
     "createTranslation",
     "createPrecheckStep",
@@ -27,7 +27,7 @@ pub const PATH: &str = "/ready-set";
 /// Chooses a text of the set.
 type ReadyText = fn(&ReadyWords) -> &'static str;
 
-/// A manual of the set: its internal name, its icon, its title and its text.
+/// A manual of the set: internal name, icon, title and text.
 struct ReadyManual {
     nickname: &'static str,
     icon: &'static str,
@@ -61,7 +61,8 @@ static MANUALS: [ReadyManual; 3] = [
 struct ReadySet<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
-    /// The key of the form. Sent again after a failure, the form goes on where it stopped.
+    /// The idempotency key of the form. If the form is sent again after a failure, it continues
+    /// where it stopped.
     key: String,
     problem: Option<String>,
 }
@@ -76,24 +77,24 @@ fn page(visit: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
     reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
 }
 
-/// Shows the contents of the set.
+/// Shows the content of the set before it is created.
 pub fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move { Ok(page(visit, None)) })
 }
 
-/// Makes the set.
-pub fn make(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+/// Creates the set.
+pub fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        // A member who may not create all of it creates nothing of it.
+        // If the member may not create all parts of the set, none is created.
         for operation in NEEDS {
             visit.require(operation)?;
         }
-        // Without its key the form could create the set twice.
+        // Without an idempotency key, sending the form twice would create the set twice.
         let has_key = visit.sent("key").is_some_and(is_uuid);
         if !visit.may_write() || !has_key {
             return Ok(page(visit, None));
         }
-        match made(visit).await {
+        match create_all(visit).await {
             Ok(()) => Ok(reply::done(visit, "/steps", CompletedAction::Created)),
             Err(refusal) => {
                 let text = refusal.sentences(visit).join(" ");
@@ -103,7 +104,7 @@ pub fn make(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-async fn made(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
+async fn create_all(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     let agreement = text(visit, "precheck_step_detail", "agreement", |words| {
         words.agreement
     })
@@ -150,7 +151,7 @@ async fn made(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     Ok(())
 }
 
-/// Makes a text in the languages of the organization, and returns its id.
+/// Creates a text in the languages of the organization. Returns its id.
 async fn text(
     visit: &ConsoleRequest,
     source: &str,
@@ -159,8 +160,8 @@ async fn text(
 ) -> Result<String, ConsoleRefusal> {
     let arguments = json!({ "sourceTable": source, "text": text(table(ENGLISH)) });
     let key = visit.key(&format!("text {name}"));
-    let made: Value = visit.create("createTranslation", arguments, &key).await?;
-    let id = made["id"].as_str().unwrap_or_default().to_owned();
+    let created: Value = visit.create("createTranslation", arguments, &key).await?;
+    let id = created["id"].as_str().unwrap_or_default().to_owned();
     for language in &visit.signed_in.organization.settings.languages {
         let primary = language.split('-').next().unwrap_or_default();
         if primary != ENGLISH && LANGUAGES.contains(&primary) {

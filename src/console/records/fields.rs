@@ -1,4 +1,4 @@
-//! The fields of the form of a record, made of the schema of its kind.
+//! The fields of a record's form, derived from the schema of its kind.
 
 use serde_json::{Map, Value, json};
 
@@ -6,11 +6,11 @@ use crate::console::form::{InputKind as Control, Spec, of_object};
 use crate::console::visit::ConsoleRequest;
 use crate::records::RecordKind;
 
-/// The lists of the places that an instruction can be for.
+/// The lists of targets that an instruction can apply to.
 const PLACES: &str = "listProperties+listPropertyGroups+listTags";
 
-/// Returns the fields of a kind that a form can edit, with the custom fields of a flat. `stored` is
-/// the record as it is stored.
+/// Returns the fields of a kind that a form can edit, including a flat's custom fields. `stored` is
+/// the stored record; `None` for a new one.
 pub(super) async fn specs(
     visit: &ConsoleRequest,
     kind: RecordKind,
@@ -23,14 +23,15 @@ pub(super) async fn specs(
     specs
 }
 
-/// Returns the fields of a kind that its schema describes. `stored` is the record as it is stored.
+/// Returns the fields of a kind that its schema describes. `stored` is the stored record; `None`
+/// for a new one.
 fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
     let mut specs = of_object(&kind.form_schema(), None);
     for spec in &mut specs {
         if spec.name == "name" && repeats_label(&spec.summary) {
             spec.summary.clear();
         }
-        // The present value of a secret is not shown. A new record has none.
+        // The form does not show the stored value of a secret. A new record has no stored value.
         let is_withheld = kind.withheld().contains(&spec.name);
         spec.is_readable = !is_withheld || stored.is_none();
         let named = kind
@@ -40,7 +41,7 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec>
         if let Some(list) = named.and_then(|reference| list_of(reference.to)) {
             spec.kind = match spec.kind {
                 Control::Lines | Control::References(_) => {
-                    // No row and no list mean the same.
+                    // An empty list and null have the same meaning, so the field has no switch.
                     spec.is_nullable = false;
                     Control::References(list.to_owned())
                 }
@@ -68,8 +69,7 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec>
     specs
 }
 
-/// Returns whether the help text of a name only says that it is the name, such as "Name of the
-/// property."
+/// Returns whether a help text only repeats the label, such as "Name of the property."
 fn repeats_label(summary: &str) -> bool {
     summary == "Its name."
         || summary
@@ -77,7 +77,7 @@ fn repeats_label(summary: &str) -> bool {
             .is_some_and(|thing| !thing.contains(' '))
 }
 
-/// The fields with several lines of text. All others have one, however long it may be.
+/// The fields with several lines. All other text fields have one line.
 const LONG: [&str; 4] = ["address", "description", "text", "value"];
 
 fn in_lines(specs: &mut [Spec]) {
@@ -97,7 +97,7 @@ fn in_lines(specs: &mut [Spec]) {
 /// The fields of a guest, in the order of the form.
 const GUEST: [&str; 5] = ["firstName", "lastName", "email", "phone", "language"];
 
-/// Returns the first fields of the form of a kind. Required fields follow, then all others.
+/// Returns the first fields of a kind's form. Required fields follow, then all others.
 const fn order(kind: RecordKind) -> &'static [&'static str] {
     match kind {
         RecordKind::Property => &[
@@ -132,10 +132,11 @@ fn sort(specs: &mut [Spec], first: &[&str]) {
     specs.sort_by_key(|spec| (place(spec).unwrap_or(first.len()), !spec.is_required));
 }
 
-/// The field of a flat that holds the values of custom fields.
+/// The field of a flat that holds its values of custom fields.
 const CUSTOM: &str = "customFields";
 
-/// Returns the field of a flat's values for the custom fields of the organization.
+/// Returns the field with a flat's values of the organization's custom fields. `None` if there are
+/// none.
 async fn custom_fields(visit: &ConsoleRequest) -> Option<Spec> {
     let fields: Vec<Value> = visit.get("listCustomFields", json!({})).await.ok()?;
     let part = |field: &Value| Spec {
@@ -262,7 +263,8 @@ mod tests {
                     _ => Vec::new(),
                 };
                 for name in parts.into_iter().chain([spec]).map(|spec| spec.name) {
-                    // A field that the table lacks has the label of its English name.
+                    // A field that the label tables lack has the label that is derived from its
+                    // name in every language.
                     let [english, spanish, french] =
                         ["en", "es", "fr"].map(|language| labels::label(language, &name));
                     if english == spanish && spanish == french {

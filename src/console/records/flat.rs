@@ -1,5 +1,5 @@
-//! The parts of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and
-//! network, each with links to the pages that change it.
+//! The sections of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and
+//! network, each with links to the pages that change them.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -19,29 +19,29 @@ use crate::words::fill;
 const STAYS: &str = "listReservations";
 const CODES: &str = "listCodes";
 
-/// Maximum number of rows of a part.
+/// Maximum number of rows in a section.
 const MOST: usize = 8;
-/// Maximum number of rows that are read to show the first of them.
+/// Maximum number of rows that are read to find those that the section shows.
 const MOST_READ: usize = 100;
 
-/// A part of a flat's page.
+/// A section of a flat's page.
 pub(super) struct FlatPart {
     pub title: &'static str,
     pub rows: Vec<PartRow>,
-    /// A sentence about the rows that are left out.
+    /// A sentence about further rows. `None` if the section shows all rows.
     pub more: Option<String>,
-    /// Links to the pages that change it: label and address.
+    /// Links to pages: label and address.
     pub ways: Vec<(&'static str, String)>,
 }
 
-/// A row of a part.
+/// A row of a section.
 pub(super) struct PartRow {
     pub name: String,
     pub note: String,
     pub way: Option<String>,
 }
 
-/// A flat, as far as its parts need it.
+/// The data of a flat that its sections use.
 struct Flat<'s> {
     visit: &'s ConsoleRequest,
     id: String,
@@ -82,7 +82,7 @@ pub(super) async fn parts(
 }
 
 impl Flat<'_> {
-    /// Makes a part of the first rows.
+    /// Builds a section from the first of these rows.
     fn part(
         &self,
         title: &'static str,
@@ -198,7 +198,7 @@ impl Flat<'_> {
         items.map(row).collect()
     }
 
-    /// Shows the next stays.
+    /// Builds the section with the next stays.
     async fn stays(&self) -> Option<FlatPart> {
         let visit = self.visit;
         if !visit.may(STAYS) {
@@ -237,7 +237,7 @@ impl Flat<'_> {
             return None;
         }
         let arguments = json!({ "propertyId": self.id, "limit": MOST_READ });
-        // The platform may have sent any fields.
+        // The platform may have sent additional fields, so the codes are read as JSON.
         let codes: Vec<Value> = visit.get(CODES, arguments).await.ok()?;
         let words = &visit.words.records;
         let row = |code: &Value| {
@@ -285,7 +285,7 @@ impl Flat<'_> {
         Some(self.part(words.feeds, rows, ways))
     }
 
-    /// Shows the network. It is changed in the form of the flat, on the same page.
+    /// Builds the section about the network. The form on the same page changes it.
     fn network(&self, name: &str, is_open: bool) -> FlatPart {
         let row = PartRow {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! The import of a CSV file: the file, then a preview of the changes, then the import.
+//! The import of a CSV file: the upload, a preview of the changes, and the import.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct Import<'v> {
     action: String,
     columns: String,
     dates: String,
-    /// The names of the fields that a column can have.
+    /// The names of the fields that a column can be assigned to.
     fields: String,
     problem: Option<String>,
 }
@@ -52,17 +52,17 @@ async fn form(
     reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
 }
 
-/// Returns the names of the columns of custom fields.
+/// Returns the column names of custom fields.
 async fn custom_names(visit: &ConsoleRequest) -> Vec<String> {
     let fields: Result<Vec<Value>, ConsoleRefusal> = visit.get("listCustomFields", json!({})).await;
-    // The list helps to name columns; the form works without it.
+    // The list only helps to name columns. If it cannot be read, the form works without it.
     let fields = fields.unwrap_or_default().into_iter();
     fields
         .filter_map(|field| Some(format!("custom.{}", field["name"].as_str()?)))
         .collect()
 }
 
-/// Shows the form that takes a file.
+/// Shows the upload form.
 pub(super) fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
@@ -83,7 +83,7 @@ struct ImportPreview<'v> {
     errors: Vec<(String, String)>,
     lines: Vec<(String, &'static str, String)>,
     ignored: Option<String>,
-    /// The label of the button; `None` where nothing can be imported.
+    /// The label of the import button. `None` if nothing can be imported.
     submit: Option<String>,
 }
 
@@ -96,7 +96,7 @@ struct ImportDonePage<'v> {
     way: String,
 }
 
-/// Shows the changes that a file would make, or imports the file.
+/// Shows the preview of a file, or imports the file.
 pub(super) fn import(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
@@ -130,7 +130,7 @@ async fn refused(visit: &ConsoleRequest, kind: RecordKind, refusal: &ConsoleRefu
     form(visit, kind, Some((refusal.status, problem))).await
 }
 
-/// Returns the fields that the member has chosen for columns.
+/// Returns the fields that the member assigned to columns.
 fn columns(visit: &ConsoleRequest) -> BTreeMap<String, Value> {
     visit
         .sent("columns")

@@ -1,5 +1,5 @@
-//! Flats and the other records that are kept by hand: one list and one form for every kind, made of
-//! the schema of the kind, and the import of a CSV file.
+//! Flats and other records that are kept by hand: a list and a form for every kind, derived from
+//! its schema, and the import of CSV files.
 //!
 //! The kind is in the query (`?kind=tag`). Without it the pages are about flats.
 
@@ -98,7 +98,7 @@ fn address(visit: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Returns the path of a page about a kind, with its query, below the console.
+/// Returns the path of a page about a kind, below the console, with its query.
 fn path(path: &str, kind: RecordKind) -> String {
     if kind == RecordKind::Property {
         path.to_owned()
@@ -107,7 +107,7 @@ fn path(path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Refuses members who may not change records: those limited to some flats.
+/// Refuses limited members, who may not change records.
 fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if visit.answers_for_organization() {
         Ok(())
@@ -136,7 +136,7 @@ fn tabs(visit: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
 struct RecordRow {
     name: String,
     about: String,
-    /// Label of the origin; `None` for the origin `manual`.
+    /// Label of the record's origin. `None` for records kept by hand.
     origin: Option<&'static str>,
     way: String,
 }
@@ -242,11 +242,11 @@ fn row(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
 struct RecordPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
-    /// Whether the platform manages the record.
+    /// Whether the platform manages the record, so that it is read-only.
     is_of_platform: bool,
-    /// Further pages about the record: label and address.
+    /// Links to further pages about the record: label and address.
     ways: Vec<(&'static str, String)>,
-    /// The parts of a flat's page.
+    /// The sections of a flat's page; empty for other kinds.
     parts: Vec<FlatPart>,
     remove: Option<String>,
     changed: Option<Changed>,
@@ -296,7 +296,7 @@ fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let settings = &visit.signed_in.organization.settings;
         let mut values = defaults(kind, settings, visit.service.clock.now());
         for spec in &specs {
-            // The query of a link to this form can contain initial values.
+            // A link to this form can contain initial values in its query.
             if let Some(text) = visit.asks(&spec.name) {
                 values.insert(spec.name.clone(), json!(text));
             }
@@ -322,11 +322,11 @@ fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             FormOutcome::Again(form) => return Ok(new_page(visit, kind, *form)),
         };
         let mut data = completed(visit, kind, typed);
-        if let Some(refusal) = with_moments(visit, &mut data) {
+        if let Some(refusal) = with_timestamps(visit, &mut data) {
             let form = form.again(visit, Some(&refusal)).await?;
             return Ok(new_page(visit, kind, form));
         }
-        // The id of the form is that of the record, so that sending it twice creates one record.
+        // The form's id becomes the record's id, so sending the form twice creates one record.
         let id = visit
             .sent("key")
             .and_then(|key| key.parse::<Uuid>().ok())
@@ -354,7 +354,7 @@ fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Adds the required fields that the form leaves empty and that have an obvious value.
+/// Adds required fields that the form leaves empty and that have an obvious value.
 fn completed(
     visit: &ConsoleRequest,
     kind: RecordKind,
@@ -366,19 +366,20 @@ fn completed(
     data
 }
 
-/// The fields with a moment. People type it in the time zone of the organization, without an
-/// offset.
-const MOMENTS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
+/// Fields with a timestamp. Members type them in the organization's time zone, without an offset.
+const TIMESTAMPS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
 
-/// Brings typed moments into the form in which records have them. Returns a refusal if a text is
-/// not a moment.
-fn with_moments(visit: &ConsoleRequest, data: &mut Map<String, Value>) -> Option<ConsoleRefusal> {
+/// Converts typed local times to timestamps. Returns a refusal if a text is not a time.
+fn with_timestamps(
+    visit: &ConsoleRequest,
+    data: &mut Map<String, Value>,
+) -> Option<ConsoleRefusal> {
     let settings = &visit.signed_in.organization.settings;
     let zone = settings.timezone.as_deref();
     let zone = zone.and_then(|zone| TimeZone::get(zone).ok());
     let zone = zone.unwrap_or(TimeZone::UTC);
     let mut issues = Vec::new();
-    for field in MOMENTS {
+    for field in TIMESTAMPS {
         let Some(text) = data.get(field).and_then(Value::as_str) else {
             continue;
         };
@@ -401,7 +402,7 @@ fn with_moments(visit: &ConsoleRequest, data: &mut Map<String, Value>) -> Option
     })
 }
 
-/// Makes the issues of a record issues of the form's fields.
+/// Converts the paths of a record's issues to the names of the form's fields.
 fn below_data(mut refusal: ConsoleRefusal) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         if let Some(place) = issue.path.iter().position(|step| step == "data") {
@@ -448,7 +449,7 @@ async fn page(
     let (status, id) = (form.status, stored.id.to_string());
     let is_of_platform = is_of_platform(&stored);
     if is_of_platform {
-        // The page states the reason.
+        // This page itself explains why the form is read-only.
         form.read_only_note = None;
     }
     let words = &visit.words.records;
@@ -504,7 +505,7 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             FormOutcome::Done(changes) => changes,
             FormOutcome::Again(form) => return Ok(page(visit, kind, stored, *form).await),
         };
-        if let Some(refusal) = with_moments(visit, &mut changes) {
+        if let Some(refusal) = with_timestamps(visit, &mut changes) {
             let form = form.again(visit, Some(&refusal)).await?;
             return Ok(page(visit, kind, stored, form).await);
         }
@@ -589,25 +590,25 @@ fn remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Returns the address of the page that adds a stay, for members who may add one.
+/// Returns the address of the page that adds a stay. `None` if the member may not add stays.
 pub fn new_stay(visit: &ConsoleRequest) -> Option<String> {
     (visit.answers_for_organization() && visit.may(LIST) && visit.may(PUT))
         .then(|| address(visit, "/flats/new", RecordKind::Reservation))
 }
 
-/// Returns the address of the page that imports stays, for members who may import some.
+/// Returns the address of the page that imports stays. `None` if the member may not import stays.
 pub fn import_stays(visit: &ConsoleRequest) -> Option<String> {
     (visit.answers_for_organization() && visit.may(LIST) && visit.may(IMPORT))
         .then(|| address(visit, "/flats/import", RecordKind::Reservation))
 }
 
-/// Returns the address of the page with the fields of a stay.
+/// Returns the address of the form of a stay. `None` if the member may not open it.
 pub fn edit_stay(visit: &ConsoleRequest, id: Uuid) -> Option<String> {
     (visit.may(LIST) && visit.may(READ))
         .then(|| address(visit, &format!("/flats/{id}"), RecordKind::Reservation))
 }
 
-/// Orders names as people order them.
+/// Sorts rows by name, ignoring case and accents.
 pub fn by_name<T>(rows: &mut [T], name: impl Fn(&T) -> &str) {
     rows.sort_by(|one, other| natural(name(one), name(other)));
 }

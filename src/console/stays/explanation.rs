@@ -1,5 +1,5 @@
-//! Explains the guest's view: the portal, and every step and manual. Each has the rule that
-//! decided, and the change that would reverse the decision.
+//! Explains the guest view of a stay: the portal, and each step and manual with the rule that
+//! decided and the change that would reverse the decision.
 
 use std::sync::Arc;
 
@@ -50,8 +50,8 @@ impl SentenceLanguage {
         }
     }
 
-    /// Describes how long before the arrival a stay was booked. A booking after the day of arrival
-    /// began counts as one of that day.
+    /// Returns a text on how many days before check-in the stay was booked. A booking after the
+    /// check-in day began counts as a booking on that day.
     fn booked(self, days: i64) -> String {
         let words = &self.words.stays;
         if days > 0 {
@@ -61,7 +61,7 @@ impl SentenceLanguage {
         }
     }
 
-    /// Formats a moment in the time zone of the flat.
+    /// Formats a timestamp in the time zone of the flat.
     fn at(self, at: &str) -> String {
         let dates = dates_in(self.language);
         at.parse().map_or_else(
@@ -181,7 +181,7 @@ pub(super) struct StayPortal {
     pub name: String,
     pub reason: String,
     pub way: Option<String>,
-    /// Label and address of the setting that selects this portal.
+    /// Label and address of the setting that selected this portal.
     pub rule: Option<(&'static str, String)>,
 }
 
@@ -208,7 +208,7 @@ impl StayExplanation {
         self.0.manuals.iter().collect()
     }
 
-    /// Returns a sentence on the values withheld from the guest; `None` if there are none.
+    /// Returns a sentence about the values that the guest does not see. `None` if there are none.
     pub fn withheld(&self, visit: &ConsoleRequest) -> Option<String> {
         let words = &visit.words.stays;
         let value = |withheld: &Withheld| match withheld.value {
@@ -243,8 +243,8 @@ impl StayExplanation {
         }
     }
 
-    /// Returns the setting that selects the portal of the stay: its assignments, the default flag,
-    /// or the list of portals if there is none.
+    /// Returns the setting that selected the stay's portal: its assignments, the default portal, or
+    /// the list of portals if the stay has none.
     fn rule_of_portal(&self, visit: &ConsoleRequest) -> Option<(&'static str, String)> {
         let words = &visit.words.stays;
         let assigned = |id: Uuid, to: &str| {
@@ -286,7 +286,7 @@ impl ExplainedKind {
     }
 }
 
-/// Returns the field that decided, in the form of a step or a rule. `key` is the key of the reason.
+/// Returns the form field of a step or rule that decided. `key` is the key of the reason.
 fn field_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "inactive" => "isActive",
@@ -304,7 +304,7 @@ fn field_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the visibility rule that decided. `key` is the key of the reason.
+/// Returns the category of the visibility rule that decided. `key` is the key of the reason.
 fn category_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "too_early" | "too_late" | "stay_over" => "relative_date",
@@ -380,12 +380,12 @@ struct ExplainedRow {
     name: String,
     is_shown: bool,
     reason: String,
-    /// A sentence on the languages whose text is older than the English one.
+    /// A sentence that names the languages whose text is older than the English one.
     outdated: Option<String>,
-    /// The assignments that lead from the item to the flat.
+    /// The assignments by which the item reaches the flat.
     path: Vec<String>,
     change: String,
-    /// Links to the deciding setting, the item and its assignments: label and address.
+    /// Links to the setting that decided, the item and its assignments: label and address.
     ways: Vec<(&'static str, String)>,
 }
 
@@ -396,7 +396,7 @@ fn row(
     portal: Option<Uuid>,
     days: &str,
 ) -> ExplainedRow {
-    let (words, tongue) = (&visit.words.stays, SentenceLanguage::of(visit));
+    let (words, language) = (&visit.words.stays, SentenceLanguage::of(visit));
     let hop = |hop: &PathHop| {
         let text = match hop.kind {
             TargetKind::Property => words.hop_property,
@@ -446,7 +446,7 @@ struct ExplanationPage<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
     portal: StayPortal,
-    /// A sentence on the values withheld from the guest.
+    /// A sentence about the values that the guest does not see.
     withheld: Option<String>,
     tabs: Vec<(&'static str, usize, String, bool)>,
     of: &'static str,
@@ -553,14 +553,14 @@ mod tests {
     use super::super::super::words;
     use super::*;
 
-    fn tongue(language: &'static str) -> SentenceLanguage {
+    fn sentence_language(language: &'static str) -> SentenceLanguage {
         SentenceLanguage {
             words: words::of(language),
             language,
         }
     }
 
-    /// Returns a reason in a language, and the change that would reverse it.
+    /// Returns a reason in a language, and the change that would reverse the decision.
     fn reason_and_change(
         language: &'static str,
         kind: ExplainedKind,
@@ -679,7 +679,7 @@ mod tests {
         );
     }
 
-    /// No placeholder in braces is left in any sentence.
+    /// Checks that no sentence contains an unfilled placeholder.
     #[test]
     fn no_reason_contains_an_unfilled_placeholder() {
         let facts = json!({ "nights": 3, "days": 4, "limit": 5, "name": "direct", "at": "2026-12-11T15:00:00" });

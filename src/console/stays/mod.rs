@@ -1,5 +1,4 @@
-//! The stays: a list that is filtered by guest, flat, day and status, and the pages of a single
-//! stay.
+//! Stays: the list with filters by guest, flat, date and status, and the pages of a single stay.
 
 mod explanation;
 mod one;
@@ -115,14 +114,14 @@ struct StayList<'v> {
     to: String,
     statuses: Vec<(&'static str, &'static str, bool)>,
     flat: FlatFilter,
-    /// Whether no filter was given, so that the next days are shown.
+    /// Whether the list has no filter and therefore shows the next days.
     is_near: bool,
     problem: Option<String>,
     rows: Vec<StayRow>,
     paging: Paging,
-    /// Address of the page that adds a stay.
+    /// Address of the page that adds a stay. `None` if the member may not add stays.
     new: Option<String>,
-    /// Address of the page that imports stays.
+    /// Address of the page that imports stays. `None` if the member may not import stays.
     import: Option<String>,
 }
 
@@ -164,7 +163,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let (mut found, total, problem) = match answer {
             None => (Vec::new(), 0, None),
             Some(Ok(answer)) => (answer.data, answer.total.unwrap_or_default(), None),
-            // The typed filters stay, so that the member can correct them.
+            // The page keeps invalid filters, so that the member can correct them.
             Some(Err(refusal)) if refusal.status == 400 => (Vec::new(), 0, Some(refusal)),
             Some(Err(refusal)) => return Err(refusal),
         };

@@ -1,4 +1,4 @@
-//! The page of one stay: its data, the progress of the guest, and a preview of the guest's page.
+//! The page of a stay: its data, the guest's progress, and a preview of the guest page.
 
 use askama::Template;
 use futures_util::future::try_join3;
@@ -40,7 +40,7 @@ struct StayPage<'v> {
     facts: Vec<LabelledValue>,
     precheckin: (&'static str, &'static str),
     so_far: String,
-    /// A sentence on the steps that are open to the guest again.
+    /// A sentence about the steps that are open to the guest again. `None` if there are none.
     opened: Option<String>,
     submission: String,
     portal: explanation::StayPortal,
@@ -52,11 +52,11 @@ struct StayPage<'v> {
     portal_id: String,
     at_hint: String,
     link: Option<String>,
-    /// Address of the page that changes the stay.
+    /// Address of the page that changes the stay. `None` if the member may not change it.
     edit: Option<String>,
     charges: Option<StayCharges>,
     changed: Option<Changed>,
-    /// The messages of the guest and their times, newest first.
+    /// The guest's messages with their times, newest first.
     messages: Vec<(String, When)>,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.stays;
         let id = visit.named("id")?;
-        // Concurrently, because each of these can be slow for a large organization.
+        // Each of these can be slow in a large organization, so they are loaded concurrently.
         let stay = Box::pin(visit.get::<StayItem>("getReservation", json!({ "id": id })));
         let (stay, submission, explanation) = try_join3(
             stay,
@@ -189,7 +189,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Opens a preview of the page that the guest of this stay sees.
+/// Creates a preview of the page that this stay's guest sees.
 pub(super) fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;

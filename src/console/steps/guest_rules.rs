@@ -1,4 +1,4 @@
-//! Sentences that tell of which guests a detail is required.
+//! Describes in a sentence which guests a detail is required of.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::console::labels;
 use crate::console::words::ConsoleWords;
 use crate::words::fill;
 
-/// Tells in words of which guests a detail is required.
+/// Returns a sentence that says which guests a detail is required of.
 pub fn told(
     words: &ConsoleWords,
     language: &str,
@@ -52,7 +52,7 @@ mod tests {
     use crate::console::words::of;
 
     #[test]
-    fn a_rule_is_told_in_words() {
+    fn a_rule_is_described_in_a_sentence() {
         for (language, field, rule, expected) in [
             (
                 "en",

@@ -1,5 +1,5 @@
-//! The steps before arrival: the list in guest order, moving a step, and the forms that create and
-//! change one.
+//! Pre-check-in steps: the list in guest order, moving a step, and the forms that create and change
+//! a step.
 
 mod guest_rules;
 mod moving;
@@ -20,7 +20,7 @@ use super::assign::{Entity, UseCount};
 use super::audit::Changed;
 use super::editor::{self, Editor};
 use super::form::{
-    FormView, Layout, Reading, Resource, RuleLayout, Section, StoredResource, untold_texts,
+    FormView, Layout, Reading, Resource, RuleLayout, Section, StoredResource, unreadable_texts,
 };
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
@@ -81,7 +81,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// The details of a guest that have labels on the guest's page.
+/// The guest details that have labels on the guest page.
 const GUEST_FIELDS: &[&str] = &[
     "firstName",
     "lastName",

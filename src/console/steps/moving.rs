@@ -1,31 +1,33 @@
-//! Determines which positions change when a step is moved. The set is kept small, because each
-//! change is an update of a step.
+//! Computes which positions change when a step is moved. Each changed position is an update of a
+//! step, so as few as possible change.
 
 use uuid::Uuid;
 
-/// Distance between newly assigned positions, so that a later move needs to change only one step.
-const APART: u32 = 10;
+/// Distance between new positions. It leaves gaps, so that a later move needs to update only one
+/// step.
+const GAP: u32 = 10;
 
-/// Returns the steps that need a new position, with that position. `wanted` contains the steps in
-/// the wanted order, with their present positions. If there is room, only the moved step gets a new
-/// position. Otherwise all steps that are out of order do.
-pub fn changes(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
-    if is_ordered(wanted) {
+/// Returns the steps that need a new position, each with that position. `new_order` has the steps in
+/// the new order, with their current positions. If there is a gap, only the moved step gets a new
+/// position; otherwise all steps that are out of order do.
+pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
+    if is_ordered(new_order) {
         return Vec::new();
     }
-    if let Some(position) = between(wanted, moved) {
+    if let Some(position) = between(new_order, moved) {
         return vec![(moved, position)];
     }
     let mut changes = Vec::new();
     let mut next = 0;
-    for (id, position) in wanted {
+    for (id, position) in new_order {
         match position {
-            // A position that is high enough stays, unless the gap before it is too large.
-            Some(position) if *position >= next && *position - next < APART * 100 => {
+            // A position that keeps the order stays the same, unless the gap before it is too
+            // large.
+            Some(position) if *position >= next && *position - next < GAP * 100 => {
                 next = position + 1;
             }
             _ => {
-                let given = next.next_multiple_of(APART);
+                let given = next.next_multiple_of(GAP);
                 changes.push((*id, given));
                 next = given + 1;
             }
@@ -34,11 +36,11 @@ pub fn changes(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> 
     changes
 }
 
-/// Returns a position for the moved step between its neighbours. Returns `None` if there is no
-/// room, or if the other steps are not in order.
-fn between(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
-    let place = wanted.iter().position(|(id, _)| *id == moved)?;
-    let others: Vec<_> = wanted
+/// Returns a position for the moved step between its neighbours. Returns `None` if there is no gap,
+/// or if the other steps are not in order.
+fn between(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
+    let place = new_order.iter().position(|(id, _)| *id == moved)?;
+    let others: Vec<_> = new_order
         .iter()
         .filter(|(id, _)| *id != moved)
         .copied()
@@ -49,9 +51,9 @@ fn between(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
     let before = if place == 0 {
         None
     } else {
-        Some(wanted[place - 1].1?)
+        Some(new_order[place - 1].1?)
     };
-    let behind = wanted.get(place + 1).map(|(_, position)| *position);
+    let behind = new_order.get(place + 1).map(|(_, position)| *position);
     match (before, behind) {
         (None, Some(Some(behind))) => {
             Some(behind.checked_sub(1)? / 2).filter(|given| *given < behind)
@@ -59,13 +61,13 @@ fn between(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
         (Some(before), Some(Some(behind))) => {
             Some(before + (behind - before) / 2).filter(|given| *given > before)
         }
-        (Some(before), Some(None) | None) => before.checked_add(APART),
+        (Some(before), Some(None) | None) => before.checked_add(GAP),
         (None, Some(None) | None) => Some(0),
     }
 }
 
-/// Returns whether the positions alone give this order. They must increase, and only the last step
-/// may have no position.
+/// Returns whether the positions alone give this order: they increase, and at most the last step
+/// has none.
 fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     steps.windows(2).all(|pair| match (pair[0].1, pair[1].1) {
         (Some(one), Some(other)) => one < other,
@@ -74,7 +76,7 @@ fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     })
 }
 
-/// Returns the order after a step is moved up or down by one place.
+/// Returns the order after a step is moved up or down by one.
 pub fn stepped(mut order: Vec<Uuid>, moved: Uuid, is_up: bool) -> Vec<Uuid> {
     if let Some(place) = order.iter().position(|id| *id == moved) {
         let other = if is_up {
@@ -89,8 +91,8 @@ pub fn stepped(mut order: Vec<Uuid>, moved: Uuid, is_up: bool) -> Vec<Uuid> {
     order
 }
 
-/// Returns the order after a step was dragged. `part` is the shown part of the list after the drag.
-/// The step is put after its predecessor in `part`, or else before its successor.
+/// Returns the order after a step was dragged. `part` has the shown steps after the drag. The step
+/// comes after its predecessor in `part`, or before its successor if it is first.
 pub fn dragged(order: &[Uuid], part: &[Uuid], moved: Uuid) -> Vec<Uuid> {
     let Some(place) = part
         .iter()
@@ -100,8 +102,9 @@ pub fn dragged(order: &[Uuid], part: &[Uuid], moved: Uuid) -> Vec<Uuid> {
         return order.to_vec();
     };
     let mut others: Vec<Uuid> = order.iter().copied().filter(|id| *id != moved).collect();
-    let find =
-        |wanted: Option<&Uuid>| wanted.and_then(|wanted| others.iter().position(|id| id == wanted));
+    let find = |neighbour: Option<&Uuid>| {
+        neighbour.and_then(|neighbour| others.iter().position(|id| id == neighbour))
+    };
     let behind =
         find(place.checked_sub(1).and_then(|before| part.get(before))).map(|before| before + 1);
     let at = behind
@@ -178,14 +181,14 @@ mod tests {
     }
 
     proptest! {
-        /// The new positions give the wanted order, for any earlier positions.
+        /// The new positions give the new order, whatever the earlier positions were.
         #[test]
         fn new_positions_give_the_wanted_order(positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12), moved in 0..12_usize) {
-            let mut wanted = steps(&positions);
+            let mut new_order = steps(&positions);
             for (id, position) in changes(&steps(&positions), id(moved % positions.len())) {
-                wanted.iter_mut().find(|(known, _)| *known == id).unwrap().1 = Some(position);
+                new_order.iter_mut().find(|(known, _)| *known == id).unwrap().1 = Some(position);
             }
-            prop_assert!(is_ordered(&wanted), "{:?}", wanted);
+            prop_assert!(is_ordered(&new_order), "{:?}", new_order);
         }
     }
 }

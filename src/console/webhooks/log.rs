@@ -1,4 +1,5 @@
-//! The page of one subscription: its deliveries with their attempts, and the buttons to redeliver.
+//! The page of a subscription: its deliveries with their attempts, and the buttons to send them
+//! again.
 
 use askama::Template;
 use axum::response::Response;
@@ -20,8 +21,8 @@ use super::{SCREEN, flats_of, named, path_of, state_label};
 use crate::events::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery, WebhookSubscription};
 use crate::words::fill;
 
-/// Maximum number of attempts that are shown of a delivery. They are the latest ones.
-const TRIES: usize = 8;
+/// Maximum number of attempts shown of a delivery, which are the latest ones.
+const MAX_ATTEMPTS: usize = 8;
 
 struct DeliveryRow {
     event: String,
@@ -32,7 +33,8 @@ struct DeliveryRow {
     /// Time and result of each attempt.
     tries: Vec<(When, String)>,
     next: Option<When>,
-    /// Address that redelivers it. `None` while it is pending or the subscription is disabled.
+    /// Address that sends the delivery again. `None` while it is pending or the subscription is
+    /// disabled.
     again: Option<String>,
 }
 
@@ -42,9 +44,10 @@ struct DeliveryLogPage<'v> {
     frame: ConsoleFrame<'v>,
     one: WebhookSubscription,
     state: (&'static str, &'static str),
-    /// Why and since when the subscription is disabled, and a link to create a similar one.
+    /// The reason and the time of the deactivation, and a link to create a similar subscription.
+    /// `None` if the subscription is active.
     off: Option<DisabledNotice>,
-    /// The flats that it is limited to. `None` if it covers all flats.
+    /// The names of the flats that the subscription is limited to. `None` if it covers all flats.
     flats: Option<String>,
     last: Option<When>,
     made: When,
@@ -52,7 +55,7 @@ struct DeliveryLogPage<'v> {
     key: String,
     rows: Vec<DeliveryRow>,
     paging: Paging,
-    /// The typed moment since which failed deliveries are redelivered.
+    /// The typed time since which failed deliveries are sent again.
     since: String,
     messages: Vec<String>,
     is_kept: bool,
@@ -113,7 +116,7 @@ fn row(
             .attempts
             .iter()
             .rev()
-            .take(TRIES)
+            .take(MAX_ATTEMPTS)
             .rev()
             .map(attempt)
             .collect(),
@@ -173,7 +176,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, None))
 }
 
-/// Runs an operation on the subscription and shows its page again.
+/// Calls an operation on the subscription and redirects to its page.
 async fn act(
     visit: &ConsoleRequest,
     operation: &str,
@@ -187,13 +190,14 @@ async fn act(
             .await
         {
             Ok(answer) => Ok(reply::done(visit, &path, done(&answer))),
-            // The page shows a refusal that the member can act on, for example if the subscription
+            // Shows a refusal that the member can react to, for example because the subscription
             // was disabled in the meantime.
             Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         };
     }
-    // The session ended before the button was pressed, so the member must press the button again.
+    // The session ended before the button was pressed. Nothing is sent, and the member must press
+    // the button again.
     Ok(reply::to(visit, &path))
 }
 
@@ -219,7 +223,7 @@ pub(super) fn redeliver(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// Returns the default moment since which failed deliveries are redelivered.
+/// Returns the default time since which failed deliveries are sent again: a day ago.
 fn yesterday(visit: &ConsoleRequest) -> Timestamp {
     let now = visit.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))

@@ -1,4 +1,4 @@
-//! The form for a new subscription. The answer shows the signing secret, which is never shown
+//! The form for a new subscription. Its response shows the signing secret, which cannot be shown
 //! again.
 
 use askama::Template;
@@ -28,10 +28,10 @@ struct NewSubscription<'v> {
     /// The events, and whether each is chosen.
     events: Vec<(Event, bool)>,
     url: String,
-    /// Whether an event is left out because only apps can subscribe to it.
+    /// Whether an event is omitted because only apps can subscribe to it.
     is_for_apps: bool,
     /// The typed names of the flats to limit the subscription to, and a hint. `None` if the member
-    /// may not search flats.
+    /// may not read flats.
     flats: Option<(String, String)>,
     messages: Vec<String>,
     is_kept: bool,
@@ -41,7 +41,7 @@ struct NewSubscription<'v> {
 const MOST: usize = 20;
 
 /// Returns the ids of the named flats, one name per line. The inner error is a message about the
-/// first name that is not unique.
+/// first name that does not identify one flat.
 async fn flats_named(visit: &ConsoleRequest) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {
     let words = &visit.words.webhooks;
     let names: Vec<&str> = visit
@@ -84,7 +84,7 @@ async fn page(
             .or_else(|| visit.asks(name))
             .unwrap_or_default()
     };
-    let chosen = given("event");
+    let chosen = query("event");
     let page = NewSubscription {
         frame: ConsoleFrame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
@@ -100,7 +100,7 @@ async fn page(
             .into_iter()
             .map(|event| (event, <&str>::from(event) == chosen))
             .collect(),
-        url: given("targetUrl").to_owned(),
+        url: query("targetUrl").to_owned(),
         messages,
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };

@@ -1,4 +1,4 @@
-//! Webhooks: the subscriptions of the member, their deliveries, and the actions on them.
+//! Webhooks: the subscriptions of the member, their deliveries, and the actions on both.
 
 mod log;
 mod make;
@@ -82,7 +82,7 @@ const LIST: &str = LIST_WEBHOOK_SUBSCRIPTIONS.id();
 /// The event that only apps can subscribe to.
 const OF_APPS: Event = Event::WorkflowStep;
 /// Maximum number of flats that are named for a limited subscription.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// The states that the list can be filtered by.
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
 

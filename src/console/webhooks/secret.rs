@@ -1,4 +1,4 @@
-//! The signing secret of a subscription: it is shown once, and can be rotated.
+//! The signing secret of a subscription. It is shown once and can be rotated.
 
 use askama::Template;
 use axum::response::Response;
@@ -45,7 +45,7 @@ struct SecretPage<'v> {
     way: String,
 }
 
-/// Returns the page that shows a secret. The page is the answer to the form, so no address shows
+/// Returns the page that shows a secret. The page is the response to the form, so no address shows
 /// the secret again.
 pub(super) fn secret_page<'v>(
     visit: &'v ConsoleRequest,
