@@ -292,7 +292,7 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
         let one = all(visit)
             .await?
             .into_iter()
-            .find(|row| row["id"].as_str() == Some(&wanted))
+            .find(|row| row["id"].as_str() == Some(&id_text))
             .ok_or_else(ConsoleRefusal::missing)?;
         Ok(StoredResource::of(id, one))
     })

@@ -206,12 +206,12 @@ fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let arguments = json!({
             "propertyId": property, "url": typed("url"), "channel": typed("channel"), "ambiguous": ambiguous,
         });
-        let made = visit
+        let created = visit
             .create::<Value>(CREATE, arguments, &visit.key(CREATE))
             .await;
-        match ConsoleRefusal::of_what_was_sent(made)? {
-            Ok(made) => {
-                let path = format!("/calendars/{}", made["id"].as_str().unwrap_or_default());
+        match ConsoleRefusal::of_what_was_sent(created)? {
+            Ok(created) => {
+                let path = format!("/calendars/{}", created["id"].as_str().unwrap_or_default());
                 Ok(reply::done(visit, &path, CompletedAction::Created))
             }
             Err(refusal) => Ok(form(visit, FormAttempt::of(visit, Some(&refusal)))),

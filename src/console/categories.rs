@@ -138,14 +138,14 @@ fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             if !visit.may_write() {
                 return page(visit, title, None).await;
             }
-            let made = visit
+            let created = visit
                 .create::<Value>(
                     "createPortalManualCategory",
                     json!({ "title": title }),
                     &visit.key("create"),
                 )
                 .await;
-            return match made {
+            return match created {
                 Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Created)),
                 Err(refusal) => page(visit, title, Some(messages(visit, &refusal))).await,
             };

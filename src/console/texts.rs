@@ -47,13 +47,13 @@ pub async fn texts_of_form(
     ids: impl Iterator<Item = Uuid>,
 ) -> Result<HashMap<Uuid, String>, ConsoleRefusal> {
     let ids: Vec<Uuid> = ids.collect();
-    let mut found = HashMap::new();
+    let mut results = HashMap::new();
     for part in ids.chunks(MOST) {
         let arguments = json!({ "ids": part, "language": language });
         let texts = visit.read(LIST_TRANSLATIONS, arguments).await?;
         found.extend(texts.iter().map(|text| (text.id, text.text.clone())));
     }
-    Ok(found)
+    Ok(results)
 }
 
 /// Writes a text in a language. All forms write existing texts with this function. The caller has

@@ -162,10 +162,10 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .iter()
             .filter(|source| visit.may(source.list))
             .collect();
-        let wanted = visit.asks("of").unwrap_or_default();
+        let word = visit.asks("of").unwrap_or_default();
         let source = *sources
             .iter()
-            .find(|source| source.word == wanted)
+            .find(|source| source.word == word)
             .or(sources.first())
             .ok_or_else(ConsoleRefusal::missing)?;
         let languages = &visit.signed_in.organization.settings.languages;

@@ -237,13 +237,13 @@ fn written(offset: Offset) -> String {
 /// ends, and converts tabs to spaces.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.replace("\r\n", "\n").chars() {
-        match letter {
-            '\\' | ';' | ',' => escaped.extend(['\\', letter]),
+    for character in text.replace("\r\n", "\n").chars() {
+        match character {
+            '\\' | ';' | ',' => escaped.extend(['\\', character]),
             '\n' | '\r' => escaped.push_str("\\n"),
             '\t' => escaped.push(' '),
-            _ if letter.is_control() => {}
-            _ => escaped.push(letter),
+            _ if character.is_control() => {}
+            _ => escaped.push(character),
         }
     }
     escaped
@@ -254,13 +254,13 @@ fn escaped(text: &str) -> String {
 fn folded(line: &str) -> String {
     let mut folded = String::with_capacity(line.len() + line.len() / LINE * 3 + 2);
     let mut length = 0;
-    for letter in line.chars() {
-        if length + letter.len_utf8() > LINE {
+    for character in line.chars() {
+        if length + character.len_utf8() > LINE {
             folded.push_str("\r\n ");
             length = 1;
         }
-        folded.push(letter);
-        length += letter.len_utf8();
+        folded.push(character);
+        length += character.len_utf8();
     }
     folded + "\r\n"
 }
@@ -389,10 +389,10 @@ mod tests {
             let value = line.strip_prefix("SUMMARY:").unwrap();
             let mut read = String::new();
             let mut letters = value.chars();
-            while let Some(letter) = letters.next() {
-                match letter {
+            while let Some(character) = letters.next() {
+                match character {
                     '\\' => read.push(letters.next().map_or('?', |next| if next == 'n' { '\n' } else { next })),
-                    _ => read.push(letter),
+                    _ => read.push(character),
                 }
             }
             prop_assert_eq!(read, text);

@@ -167,7 +167,7 @@ impl<'v> Filling<'v> {
         is_own: bool,
     ) -> PageField<'v> {
         let value = self.value(&name, saved);
-        let id = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let id = name.replace(|character: char| !character.is_ascii_alphanumeric(), "-");
         let choices = detail.choices(self.words);
         let input = if choices.is_empty() {
             let autocomplete = if is_own { detail.autocomplete() } else { "off" };

@@ -27,9 +27,9 @@ impl StayLinks {
 
     /// Returns the same addresses for another time of the preview.
     #[must_use]
-    pub fn at_moment(self, moment: String) -> Self {
+    pub fn at_moment(self, time: String) -> Self {
         Self {
-            moment: Some(moment),
+            moment: Some(time),
             ..self
         }
     }
@@ -198,8 +198,8 @@ impl StayLinks {
             .language
             .iter()
             .map(|language| ("language", language.as_str()));
-        let moment = self.moment.iter().map(|moment| ("at", moment.as_str()));
-        let pairs: Vec<(&str, &str)> = language.chain(moment).chain(more.iter().copied()).collect();
+        let time = self.moment.iter().map(|time| ("at", time.as_str()));
+        let pairs: Vec<(&str, &str)> = language.chain(time).chain(more.iter().copied()).collect();
         format!("{}{rest}{}", self.page, query(&pairs))
     }
 }

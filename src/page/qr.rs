@@ -21,11 +21,11 @@ fn payload(name: &str, password: Option<&str>) -> String {
 
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if matches!(letter, '\\' | ';' | ',' | ':' | '"') {
+    for character in text.chars() {
+        if matches!(character, '\\' | ';' | ',' | ':' | '"') {
             escaped.push('\\');
         }
-        escaped.push(letter);
+        escaped.push(character);
     }
     escaped
 }
@@ -132,7 +132,7 @@ mod tests {
         let mut drawn = std::collections::BTreeSet::new();
         for run in path(&code).split('M').skip(1) {
             let numbers: Vec<i32> = run
-                .split(|letter: char| !letter.is_ascii_digit())
+                .split(|character: char| !character.is_ascii_digit())
                 .filter_map(|part| part.parse().ok())
                 .collect();
             drawn.extend(

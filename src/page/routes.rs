@@ -318,7 +318,7 @@ async fn offered_pass(visit: &mut PageRequest) -> Result<Response, PageRefusal> 
         return Ok(reply::page(404, html, page_stay.language));
     }
     let details = visit.ask(GET_PASS, &[], Body::empty()).await?;
-    let made = match visit.signer() {
+    let pass = match visit.signer() {
         Some(signer) => keeping::pass(visit, &page_stay, signer, &details),
         None => {
             return Ok(reply::page(
@@ -328,7 +328,7 @@ async fn offered_pass(visit: &mut PageRequest) -> Result<Response, PageRefusal> 
             ));
         }
     };
-    Ok(match made {
+    Ok(match pass {
         Ok(pass) => reply::file("application/vnd.apple.pkpass", pass),
         Err(error) => reply::page(500, Err(error), page_stay.language),
     })

@@ -2,7 +2,7 @@
 "use strict";
 const all = (what, within = document) => [...within.querySelectorAll(what)];
 
-// The search is one key away.
+// The key / focuses the search.
 const search = document.querySelector("[data-slash]");
 addEventListener("keydown", event => {
   const typing = event.target.closest("input,textarea,select,[contenteditable]");
@@ -12,7 +12,7 @@ addEventListener("keydown", event => {
   }
 });
 
-// A field is there while another has the value that it is for.
+// Shows a field only while another field has a value for which the field has an effect.
 const conditional = all("[data-when]");
 const update = () => conditional.forEach(field => {
   const [name, values] = field.dataset.when.split("=");
@@ -21,11 +21,11 @@ const update = () => conditional.forEach(field => {
 });
 if (conditional.length) {
   addEventListener("change", update);
-  // A field may hang on one that hangs on another.
+  // The second update hides fields that depend on a field which the first update has hidden.
   update(); update();
 }
 
-// A colour can be picked as well as typed, also with three digits.
+// Adds a colour picker to each text field for a colour. Colours may have three or six digits.
 const whole = colour => colour.replace(/^#([0-9a-f])([0-9a-f])([0-9a-f])$/i, "#$1$1$2$2$3$3");
 all("[data-colour]").forEach(text => {
   const picker = document.createElement("input");
@@ -33,7 +33,7 @@ all("[data-colour]").forEach(text => {
   picker.setAttribute("aria-label", text.dataset.colour);
   picker.disabled = text.disabled;
   const follow = () => {
-    // What is not set is white.
+    // An unset colour is shown as white.
     const value = whole(text.value || "#ffffff");
     if (/^#[0-9a-f]{6}$/i.test(value)) picker.value = value;
   };
@@ -46,40 +46,40 @@ all("[data-colour]").forEach(text => {
   text.before(picker);
 });
 
-// A placeholder that is begun is completed. The completed part is selected, so that typing on replaces it.
+// Completes a placeholder that the member begins to type. The added part is selected, so further typing replaces it.
 const placeholders = all("[data-placeholders] code").map(code => code.textContent);
 document.addEventListener("input", event => {
   const field = event.target;
   if (event.inputType !== "insertText" || event.isComposing || !field.matches("textarea,input:not([type])")) return;
-  const place = field.selectionStart;
-  const begun = /\{\{[^{}\n]+$/.exec(field.value.slice(0, place))?.[0];
+  const cursor = field.selectionStart;
+  const begun = /\{\{[^{}\n]+$/.exec(field.value.slice(0, cursor))?.[0];
   const whole = begun && placeholders.find(text => text.startsWith(begun));
-  // In the middle of a placeholder the rest is there already.
-  if (whole && !/^[\w.}]/.test(field.value.slice(place))) field.setRangeText(whole.slice(begun.length), place, place, "select");
+  // Inside an existing placeholder the rest of the name follows already.
+  if (whole && !/^[\w.}]/.test(field.value.slice(cursor))) field.setRangeText(whole.slice(begun.length), cursor, cursor, "select");
 }, true);
 
-// What is shown to be taken along is copied by a button.
+// Adds a button that copies the text of a field, such as a token.
 all("[data-copy]").forEach(field => {
   const button = document.createElement("button");
-  const said = document.createElement("small");
+  const status = document.createElement("small");
   button.type = "button";
   button.className = "plain slim";
   button.textContent = field.dataset.copy;
-  said.setAttribute("role", "status");
+  status.setAttribute("role", "status");
   button.addEventListener("click", async () => {
     field.select();
     try {
       await navigator.clipboard.writeText(field.value);
     } catch {
-      // Without TLS there is no other way.
+      // Without HTTPS the browser offers no clipboard, so the older command is used.
       if (!document.execCommand("copy")) return;
     }
-    said.textContent = " " + field.dataset.copied;
+    status.textContent = " " + field.dataset.copied;
   });
-  field.after(button, said);
+  field.after(button, status);
 });
 
-// Nothing that was typed is left behind by mistake, and nothing is sent twice.
+// Warns before typed text is lost, and prevents sending a form twice.
 let leaving = false;
 const free = () => all("form button").forEach(button => { button.disabled = false; });
 all("form[data-guard]").forEach(form => {
@@ -89,13 +89,13 @@ all("form[data-guard]").forEach(form => {
   addEventListener("beforeunload", event => {
     if (!changed || leaving) return;
     event.preventDefault();
-    // Whoever stays can press what they had pressed.
+    // If the member stays on the page, the buttons must work again.
     setTimeout(free, 500);
   });
 });
 all("form").forEach(form => form.addEventListener("submit", () => {
   if (form.target) return;
-  // What another form sends, such as a search, leaves behind what was typed into this one.
+  // Sending another form, such as the search, would lose the text typed into a guarded form.
   leaving = "guard" in form.dataset;
   setTimeout(() => all("button", form).forEach(button => { button.disabled = true; }));
 }));
@@ -104,17 +104,17 @@ addEventListener("pageshow", event => {
   if (event.persisted) free();
 });
 
-// The guest's page is shown without being asked for, with what is typed beside it, and again when that is another.
+// Loads the preview of the guest page with the typed values, and reloads it when they change.
 all("[data-plain]").forEach(part => { part.hidden = true; });
 all("form[data-auto]").forEach(form => {
   const edited = document.querySelector("#edit");
   let waiting;
   const show = () => {
     const frame = document.querySelector("iframe[name=preview]");
-    // A frame that is new leaves nothing behind to go back to.
+    // A new frame adds no entry to the browser's history.
     const fresh = frame.cloneNode();
-    const place = frame.contentDocument?.defaultView.scrollY;
-    fresh.addEventListener("load", () => fresh.contentDocument?.defaultView.scrollTo(0, place));
+    const scroll = frame.contentDocument?.defaultView.scrollY;
+    fresh.addEventListener("load", () => fresh.contentDocument?.defaultView.scrollTo(0, scroll));
     frame.replaceWith(fresh);
     form.requestSubmit(form.elements.look);
   };
@@ -128,27 +128,27 @@ all("form[data-auto]").forEach(form => {
   form.requestSubmit(form.elements.look);
 });
 
-// How well colours can be read is told of those that are typed.
-const luminance = colour => [1, 3, 5].map(place => parseInt(colour.slice(place, place + 2), 16) / 255)
+// Recomputes the contrast of colours while they are typed (WCAG).
+const luminance = colour => [1, 3, 5].map(index => parseInt(colour.slice(index, index + 2), 16) / 255)
   .map(part => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4)
-  .reduce((sum, part, place) => sum + part * [.2126, .7152, .0722][place], .05);
+  .reduce((sum, part, index) => sum + part * [.2126, .7152, .0722][index], .05);
 const ratio = (one, other) => Math.max(luminance(one), luminance(other)) / Math.min(luminance(one), luminance(other));
 const typed = name => whole(document.getElementById("f-" + name)?.value || "#ffffff");
-const meet = () => all("[data-ground]").forEach(meeting => {
-  const ground = typed(meeting.dataset.ground);
-  const inks = meeting.dataset.ink.split(" ").map(ink => ink[0] === "#" ? ink : typed(ink));
+const rate = () => all("[data-ground]").forEach(pair => {
+  const ground = typed(pair.dataset.ground);
+  const inks = pair.dataset.ink.split(" ").map(ink => ink[0] === "#" ? ink : typed(ink));
   if (![ground, ...inks].every(colour => /^#[0-9a-f]{6}$/i.test(colour))) return;
   const ink = inks.sort((one, other) => ratio(other, ground) - ratio(one, ground))[0];
   const is = ratio(ink, ground);
-  const pill = meeting.querySelector(".pill");
-  meeting.querySelector("rect").setAttribute("fill", ground);
-  meeting.querySelector("text").setAttribute("fill", ink);
+  const pill = pair.querySelector(".pill");
+  pair.querySelector("rect").setAttribute("fill", ground);
+  pair.querySelector("text").setAttribute("fill", ink);
   pill.className = is < 4.5 ? "pill off" : "pill on";
-  pill.textContent = `${is.toFixed(1)} · ${is < 4.5 ? meeting.dataset.poor : meeting.dataset.good}`;
+  pill.textContent = `${is.toFixed(1)} · ${is < 4.5 ? pair.dataset.poor : pair.dataset.good}`;
 });
-["input", "change"].forEach(kind => addEventListener(kind, meet));
+["input", "change"].forEach(kind => addEventListener(kind, rate));
 
-// Rows can be dragged; the order is sent by the form that has them.
+// Lets the member drag rows. After a drag, the form of the rows sends the new order.
 all("[data-order]").forEach(list => {
   let dragged = null;
   const rows = () => all("[data-row]", list);
@@ -179,16 +179,16 @@ all("[data-order]").forEach(list => {
   list.dataset.was = rows().map(each => each.dataset.row).join();
 });
 
-// Markdown is shown as it is written.
+// Renders Markdown while it is typed.
 all("[data-render]").forEach(area => {
-  const shown = document.getElementById(area.dataset.shown);
+  const output = document.getElementById(area.dataset.shown);
   let waiting;
   const show = async () => {
     const body = new URLSearchParams({ form: area.form.elements.form.value, text: area.value });
     try {
-      const answer = await fetch(area.dataset.render, { method: "POST", body });
-      if (answer.ok) shown.innerHTML = await answer.text();
-    } catch { /* It is shown when it is saved. */ }
+      const response = await fetch(area.dataset.render, { method: "POST", body });
+      if (response.ok) output.innerHTML = await response.text();
+    } catch { /* The saved page shows the text. */ }
   };
   area.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(show, 400); });
 });

@@ -280,10 +280,10 @@ async fn everything(house: &House<'_>) -> Vec<String> {
         .await
         .data();
     let deliveries = format!("{}/deliveries", path("webhook-subscriptions", &hook));
-    let began = std::time::Instant::now();
+    let start = std::time::Instant::now();
     while api.get(&deliveries).await.data()[0]["status"] != "failed" {
         assert!(
-            began.elapsed() < Duration::from_secs(20),
+            start.elapsed() < Duration::from_secs(20),
             "the ping does not fail"
         );
         app.server.dependencies.due.notify_one();
@@ -604,22 +604,22 @@ on_both! {
     async fn audit_entries_record_old_and_new_values(app: App) {
         let house = House::build(&app).await;
         let House { org, api, flat, portal, .. } = &house;
-        let made = api.post("/portals", json!({ "name": " Beach ", "supportPhone": "93 412 34 56", "specialOfferTitle": "Offer" })).await.data();
+        let created = api.post("/portals", json!({ "name": " Beach ", "supportPhone": "93 412 34 56", "specialOfferTitle": "Offer" })).await.data();
         let entry = newest(api).await;
         assert_eq!(summary(&entry), json!(["createPortal", "api_key", "portal", " Beach ", [
             change("name", Value::Null, json!(" Beach ")), change("specialOfferTitle", Value::Null, Value::Null),
             change("supportPhone", Value::Null, json!("+34934123456")),
         ]]));
-        assert_eq!((&entry["target"]["id"], &entry["actor"]["name"]), (&made["id"], &json!("key")));
+        assert_eq!((&entry["target"]["id"], &entry["actor"]["name"]), (&created["id"], &json!("key")));
         assert_eq!(entry["occurredAt"], "2026-11-21T09:30:00.000Z");
 
-        let patched = api.patch(&path("portals", &made), json!({ "data": { "isChatEnabled": false, "supportPhone": null } })).await;
+        let patched = api.patch(&path("portals", &created), json!({ "data": { "isChatEnabled": false, "supportPhone": null } })).await;
         let entry = newest(api).await;
         assert_eq!(summary(&entry), json!(["updatePortal", "api_key", "portal", " Beach ", [
             change("isChatEnabled", json!(true), json!(false)), change("supportPhone", json!("+34934123456"), Value::Null),
         ]]));
         assert_eq!(entry["requestId"], patched.body["meta"]["requestId"]);
-        api.patch(&path("portals", &made), json!({ "data": { "specialOfferTitle": "Another" } })).await.data();
+        api.patch(&path("portals", &created), json!({ "data": { "specialOfferTitle": "Another" } })).await.data();
         assert_eq!(newest(api).await["changes"], json!([change("specialOfferTitle", Value::Null, Value::Null)]));
 
         let step = json!({ "stepType": "agreement", "nickname": "Rules", "displayTitle": "House rules", "contractTemplateText": "No parties." });
@@ -637,9 +637,9 @@ on_both! {
 
         let assign = format!("/properties/{flat}/assign-portal");
         api.post(&assign, json!({ "portalSettingsId": portal })).await.data();
-        api.post(&assign, json!({ "portalSettingsId": made["id"] })).await.data();
+        api.post(&assign, json!({ "portalSettingsId": created["id"] })).await.data();
         assert_eq!(summary(&newest(api).await), json!(["assignPortalToProperty", "api_key", "property", "Flat", [
-            change("portalSettingsId", json!(portal), made["id"].clone()),
+            change("portalSettingsId", json!(portal), created["id"].clone()),
         ]]));
         let (first, second) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let scopes = |flats: &[Uuid]| json!({ "entityType": "precheck_step", "entityId": step["id"], "propertyIds": flats });
@@ -741,14 +741,14 @@ on_both! {
         let limited = org.limited(&[flat]).await;
         assert_eq!(limited.get(LOG).await.data(), json!([]), "nothing that others did");
         let own = limited.post("/portals", json!({ "name": "Mine" })).await.data();
-        let seen = log(&limited).await;
-        assert_eq!(seen.iter().map(|entry| &entry["target"]["id"]).collect::<Vec<_>>(), [&own["id"]]);
-        let member = seen[0]["actor"]["id"].as_str().unwrap();
+        let entries = log(&limited).await;
+        assert_eq!(entries.iter().map(|entry| &entry["target"]["id"]).collect::<Vec<_>>(), [&own["id"]]);
+        let member = entries[0]["actor"]["id"].as_str().unwrap();
         let of = |query: String| { let limited = limited.clone(); async move { limited.get(&format!("/audit-log?{query}")).await.data() } };
-        assert_eq!(of(format!("actorId={member}&targetId={}", own["id"].as_str().unwrap())).await, json!(seen));
+        assert_eq!(of(format!("actorId={member}&targetId={}", own["id"].as_str().unwrap())).await, json!(entries));
         assert_eq!(of(format!("actorId={}", new_id())).await, json!([]));
         assert_eq!(of(format!("targetId={member}")).await, json!([]), "what the platform did to them");
-        assert_eq!(api.get(&format!("/audit-log?actorId={member}")).await.data(), json!(seen));
+        assert_eq!(api.get(&format!("/audit-log?actorId={member}")).await.data(), json!(entries));
         org.key_without(Permission::ManageOrganization).await.get("/audit-log").await.error(403);
         org.key_with(&[Permission::ManageOrganization]).await.get("/audit-log").await.data();
         let other = app.org().await;

@@ -26,13 +26,13 @@ async fn readiness_names_failed_tasks_until_they_recover() {
         service.background.keep_up("errands", stop, work).await;
     });
     let until = async |status: u16| {
-        let began = Instant::now();
+        let start = Instant::now();
         loop {
             let answer = ready().await;
             if answer.status == status {
                 return answer;
             }
-            assert!(began.elapsed() < Duration::from_secs(20), "{}", answer.body);
+            assert!(start.elapsed() < Duration::from_secs(20), "{}", answer.body);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -76,15 +76,15 @@ async fn a_backup_taken_during_writes_can_replace_the_database() {
     };
     reach(50).await;
     let before = acknowledged.lock().unwrap().clone();
-    let made = tokio::task::spawn_blocking({
+    let created = tokio::task::spawn_blocking({
         let (url, copy) = (sqlite(&served), copy.clone());
         move || backup(&url, &copy)
     });
-    let made = made.await.unwrap();
-    assert!(made.status.success(), "{made:?}");
+    let created = created.await.unwrap();
+    assert!(created.status.success(), "{created:?}");
     let bytes = std::fs::metadata(&copy).unwrap().len();
     assert_eq!(
-        String::from_utf8_lossy(&made.stdout),
+        String::from_utf8_lossy(&created.stdout),
         format!("{}: {bytes} bytes\n", copy.display())
     );
     reach(written() + 10).await;
@@ -146,11 +146,11 @@ fn a_failed_backup_reports_an_error_and_leaves_no_file() {
         sqlite(&directory.path().join("some.db")),
         directory.path().join("copy.db"),
     );
-    let made = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+    let created = Command::new(env!("CARGO_BIN_EXE_vestibule"))
         .args(["migrate", "--database-url", &database])
         .output()
         .unwrap();
-    assert!(made.status.success(), "{made:?}");
+    assert!(created.status.success(), "{created:?}");
 
     std::fs::write(&file, "precious").unwrap();
     assert!(refusal(&backup(&database, &file)).contains("already exists"));
@@ -165,12 +165,12 @@ fn a_failed_backup_reports_an_error_and_leaves_no_file() {
         refusal(&backup(&database, Path::new("/no/such/directory/copy.db")))
             .contains("/no/such/directory/copy.db")
     );
-    let mut left: Vec<String> = std::fs::read_dir(directory.path())
+    let mut remaining: Vec<String> = std::fs::read_dir(directory.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    left.retain(|name| !name.starts_with("some.db"));
-    assert!(left.is_empty(), "{left:?}");
+    remaining.retain(|name| !name.starts_with("some.db"));
+    assert!(remaining.is_empty(), "{remaining:?}");
 }
 
 /// Runs `vestibule` with these arguments and returns its output.
@@ -275,13 +275,13 @@ async fn repeated_backups_under_load_are_restored_with_files() {
         "{refused:?}"
     );
     let restored = directory.path().join("restored.db");
-    let made = command(&[
+    let created = command(&[
         "restore",
         "--database-url",
         &sqlite(&restored),
         sets.to_str().unwrap(),
     ]);
-    assert!(made.status.success(), "{made:?}");
+    assert!(created.status.success(), "{created:?}");
     let file = directory
         .path()
         .join("restored.db.uploads/org/passport.pdf");

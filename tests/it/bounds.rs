@@ -244,8 +244,8 @@ on_both! {
         assert_eq!(api.post("/portals", portal.clone()).await.issues(), ["isDefault", "name", "supportNotes", "supportPhone"]);
         let error = api.post("/portals", json!({ "name": "\0" })).await.error(400);
         assert_eq!(error["details"]["issues"], json!([{ "path": ["name"], "message": "must not contain U+0000" }]));
-        let made = api.post("/portals", json!({ "name": "Casa" })).await.data();
-        let path = format!("/portals/{}", made["id"].as_str().unwrap());
+        let created = api.post("/portals", json!({ "name": "Casa" })).await.data();
+        let path = format!("/portals/{}", created["id"].as_str().unwrap());
         assert_eq!(api.patch(&path, json!({ "data": { "supportNotes": "a\0" } })).await.issues(), ["data.supportNotes"]);
         let refused = tool(&app, &api, "createPortal", portal).await;
         assert_eq!(refused["details"]["issues"].as_array().unwrap().len(), 4, "{refused}");
@@ -288,8 +288,8 @@ on_both! {
             ("+34 934\u{a0}123\u{a0}456", "+34934123456"), ("934 12 34 56", "+34934123456"), ("(934) 123-456", "+34934123456"),
             ("+1 (415) 555‑2671", "+14155552671"), ("tel:+34-934-123-456", "+34934123456"),
         ].into_iter().enumerate() {
-            let made = api.post("/portals", json!({ "name": number.to_string(), "supportPhone": written })).await;
-            assert_eq!((made.status, &made.body["data"]["supportPhone"]), (201, &json!(stored)), "{written}");
+            let created = api.post("/portals", json!({ "name": number.to_string(), "supportPhone": written })).await;
+            assert_eq!((created.status, &created.body["data"]["supportPhone"]), (201, &json!(stored)), "{written}");
         }
         for written in ["(0)", "+44 (0)", "+(0)44 20", "+44 (0)(0)20 7946 0958 99", "(0)(0)(0)"] {
             assert_eq!(api.post("/portals", json!({ "name": "x", "supportPhone": written })).await.issues(), ["supportPhone"], "{written}");

@@ -23,12 +23,12 @@ async fn put(api: &Api, records: Value) -> crate::support::Answer {
 
 async fn origin_of(api: &Api, id: Uuid) -> Value {
     let flats = api.get("/properties").await.data();
-    let wanted = json!(id);
+    let expected = json!(id);
     let found = flats
         .as_array()
         .unwrap()
         .iter()
-        .find(|flat| flat["id"] == wanted);
+        .find(|flat| flat["id"] == expected);
     found.map_or(Value::Null, |flat| flat["origin"].clone())
 }
 

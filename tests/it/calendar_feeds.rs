@@ -34,10 +34,10 @@ impl<'a> FeedScene<'a> {
         for (field, value) in more.as_object().unwrap() {
             body[field] = value.clone();
         }
-        let made = api.post("/calendar-feeds", body).await;
-        assert_eq!(made.status, 201);
+        let created = api.post("/calendar-feeds", body).await;
+        assert_eq!(created.status, 201);
         Self {
-            feed: id(&made.data()["id"]),
+            feed: id(&created.data()["id"]),
             org,
             api,
             flat,
@@ -99,12 +99,12 @@ on_both_with! {
         ]);
         let scene = FeedScene::build(&app, &host, json!({})).await;
         let feed = scene.fetch().await;
-        let wanted = [
+        let expected = [
             stay("2026-12-11", "2026-12-15", "confirmed"),
             stay("2026-12-20", "2026-12-22", "confirmed"),
             stay("2026-12-24", "2026-12-26", "tentative"),
         ];
-        assert_eq!(scene.stays().await, wanted);
+        assert_eq!(scene.stays().await, expected);
         assert_eq!((&feed["reservationCount"], &feed["lastError"]), (&json!(3), &json!(null)));
         let records = scene.api.get("/reservations").await.data();
         for record in records.as_array().unwrap() {
@@ -401,8 +401,8 @@ on_both_with! {
         let path = location.split('?').next().unwrap().to_owned();
         let read = Form::of(&page(&browser, &path).await, "/refresh").send(&browser).await;
         assert_eq!(read.status, 303, "{}", read.body);
-        let shown = page(&browser, &path).await;
-        assert!(!shown.contains("export.ics") && shown.contains("11–15 December"), "{shown}");
+        let html = page(&browser, &path).await;
+        assert!(!html.contains("export.ics") && html.contains("11–15 December"), "{html}");
         let held = api.get(&format!("/calendar-feeds/{}/held", path.rsplit('/').next().unwrap())).await.data();
         for (button, entry) in [("confirm", &held[0]), ("refuse", &held[1])] {
             let form = Form::of(&page(&browser, &path).await, "/held").with(button, entry["id"].as_str().unwrap());

@@ -560,16 +560,16 @@ on_both! {
             let address = format!("{}/stay/{}/steps/{step}?language=en", app.base, house.token);
             app.http.get(address).send().await.unwrap().text().await.unwrap()
         };
-        let shown = page(fees).await;
+        let html = page(fees).await;
         for message in ["Linen", "€25.00", "€9.00", "Total", "€34.00"] {
-            assert!(shown.contains(message), "{message}: {shown}");
+            assert!(html.contains(message), "{message}: {html}");
         }
-        let shown = page(step).await;
+        let html = page(step).await;
         for message in [
             "Choose one.", "Security deposit of €300.00", "Gold, ¥1,200 per night", "¥4,800 in total for your stay.",
             "No deposit and no waiver", "Due when you submit.", "Due 2 days before you arrive.", "No money is taken on this page",
         ] {
-            assert!(shown.contains(message), "{message}: {shown}");
+            assert!(html.contains(message), "{message}: {html}");
         }
         assert_eq!(house.step_view(step, "en").await["deposit"]["subtitle"], "Choose one.");
         house.update(step, json!({ "isDamageWaiverEnabled": false, "isDamageWaiverWaivable": false })).await.data();
@@ -580,14 +580,14 @@ on_both! {
         assert!(sent.status().is_success() || sent.status().is_redirection(), "{}", sent.status());
         assert_eq!(house.step_view(step, "en").await["answers"], json!({ "choice": "deposit" }));
         let review = format!("{}/stay/{}/review?language=en", app.base, house.token);
-        let shown = app.http.get(review).send().await.unwrap().text().await.unwrap();
+        let html = app.http.get(review).send().await.unwrap().text().await.unwrap();
         for message in ["€34.00", "Security deposit of €300.00 · Due 2 days before you arrive."] {
-            assert!(shown.contains(message), "{message}: {shown}");
+            assert!(html.contains(message), "{message}: {html}");
         }
         // If the step offers no choice, the guest only confirms.
         house.update(step, json!({ "isSecurityDepositEnabled": false })).await.data();
-        let shown = page(step).await;
-        assert!(shown.contains("name=\"isConfirmed\"") && !shown.contains("name=\"choice\""), "{shown}");
+        let html = page(step).await;
+        assert!(html.contains("name=\"isConfirmed\"") && !html.contains("name=\"choice\""), "{html}");
     }
 }
 

@@ -384,9 +384,9 @@ async fn assert_no_partial_writes(
         return;
     };
     let servers = Arc::new(servers);
-    let made = servers.clone();
+    let created = servers.clone();
     let url = tokio::task::spawn_blocking(move || {
-        let url = made.database("crashing");
+        let url = created.database("crashing");
         store::distribute(&url, &vestibule::migrations(), &vestibule::SHARDING).unwrap();
         url
     })
@@ -399,11 +399,11 @@ async fn assert_no_partial_writes(
         let (token, http, base) = (node.key().await, reqwest::Client::new(), node.base.clone());
         let (is_over, reported) = (is_over.clone(), node.clone());
         writers.spawn(async move {
-            let mut made = Vec::new();
+            let mut created = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
                 let (key, body) = (
-                    format!("w{writer}-{}", made.len()),
-                    json!({ "nickname": format!("w{writer}-{}", made.len()), "title": "Wi-Fi" }),
+                    format!("w{writer}-{}", created.len()),
+                    json!({ "nickname": format!("w{writer}-{}", created.len()), "title": "Wi-Fi" }),
                 );
                 let began = Instant::now();
                 let id = loop {
@@ -431,9 +431,9 @@ async fn assert_no_partial_writes(
                     assert!(began.elapsed() < PATIENCE, "no answer to {key}");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 };
-                made.push(id);
+                created.push(id);
             }
-            made
+            created
         });
     }
     for (moment, server) in (0_u32..5).cycle().zip(befallen.iter().copied()) {
@@ -445,7 +445,7 @@ async fn assert_no_partial_writes(
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     is_over.store(true, Ordering::Relaxed);
-    let made: Vec<String> = writers.join_all().await.concat();
+    let created: Vec<String> = writers.join_all().await.concat();
     let counted = tokio::task::spawn_blocking(move || {
         let mut client = Client::connect(&url, NoTls).unwrap();
         let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
@@ -465,7 +465,7 @@ async fn assert_no_partial_writes(
     eprintln!(
         "{} {which}: {} manuals acknowledged, {manuals} there",
         befallen.len(),
-        made.len()
+        created.len()
     );
     assert_eq!(
         (unrecorded, undone),
@@ -474,7 +474,7 @@ async fn assert_no_partial_writes(
     );
     assert_eq!(
         usize::try_from(manuals).unwrap(),
-        made.len(),
+        created.len(),
         "each that was acknowledged, once, and no other"
     );
 }

@@ -626,12 +626,12 @@ async fn keep_alive_sets_how_long_a_connection_without_a_request_stays_open() {
         tokio::io::AsyncWriteExt::write_all(&mut stream, request)
             .await
             .unwrap();
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let mut received = Vec::new();
         tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut received)
             .await
             .unwrap();
-        let took = begun.elapsed().as_millis();
+        let took = start.elapsed().as_millis();
         assert!((least..most).contains(&took), "{flags:?}: {took} ms");
         let plain = String::from_utf8(received).unwrap();
         assert!(

@@ -89,11 +89,11 @@ on_both! {
         let every = api.get("/cover-icons").await.data();
         assert_eq!(names(&every).len(), 25);
         assert!(every["total"].as_u64().unwrap() > 1_000 && names(&every).is_sorted());
-        let found = api.get("/cover-icons?query=WiFi&limit=100").await.data();
-        assert!(names(&found).contains(&"house-wifi".to_owned()) && names(&found).iter().all(|name| name.contains("wifi")));
-        assert_eq!(found["total"], names(&found).len());
+        let results = api.get("/cover-icons?query=WiFi&limit=100").await.data();
+        assert!(names(&results).contains(&"house-wifi".to_owned()) && names(&results).iter().all(|name| name.contains("wifi")));
+        assert_eq!(results["total"], names(&results).len());
         let first = api.get("/cover-icons?query=wifi&limit=1").await.data();
-        assert_eq!((&first["items"], &first["total"]), (&json!([found["items"][0]]), &found["total"]));
+        assert_eq!((&first["items"], &first["total"]), (&json!([results["items"][0]]), &results["total"]));
         assert_eq!(api.get("/cover-icons?query=no-such-icon").await.data(), json!({ "items": [], "total": 0 }));
         assert_eq!(api.get("/cover-icons?query=%20&limit=0").await.issues(), ["limit", "query"]);
         assert_eq!(api.get("/cover-icons?limit=101").await.issues(), ["limit"]);

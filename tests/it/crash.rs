@@ -258,9 +258,9 @@ fn random_delay(round: u64) -> Duration {
         .wrapping_mul(0x9e37_79b9)
         .wrapping_add(round.wrapping_mul(7_919))
         % 61;
-    let moment = Duration::from_millis(20 + noise);
-    eprintln!("round {round}: the kill comes after {moment:?}");
-    moment
+    let time = Duration::from_millis(20 + noise);
+    eprintln!("round {round}: the kill comes after {time:?}");
+    time
 }
 
 async fn databases(directory: &std::path::Path) -> Vec<String> {

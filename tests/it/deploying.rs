@@ -44,7 +44,8 @@ fn files() -> Vec<(PathBuf, String)> {
 
 /// Returns the words of a text that begin with `prefix`.
 fn words<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let words =
+        text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     words
         .filter(|word| word.starts_with(prefix) && word.len() > prefix.len())
         .collect()
@@ -57,9 +58,9 @@ async fn metrics() -> BTreeSet<String> {
         directory.path().join("certificate.pem"),
         directory.path().join("key.pem"),
     );
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let created = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(&certificate, created.cert.pem()).unwrap();
+    std::fs::write(&key, created.signing_key.serialize_pem()).unwrap();
     let flags = [
         "--translator-url=http://127.0.0.1:9",
         "--redis-url=redis://127.0.0.1:9",
@@ -75,7 +76,7 @@ async fn metrics() -> BTreeSet<String> {
         &flags,
     );
     let trusting = reqwest::Client::builder()
-        .tls_certs_only([reqwest::Certificate::from_der(made.cert.der()).unwrap()])
+        .tls_certs_only([reqwest::Certificate::from_der(created.cert.der()).unwrap()])
         .build()
         .unwrap();
     let base = node.base.replace("127.0.0.1", "localhost");
@@ -438,15 +439,15 @@ async fn an_older_node_keeps_serving_during_a_migration() {
             let mut count = 0;
             while !is_over.load(Ordering::Relaxed) {
                 let name = format!("{client} {count}");
-                let made = api
+                let created = api
                     .post_with_key(
                         "/portal-manuals",
                         &name,
                         json!({ "nickname": name, "title": "Wi-Fi" }),
                     )
                     .await;
-                assert_eq!(made.status, 201, "{}", made.body);
-                let path = format!("/portal-manuals/{}", made.data()["id"].as_str().unwrap());
+                assert_eq!(created.status, 201, "{}", created.body);
+                let path = format!("/portal-manuals/{}", created.data()["id"].as_str().unwrap());
                 assert_eq!(api.get(&path).await.data()["nickname"], name.as_str());
                 api.ok(
                     Method::PATCH,
@@ -467,7 +468,7 @@ async fn an_older_node_keeps_serving_during_a_migration() {
     migrate_beyond(&url, later).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     is_over.store(true, Ordering::Relaxed);
-    let made: usize = clients.join_all().await.into_iter().sum();
+    let created: usize = clients.join_all().await.into_iter().sum();
     assert_eq!(
         api.get("/portal-manuals")
             .await
@@ -475,7 +476,7 @@ async fn an_older_node_keeps_serving_during_a_migration() {
             .as_array()
             .unwrap()
             .len(),
-        made
+        created
     );
     assert_eq!(node.logged("\"message\":\"failed\""), 0);
     let started = move || {

@@ -236,7 +236,7 @@ on_both_with! {
         let lock = device(&org, flat, "lock", json!({})).await;
         let path = format!("/devices/{lock}/lock");
         connector.answer(NO_RESPONSE);
-        let began = Instant::now();
+        let start = Instant::now();
         let waiting = {
             let (api, path) = (api.clone(), path.clone());
             tokio::spawn(async move { api.post_with_key(&path, "k", json!({})).await })
@@ -254,7 +254,7 @@ on_both_with! {
         }
         api.post("/portals", json!({ "name": "Meanwhile" })).await.data();
         waiting.await.unwrap().error(503);
-        let elapsed = began.elapsed();
+        let elapsed = start.elapsed();
         assert!(elapsed >= Duration::from_secs(9) && elapsed < Duration::from_secs(20), "{elapsed:?}");
         assert_eq!(connector.received().len(), 1);
         connector.answer(200);

@@ -49,27 +49,27 @@ fn every_public_operation_is_documented() {
 fn every_list_of_ids_in_a_request_has_a_bound() {
     fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
         if schema["items"]["format"] == "uuid" && schema["maxItems"].as_u64().is_none() {
-            found.push(path.to_owned());
+            results.push(path.to_owned());
         }
         match schema {
             Value::Object(fields) => fields
                 .iter()
-                .for_each(|(name, schema)| unbounded(schema, &format!("{path}.{name}"), found)),
+                .for_each(|(name, schema)| unbounded(schema, &format!("{path}.{name}"), results)),
             Value::Array(items) => items
                 .iter()
-                .for_each(|schema| unbounded(schema, path, found)),
+                .for_each(|schema| unbounded(schema, path, results)),
             _ => {}
         }
     }
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for operation in &vestibule::app::app().operations {
         unbounded(
             &operation.input_schema(&mut engine::operation::inline_generator()),
             operation.id,
-            &mut found,
+            &mut results,
         );
     }
-    assert!(found.is_empty(), "{found:?}");
+    assert!(results.is_empty(), "{results:?}");
 }
 
 /// Minimum length of a description, in characters.
@@ -107,16 +107,16 @@ pub(crate) fn undescribed(
             let length = field["description"]
                 .as_str()
                 .map_or(0, |description| description.chars().count());
-            collect(field, named, &path, &BTreeSet::new(), found);
+            collect(field, named, &path, &BTreeSet::new(), results);
             if length < MIN_LENGTH && !beside.contains(name) {
-                found.insert(path);
+                results.insert(path);
             }
         }
         for inner in ["items", "additionalProperties"]
             .iter()
             .filter_map(|keyword| schema.get(keyword))
         {
-            collect(inner, named, path, &BTreeSet::new(), found);
+            collect(inner, named, path, &BTreeSet::new(), results);
         }
         let beside = beside
             .iter()
@@ -132,24 +132,24 @@ pub(crate) fn undescribed(
                 .iter()
                 .filter_map(|keyword| schema.get(keyword)),
         ) {
-            collect(branch, named, path, &beside, found);
+            collect(branch, named, path, &beside, results);
         }
     }
-    let mut found = BTreeSet::new();
-    collect(schema, named, path, &BTreeSet::new(), &mut found);
-    found
+    let mut results = BTreeSet::new();
+    collect(schema, named, path, &BTreeSet::new(), &mut results);
+    results
 }
 
 /// Developers of forms and language models know a field only by its description.
 #[test]
 fn every_request_field_has_a_description() {
-    let mut found = BTreeSet::new();
+    let mut results = BTreeSet::new();
     for operation in &vestibule::app::app().operations {
         // The generator does not inline types, so the description of a type does not count for a
         // field.
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = operation.input_schema(&mut generator);
-        found.extend(undescribed(&schema, generator.definitions(), operation.id));
+        results.extend(undescribed(&schema, generator.definitions(), operation.id));
     }
     let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let named = document["components"]["schemas"].as_object().unwrap();
@@ -160,7 +160,7 @@ fn every_request_field_has_a_description() {
         .flat_map(|path| path.as_object().unwrap().values())
     {
         let id = operation["operationId"].as_str().unwrap();
-        found.extend(undescribed(
+        results.extend(undescribed(
             &operation["requestBody"]["content"]["application/json"]["schema"],
             named,
             id,
@@ -175,14 +175,14 @@ fn every_request_field_has_a_description() {
                 .as_str()
                 .is_none_or(|description| description.chars().count() < MIN_LENGTH)
             {
-                found.insert(format!("{id}.{}", parameter["name"]));
+                results.insert(format!("{id}.{}", parameter["name"]));
             }
         }
     }
     assert!(
-        found.is_empty(),
-        "{} fields have no description, or next to none: {found:#?}",
-        found.len()
+        results.is_empty(),
+        "{} fields have no description, or next to none: {results:#?}",
+        results.len()
     );
 }
 

@@ -40,7 +40,7 @@ async fn rows_of(app: &App, id: Uuid) -> BTreeMap<String, i64> {
     for (table, column, ..) in app.columns().await {
         columns.entry(table).or_default().push(column);
     }
-    let mut found = BTreeMap::new();
+    let mut results = BTreeMap::new();
     for (table, columns) in columns {
         let column = match table.as_str() {
             table if WITHOUT_ORGANIZATION.contains(&table) => continue,
@@ -57,9 +57,9 @@ async fn rows_of(app: &App, id: Uuid) -> BTreeMap<String, i64> {
                 |row| row.get(0),
             )
             .await;
-        found.insert(table, count[0]);
+        results.insert(table, count[0]);
     }
-    found
+    results
 }
 
 /// Inserts a row with invented values into a table that no operation of this test fills.
@@ -311,8 +311,8 @@ on_both! {
                 let refused = app.platform().send(Method::PUT, &org.path(""), Some(json!({ "name": "Again" }))).await;
                 refused.error(409);
                 app.server.sweep_once().await;
-                let left: Vec<_> = rows_of(&app, org.id).await.into_iter().filter(|(_, count)| *count > 0).collect();
-                assert_eq!(left, []);
+                let remaining: Vec<_> = rows_of(&app, org.id).await.into_iter().filter(|(_, count)| *count > 0).collect();
+                assert_eq!(remaining, []);
             }
         }
         assert_eq!(rows_of(&app, other.id).await, untouched);
@@ -430,7 +430,7 @@ fn every_organization_lookup_excludes_erased_organizations() {
         .map(|statement| statement.text())
     {
         let words: Vec<&str> = text
-            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .split(|character: char| !character.is_alphanumeric() && character != '_')
             .collect();
         let reads = words
             .windows(2)

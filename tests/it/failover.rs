@@ -50,14 +50,14 @@ async fn creations(api: &Api, name: &str, count: usize) -> Vec<Answer> {
 
 /// Repeats a request with one idempotency key until its response is final.
 async fn create_at_last(api: &Api, name: &str, within: Duration) -> Answer {
-    let began = Instant::now();
+    let start = Instant::now();
     loop {
         let answer = create(api, name).await;
         if !matches!(answer.status, 503 | 409) {
             return answer;
         }
         assert!(
-            began.elapsed() < within,
+            start.elapsed() < within,
             "{name}: {} {}",
             answer.status,
             answer.body
@@ -109,7 +109,7 @@ async fn connections_that_die_under_load_are_replaced() {
     let Some((middle_box, _node, api)) = behind_proxy().await else {
         return;
     };
-    let asked = async |number: usize| {
+    let start = async |number: usize| {
         let (began, mut answers) = (Instant::now(), Vec::new());
         while began.elapsed() < Duration::from_secs(2) {
             let (name, sent) = (format!("load {number} {}", answers.len()), Instant::now());
@@ -123,7 +123,7 @@ async fn connections_that_die_under_load_are_replaced() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         middle_box.drop_open_connections();
     };
-    let (answers, ()) = tokio::join!(join_all((0..40).map(asked)), forgotten);
+    let (answers, ()) = tokio::join!(join_all((0..40).map(start)), forgotten);
     let answers = answers.concat();
     assert!(
         answers
@@ -160,11 +160,11 @@ async fn a_silent_network_gives_503_until_it_recovers() {
     let closed = Instant::now();
     let mut round = 0;
     while closed.elapsed() < Duration::from_secs(6) {
-        let asked = join_all((0..200).map(async |number| {
+        let start = join_all((0..200).map(async |number| {
             let (name, sent) = (format!("round {round} {number}"), Instant::now());
             (create(&api, &name).await.status, sent.elapsed())
         }));
-        for (status, took) in asked.await {
+        for (status, took) in start.await {
             assert!(
                 status == 503 && took < RESPONSE_LIMIT,
                 "{status} after {took:?}"
@@ -461,7 +461,7 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
     let limit = Duration::from_millis(700);
-    let (reported, heard) = std::sync::mpsc::channel();
+    let (reported, received) = std::sync::mpsc::channel();
     // The caller waits for its result at least as long as for a turn.
     let late = store.write_within(limit, move |tx| {
         insert(tx, "a")?;
@@ -471,7 +471,7 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     });
     let late = late.await;
     assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
-    assert!(heard.recv().unwrap(), "no further statement");
+    assert!(received.recv().unwrap(), "no further statement");
     let late = store
         .write_within(limit, move |tx| {
             insert(tx, "c").map(|_| std::thread::sleep(limit))

@@ -52,9 +52,9 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
     let observer = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
         let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-        let begun = Instant::now();
+        let start = Instant::now();
         while client.query(waiting, &[]).unwrap().is_empty() {
-            assert!(begun.elapsed() < SOON, "no sweep waits for the note");
+            assert!(start.elapsed() < SOON, "no sweep waits for the note");
             std::thread::sleep(Duration::from_millis(5));
         }
         let free = "select key from file_removal order by key for update skip locked";
@@ -65,13 +65,13 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
     let ((), free) = tokio::join!(app.server.sweep_once(), observer);
     assert_eq!(free.unwrap(), &keys[LOCKED + 1..]);
     holder.await.unwrap();
-    let begun = Instant::now();
-    let left = async || {
+    let start = Instant::now();
+    let remaining = async || {
         let text = "select count(*) from file_removal";
         app.query(text, Vec::new(), |row| row.get::<i64>(0)).await[0]
     };
-    while left().await > 0 {
-        assert!(begun.elapsed() < SOON, "the notes are deleted");
+    while remaining().await > 0 {
+        assert!(start.elapsed() < SOON, "the notes are deleted");
         app.server.sweep_once().await;
     }
 }

@@ -154,11 +154,11 @@ on_both! {
         let answer = upload(&house, step, "C:\\docs/../pass port.jpg", Some(" Passport "), JPEG).await;
         assert_eq!(answer.status, 201, "{}", answer.body);
         let file = answer.data();
-        let wanted = json!({
+        let expected = json!({
             "id": file["id"], "name": "pass port.jpg", "contentType": "image/jpeg", "size": JPEG.len(), "documentType": "Passport",
             "createdAt": "2026-11-21T09:30:00.001Z",
         });
-        assert_eq!(file, wanted);
+        assert_eq!(file, expected);
         let second = upload(&house, step, "visa.pdf", None, PDF).await.data();
         assert_eq!((&second["contentType"], &second["documentType"]), (&json!("application/pdf"), &Value::Null));
         let view = house.step_view(step, "en").await;
@@ -198,10 +198,10 @@ on_both! {
 
         // The guest's URL shows a picture inline and offers any other file as a download.
         let path = |file: &Value| format!("/steps/{step}/files/{}", id(&file["id"]));
-        for (file, wanted) in [(&file, "inline; "), (&second, "attachment; ")] {
+        for (file, expected) in [(&file, "inline; "), (&second, "attachment; ")] {
             let own = house.guest(Method::GET, &path(file), None).await.data();
             let (status, headers, _) = fetch(&app, own["url"].as_str().unwrap()).await;
-            assert_eq!((status, headers["content-disposition"].to_str().unwrap().starts_with(wanted)), (200, true));
+            assert_eq!((status, headers["content-disposition"].to_str().unwrap().starts_with(expected)), (200, true));
             assert_eq!(headers["content-security-policy"], "sandbox; default-src 'none'");
         }
 
@@ -429,9 +429,9 @@ on_both! {
         put(&app, &young).await;
         app.clock.advance(minutes(31));
         app.server.sweep_once().await;
-        let mut left = [named.clone(), strange.clone(), young];
-        left.sort();
-        assert_eq!(keys(&app).await, left);
+        let mut remaining = [named.clone(), strange.clone(), young];
+        remaining.sort();
+        assert_eq!(keys(&app).await, remaining);
         app.clock.advance(minutes(120));
         app.server.sweep_once().await;
         assert_eq!(keys(&app).await, [named, strange]);
@@ -443,9 +443,9 @@ on_both! {
         let step = house.step("document_upload", json!({})).await;
         upload(&house, step, "a.jpg", None, JPEG).await.data();
         // Check-out is on 15 December at 11:00 in Madrid. The retention period ends 30 days later.
-        let until = |moment: &str| {
-            let moment: jiff::Timestamp = moment.parse().unwrap();
-            app.clock.advance(Duration::try_from(app.clock.now().duration_until(moment)).unwrap());
+        let until = |time: &str| {
+            let time: jiff::Timestamp = time.parse().unwrap();
+            app.clock.advance(Duration::try_from(app.clock.now().duration_until(time)).unwrap());
         };
         until("2027-01-14T09:59:59Z");
         app.server.sweep_once().await;
@@ -691,7 +691,7 @@ async fn files_can_be_stored_in_a_bucket() {
         .data();
     // The first pass through the bucket deletes the lost file, page by page, and keeps names that
     // are not of the service's form.
-    let wanted = |keys: &[String]| {
+    let expected = |keys: &[String]| {
         let ours = keys
             .iter()
             .filter(|key| key.starts_with(&format!("guests/files/{organization}/")))
@@ -704,13 +704,13 @@ async fn files_can_be_stored_in_a_bucket() {
             && keys.len() == 5
     };
     for _ in 0..1_000 {
-        if wanted(&bucket.keys()) && bucket.parts() == 0 {
+        if expected(&bucket.keys()) && bucket.parts() == 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(
-        wanted(&bucket.keys()) && bucket.parts() == 0,
+        expected(&bucket.keys()) && bucket.parts() == 0,
         "{:?} and {} parts",
         bucket.keys(),
         bucket.parts()

@@ -170,10 +170,10 @@ on_both! {
         for _ in 0..40 {
             texts.push(translation(&api, "precheck_question").await);
         }
-        let made = |count, options| { let (api, body) = (api.clone(), json!({
+        let create = |count, options| { let (api, body) = (api.clone(), json!({
             "nickname": "Questions", "stepType": "additional_questions", "questions": questions(&texts, count, options),
         })); async move { api.post("/precheck-steps", body).await } };
-        assert_same_statements("create", (2, work_of(&app, made(2, 2)).await), (800, work_of(&app, made(40, 40)).await));
+        assert_same_statements("create", (2, work_of(&app, create(2, 2)).await), (800, work_of(&app, create(40, 40)).await));
         let step = create(&api, "additional_questions", json!({})).await;
         // This update makes sure that both measured updates replace questions.
         change(&api, &step, json!({ "questions": questions(&texts, 1, 1) })).await.data();
@@ -196,13 +196,13 @@ on_both! {
 
     async fn many_categories_take_as_many_statements_as_a_few(app: App) {
         let api = app.org().await.key().await;
-        let made = |title: String| { let api = api.clone(); async move { api.post("/portal-manual-categories", json!({ "title": title })).await } };
-        made("One".into()).await.data();
-        let few = work_of(&app, made("Two".into())).await;
+        let create = |title: String| { let api = api.clone(); async move { api.post("/portal-manual-categories", json!({ "title": title })).await } };
+        create("One".into()).await.data();
+        let few = work_of(&app, create("Two".into())).await;
         for number in 0..30 {
-            made(format!("Title {number}")).await.data();
+            create(format!("Title {number}")).await.data();
         }
-        let many = work_of(&app, made("Last".into())).await;
+        let many = work_of(&app, create("Last".into())).await;
         assert!(many.statements <= few.statements, "{few:?}, {many:?}");
         let rows = api.get("/portal-manual-categories").await.data();
         let text = rows[0]["titleId"].as_str().unwrap().to_owned();

@@ -114,22 +114,22 @@ fn named(code: &str) -> Vec<String> {
         let name = |text: &str| {
             text.trim_start_matches([',', ' ', '\n'])
                 .chars()
-                .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+                .take_while(|character| character.is_alphanumeric() || *character == '_')
                 .collect::<String>()
         };
         match rest.strip_prefix('{') {
             None => named.push(name(rest)),
             Some(rest) => {
                 let (mut depth, mut item) = (0, String::new());
-                for letter in rest.chars() {
-                    match letter {
+                for character in rest.chars() {
+                    match character {
                         '}' if depth == 0 => break,
                         '{' => depth += 1,
                         '}' => depth -= 1,
                         ',' if depth == 0 => named.push(name(&std::mem::take(&mut item))),
                         _ => {}
                     }
-                    item.push(letter);
+                    item.push(character);
                 }
                 named.push(name(&item));
             }
@@ -146,7 +146,7 @@ fn upward_imports(root: &Path, layers: &[&[&str]]) -> Vec<String> {
         .enumerate()
         .flat_map(|(layer, names)| names.iter().map(move |name| (*name, layer)))
         .collect();
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for path in sources(root) {
         let relative = path.strip_prefix(root).unwrap();
         let own = relative
@@ -166,11 +166,11 @@ fn upward_imports(root: &Path, layers: &[&[&str]]) -> Vec<String> {
                 .get(name.as_str())
                 .is_some_and(|other| other >= at && name != own)
             {
-                found.push(format!("{} names {name}", relative.display()));
+                results.push(format!("{} names {name}", relative.display()));
             }
         }
     }
-    found
+    results
 }
 
 fn root() -> PathBuf {
@@ -218,7 +218,7 @@ fn no_module_of_a_crate_imports_a_higher_module() {
 
 #[test]
 fn engine_http_and_delivery_name_no_concept_of_the_service() {
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for path in [
         "crates/engine/src",
         "crates/http/src",
@@ -233,15 +233,15 @@ fn engine_http_and_delivery_name_no_concept_of_the_service() {
         }
         for line in code(&path).lines() {
             let lower = line.to_lowercase();
-            let words = lower.split(|letter: char| !letter.is_alphanumeric());
-            found.extend(
+            let words = lower.split(|character: char| !character.is_alphanumeric());
+            results.extend(
                 words
                     .filter(|word| WORDS.contains(word))
                     .map(|word| format!("{}: {word}", path.display())),
             );
         }
     }
-    assert_eq!(found, [""; 0]);
+    assert_eq!(results, [""; 0]);
 }
 
 /// A change of a text compiles the crate `texts` and the crates above it. It is the lowest crate, so

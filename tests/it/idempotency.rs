@@ -164,10 +164,10 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
         locked.0.send(()).unwrap();
         waits.1.recv().unwrap();
         let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-        let began = Instant::now();
+        let start = Instant::now();
         while transaction.query(waiting, &[]).unwrap().is_empty() {
             assert!(
-                began.elapsed() < Duration::from_secs(4),
+                start.elapsed() < Duration::from_secs(4),
                 "it waits for the organization"
             );
             std::thread::sleep(Duration::from_millis(5));

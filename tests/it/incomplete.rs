@@ -30,12 +30,12 @@ async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize)
 
 /// Returns what the server sends until it closes the connection.
 async fn answer(stream: &mut TcpStream) -> String {
-    let mut heard = Vec::new();
-    timeout(SOON, stream.read_to_end(&mut heard))
+    let mut received = Vec::new();
+    timeout(SOON, stream.read_to_end(&mut received))
         .await
         .expect("the server closes the connection")
         .expect("the connection is not reset");
-    String::from_utf8(heard).unwrap()
+    String::from_utf8(received).unwrap()
 }
 
 async fn until_memory(app: &App, condition: impl Fn(u64) -> bool) -> u64 {
@@ -185,9 +185,9 @@ async fn shutdown_does_not_wait_for_incomplete_requests_of_unknown_senders() {
         streams.push(post(&app, "/oauth/register", "none", 1_000, 500).await);
     }
     assert!(until_memory(&app, |held| held > 2_000).await > 2_000);
-    let begun = Instant::now();
+    let start = Instant::now();
     app.server.stop().await;
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
 /// Opens an HTTP/2 connection and begins a request with a body on each of 32 streams.

@@ -118,10 +118,10 @@ impl Server {
             .as_str()
             .unwrap()
             .to_owned();
-        let began = Instant::now();
+        let start = Instant::now();
         self.process.signal("-TERM");
         assert_eq!(self.process.wait().code(), Some(0));
-        assert!(began.elapsed() < SOON);
+        assert!(start.elapsed() < SOON);
         metrics
     }
 }
@@ -175,9 +175,9 @@ async fn the_server_runs_with_standard_output_closed() {
         http: reqwest::Client::new(),
         _directory: directory,
     };
-    let began = Instant::now();
+    let start = Instant::now();
     while server.base.is_empty() {
-        assert!(began.elapsed() < SOON, "it listens");
+        assert!(start.elapsed() < SOON, "it listens");
         tokio::time::sleep(Duration::from_millis(50)).await;
         let lines = lines(&mut log.reopen().unwrap());
         let listening = lines.iter().find(|line| line["message"] == "listening");
@@ -247,12 +247,12 @@ async fn request_log_lines_name_the_credential_without_its_token() {
             "{found:?}"
         );
     }
-    let made = lines
+    let created = lines
         .iter()
         .find(|line| line["operation"] == "createApiKey")
         .unwrap();
     assert_eq!(
-        (&made["credential"], &made["organization"]),
+        (&created["credential"], &created["organization"]),
         (&json!("platform"), &json!(organization))
     );
     let refused = lines.iter().find(|line| line["status"] == 401).unwrap();

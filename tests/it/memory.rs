@@ -287,9 +287,9 @@ on_both! {
         let second = jiff::SignedDuration::from_secs(1);
         let start = arrival - jiff::SignedDuration::from_hours(2);
         assert_eq!(count(&ada).await, 0);
-        for (moment, shown) in [(start - second, 0), (start, 1), (arrival - second, 1), (arrival, 0)] {
-            wait(moment);
-            assert_eq!((count(&ada).await, count(&other).await), (shown, shown), "{moment}");
+        for (time, shown) in [(start - second, 0), (start, 1), (arrival - second, 1), (arrival, 0)] {
+            wait(time);
+            assert_eq!((count(&ada).await, count(&other).await), (shown, shown), "{time}");
         }
     }
 

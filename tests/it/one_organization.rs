@@ -375,18 +375,22 @@ fn unbound(text: &str) -> Vec<String> {
                     word.split_once('.')
                         .map(|(of, column)| (of.to_owned(), column.to_owned()))
                 };
-                let (left, right) = (words[index - 1].as_str(), at(1));
+                let (remaining, right) = (words[index - 1].as_str(), at(1));
                 let is_given = right == "?1" || (right == "any" && at(3) == "?1");
-                match (side(left), side(right)) {
+                match (side(remaining), side(right)) {
                     (Some((of, column)), _)
                         if is_given && ["organization_id", "id"].contains(&column.as_str()) =>
                     {
                         blocks[inner].bound_columns.push((Some(of), column));
                     }
-                    (None, _) if is_given && ["organization_id", "id"].contains(&left) => {
-                        blocks[inner].bound_columns.push((None, left.to_owned()));
+                    (None, _) if is_given && ["organization_id", "id"].contains(&remaining) => {
+                        blocks[inner]
+                            .bound_columns
+                            .push((None, remaining.to_owned()));
                     }
-                    (Some(left), Some(right)) => blocks[inner].equal_columns.push((left, right)),
+                    (Some(remaining), Some(right)) => {
+                        blocks[inner].equal_columns.push((remaining, right))
+                    }
                     _ => {}
                 }
             }

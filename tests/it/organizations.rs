@@ -39,18 +39,18 @@ async fn rotate(org: &Org<'_>, id: &str, body: Value) -> Api {
 
 on_both! {
     async fn organizations_are_listed_by_id(app: App) {
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for _ in 0..5 {
-            made.push(app.org().await.id);
+            created.push(app.org().await.id);
         }
-        made.sort();
+        created.sort();
         let platform = app.platform();
         let listed = platform.get("/organizations").await;
-        assert_eq!(ids(&listed.data()), made);
+        assert_eq!(ids(&listed.data()), created);
         assert_eq!(listed.body["meta"]["pagination"], json!({ "limit": 50, "offset": 0, "total": 5 }));
-        assert_eq!(listed.data()[0], platform.get(&format!("/organizations/{}", made[0])).await.data());
+        assert_eq!(listed.data()[0], platform.get(&format!("/organizations/{}", created[0])).await.data());
         let page = platform.get("/organizations?limit=2&offset=3").await;
-        assert_eq!((ids(&page.data()), &page.body["meta"]["pagination"]["total"]), (made[3..].to_vec(), &json!(5)));
+        assert_eq!((ids(&page.data()), &page.body["meta"]["pagination"]["total"]), (created[3..].to_vec(), &json!(5)));
         assert_eq!(platform.get("/organizations?limit=200&offset=9").await.data(), json!([]));
         for query in ["limit=201", "limit=0", "offset=-1"] {
             assert_eq!(platform.get(&format!("/organizations?{query}")).await.status, 400, "{query}");
@@ -82,8 +82,8 @@ on_both! {
         assert_eq!(app.platform().send(Method::PUT, &fresh, Some(json!({ "country": "ES" }))).await.issues(), ["name"]);
         assert_eq!(app.platform().send(Method::PUT, &fresh, Some(json!({ "name": null }))).await.issues(), ["name"]);
         app.platform().get(&fresh).await.error(404);
-        let made = app.platform().ok(Method::PUT, &fresh, Some(json!({ "name": "Bare" }))).await;
-        assert_eq!(settings(&made), json!(["Bare", "US", ["en"], false]));
+        let created = app.platform().ok(Method::PUT, &fresh, Some(json!({ "name": "Bare" }))).await;
+        assert_eq!(settings(&created), json!(["Bare", "US", ["en"], false]));
     }
 
     async fn members_are_listed_and_removed(app: App) {
@@ -203,10 +203,10 @@ on_both! {
     async fn both_tokens_of_a_key_are_the_same_credential(app: App, "--rate-limit-per-minute=6") {
         let org = app.org().await;
         let (old, id) = org.key_and_id(Permission::VARIANTS).await;
-        let made = old.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
+        let created = old.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
         let new = rotate(&org, &id, json!({})).await;
         let again = new.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
-        assert_eq!((&again.body, again.header("idempotency-replayed")), (&made.body, Some("true")));
+        assert_eq!((&again.body, again.header("idempotency-replayed")), (&created.body, Some("true")));
         old.post_with_key("/portals", "once", json!({ "name": "Other" })).await.error(422);
         let subscription = subscribe(&old, "task.created", "https://receiver.example/").await;
         assert_eq!(new.get("/webhook-subscriptions").await.data()[0]["id"], subscription["id"]);
@@ -218,9 +218,9 @@ on_both! {
     async fn an_expired_key_expires_with_all_its_tokens(app: App) {
         let org = app.org().await;
         let body = json!({ "name": "k", "permissions": ["view_properties"], "expiresAt": "2026-11-21T09:31:00Z" });
-        let made = app.platform().post(&org.path("/api-keys"), body).await.data();
-        let old = app.api(made["token"].as_str().unwrap());
-        let new = rotate(&org, made["id"].as_str().unwrap(), json!({})).await;
+        let created = app.platform().post(&org.path("/api-keys"), body).await.data();
+        let old = app.api(created["token"].as_str().unwrap());
+        let new = rotate(&org, created["id"].as_str().unwrap(), json!({})).await;
         for api in [&old, &new, &old, &new] {
             api.get("/portals").await.data();
         }

@@ -160,7 +160,7 @@ fn every_rule_and_document_that_a_comment_names_exists() {
         for reference in references.flat_map(|(rules, _)| rules.split("; ")) {
             let rule = reference.split(',').next().unwrap_or_default();
             let (page, anchor) = rule.split_once('#').unwrap_or((rule, ""));
-            let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+            let is_name = |character: char| character.is_ascii_lowercase() || character == '-';
             if page.is_empty() || !page.chars().all(is_name) {
                 continue;
             }

@@ -93,9 +93,9 @@ on_both! {
         let refused = try_create(&house.api, json!({ "nickname": "M", "title": "{{custom.None}}" })).await;
         assert_eq!(refused.issues(), ["title"]);
         let text = house.api.post("/translations", json!({ "sourceTable": "manual", "text": "{{property.rooms}}" })).await.data();
-        let made = manual(&house, "Fine", json!({})).await;
-        assert_eq!(change(&house.api, &made, json!({ "descriptionId": text["id"] })).await.issues(), ["data.descriptionId"]);
-        let entry = format!("/translations/{}/entries/es", id(&made["descriptionId"]));
+        let created = manual(&house, "Fine", json!({})).await;
+        assert_eq!(change(&house.api, &created, json!({ "descriptionId": text["id"] })).await.issues(), ["data.descriptionId"]);
+        let entry = format!("/translations/{}/entries/es", id(&created["descriptionId"]));
         assert_eq!(house.api.send(Method::PUT, &entry, Some(json!({ "text": "{{guest.email}}" }))).await.issues(), ["text"]);
         house.api.send(Method::PUT, &entry, Some(json!({ "text": "{{guest.firstName}} {{word}}" }))).await.data();
         let portal = house.api.patch(&format!("/portals/{}", house.portal), json!({ "data": { "specialOfferTitle": "{{stay.price}}" } })).await;
@@ -107,7 +107,7 @@ on_both! {
     async fn custom_fields_are_named_in_any_case(app: App) {
         let house = House::build(&app).await;
         let field = house.org.record("custom_field", json!({ "name": "Door code", "value": "1111" })).await;
-        let made = manual(&house, "Code {{custom.DOOR code}}", json!({})).await;
+        let created = manual(&house, "Code {{custom.DOOR code}}", json!({})).await;
         assert_eq!(guest_manual(&house, "").await["description"], "Code 1111");
         write_flat(&house, json!({ "customFields": { field.to_string(): 4711 } })).await;
         assert_eq!(guest_manual(&house, "").await["description"], "Code 4711");
@@ -116,7 +116,7 @@ on_both! {
         let refused = try_create(&house.api, json!({ "nickname": "M", "title": "M", "description": "{{custom.Door code}}" })).await;
         assert!(refused.error(400).to_string().contains("several custom fields"));
         house.org.delete_record("custom_field", twin).await;
-        assert_eq!(guest_manual(&house, "").await["id"], made["id"]);
+        assert_eq!(guest_manual(&house, "").await["id"], created["id"]);
         house.org.delete_record("custom_field", field).await;
         assert_eq!(explained(&house).await.1["key"], "value_missing");
     }
@@ -135,10 +135,10 @@ on_both! {
     async fn only_wifi_manuals_contain_the_wifi_password(app: App) {
         let house = House::build(&app).await;
         write_flat(&house, json!({ "wifiName": "Casa", "wifiPassword": "se*cr*et" })).await;
-        let made = manual(&house, "Password `{{property.wifiPassword}}`", json!({})).await;
+        let created = manual(&house, "Password `{{property.wifiPassword}}`", json!({})).await;
         assert_eq!(guest_manual(&house, "").await, Value::Null);
         assert!(explained(&house).await.1["message"].as_str().unwrap().contains("icon wifi"));
-        change(&house.api, &made, json!({ "iconName": "wifi" })).await.data();
+        change(&house.api, &created, json!({ "iconName": "wifi" })).await.data();
         let read = guest_manual(&house, "").await;
         assert_eq!(read["description"], "Password `se*cr*et`");
         assert!(read["descriptionHtml"].as_str().unwrap().contains("<code>se*cr*et</code>"));
@@ -183,8 +183,8 @@ on_both! {
     async fn a_text_can_be_previewed_for_a_flat(app: App) {
         let house = House::build(&app).await;
         write_flat(&house, json!({})).await;
-        let made = manual(&house, "At **{{property.name}}** with {{property.wifiName}}", json!({})).await;
-        let path = format!("/translations/{}/preview", id(&made["descriptionId"]));
+        let created = manual(&house, "At **{{property.name}}** with {{property.wifiName}}", json!({})).await;
+        let path = format!("/translations/{}/preview", id(&created["descriptionId"]));
         let body = json!({ "propertyId": house.flat });
         let preview = house.api.post(&path, body.clone()).await.data();
         assert_eq!((&preview["text"], &preview["missing"][0]["placeholder"]), (&Value::Null, &json!("property.wifiName")));

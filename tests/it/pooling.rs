@@ -109,7 +109,7 @@ async fn pooled_connections_keep_no_session_settings() {
     );
     assert_eq!(api.get("/portal-manuals").await.status, 200);
     let url = app.database_url.clone();
-    let left = tokio::task::spawn_blocking(move || {
+    let remaining = tokio::task::spawn_blocking(move || {
         let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
         let word = |client: &mut ::postgres::Client, sql: &str| {
             let messages = client.simple_query(sql).unwrap();
@@ -128,7 +128,7 @@ async fn pooled_connections_keep_no_session_settings() {
         (statements, limit, locks)
     });
     assert_eq!(
-        left.await.unwrap(),
+        remaining.await.unwrap(),
         ("0".to_owned(), "0".to_owned(), "0".to_owned())
     );
 }
@@ -143,14 +143,14 @@ async fn two_nodes_share_a_pooler() {
     let org = app.org().await;
     let one = org.key().await;
     let two = other.api(one.token.as_ref().unwrap());
-    let made = join_all((0..60).map(async |number: usize| {
+    let created = join_all((0..60).map(async |number: usize| {
         let (here, there) = if number.is_multiple_of(2) {
             (&one, &two)
         } else {
             (&two, &one)
         };
         let name = format!("manual {number}");
-        let made = here
+        let created = here
             .post_with_key(
                 "/portal-manuals",
                 &name,
@@ -167,12 +167,15 @@ async fn two_nodes_share_a_pooler() {
             .await;
         assert_eq!(
             (again.status, &again.body["data"]["id"]),
-            (201, &made["id"])
+            (201, &created["id"])
         );
         there
-            .get(&format!("/portal-manuals/{}", made["id"].as_str().unwrap()))
+            .get(&format!(
+                "/portal-manuals/{}",
+                created["id"].as_str().unwrap()
+            ))
             .await
             .status
     }));
-    assert!(made.await.into_iter().all(|status| status == 200));
+    assert!(created.await.into_iter().all(|status| status == 200));
 }

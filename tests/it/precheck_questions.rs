@@ -127,26 +127,26 @@ on_both! {
             assert!(issues.len() == 1 && issues[0].starts_with(&format!("data.questions.{expected}")), "{expected}: {issues:?} for {questions}");
         }
         assert_eq!(read(&api, &step).await["questions"], own, "nothing is saved");
-        let made = async |questions: Value| try_create(&api, "additional_questions", json!({ "questions": questions })).await;
-        assert_eq!(made(json!([alone(open, json!({}))])).await.issues(), ["questions.0.id"]);
+        let create_step = async |questions: Value| try_create(&api, "additional_questions", json!({ "questions": questions })).await;
+        assert_eq!(create_step(json!([alone(open, json!({}))])).await.issues(), ["questions.0.id"]);
         let kept_option = json!({ "kind": "multi_select", "textMlTextId": text, "isRequired": false, "options": choice["options"] });
-        assert_eq!(made(json!([kept_option])).await.issues(), ["questions.0.options.0.id", "questions.0.options.1.id"]);
+        assert_eq!(create_step(json!([kept_option])).await.issues(), ["questions.0.options.0.id", "questions.0.options.1.id"]);
     }
 
     async fn a_step_has_at_most_100_questions_with_100_options(app: App) {
         let api = app.org().await.key().await;
         let text = translation(&api, "precheck_question").await;
         let open = json!({ "kind": "free_form_input", "textMlTextId": text, "isRequired": false });
-        let made = async |questions: Vec<Value>| try_create(&api, "additional_questions", json!({ "questions": questions })).await;
+        let create_step = async |questions: Vec<Value>| try_create(&api, "additional_questions", json!({ "questions": questions })).await;
         let choice = |options: usize| {
             let options = vec![json!({ "nameMlTextId": text }); options];
             json!({ "kind": "multi_select", "textMlTextId": text, "isRequired": false, "options": options })
         };
-        assert_eq!(made(vec![open.clone(); 101]).await.issues(), ["questions"]);
-        assert_eq!(made(vec![choice(101)]).await.issues(), ["questions.0.options"]);
+        assert_eq!(create_step(vec![open.clone(); 101]).await.issues(), ["questions"]);
+        assert_eq!(create_step(vec![choice(101)]).await.issues(), ["questions.0.options"]);
         let mut most = vec![open; 99];
         most.push(choice(100));
-        let step = made(most).await.data();
+        let step = create_step(most).await.data();
         assert_eq!(read(&api, &step).await["questions"].as_array().unwrap().len(), 100);
     }
 

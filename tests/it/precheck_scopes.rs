@@ -128,9 +128,9 @@ on_both! {
             ("a", "main", json!(0)), ("b", "screen_and_protect", json!(1)), ("c", "damage_deposit", json!(1)), ("d", "your_details", Value::Null),
             ("e", "agreement", json!(5)), ("f", "identity_check", json!(2)), ("g", "authority_reporting", Value::Null), ("h", "other_guests", json!(3)),
         ];
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for (nickname, step_type, sort_order) in steps {
-            made.push(named(&app, &api, nickname, json!({ "stepType": step_type, "sortOrder": sort_order })).await);
+            created.push(named(&app, &api, nickname, json!({ "stepType": step_type, "sortOrder": sort_order })).await);
         }
         let (automatic, by_position) = ("d f h g e b c a", "a b c f h e d g");
         assert_eq!(listed(&api, "").await, automatic, "without a default portal the order is automatic");
@@ -139,7 +139,7 @@ on_both! {
             let fields = json!({ "name": name, "isPrecheckOrderAutomatic": is_automatic, "isDefault": is_default });
             portals.push(portal(&api, fields).await);
         }
-        for step in &made {
+        for step in &created {
             scope(&api, "/add", step, json!({ "portalSettingsIds": portals })).await.data();
         }
         let [sorting, positional, default] = portals.as_slice() else { panic!("{portals:?}") };

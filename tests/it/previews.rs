@@ -15,9 +15,9 @@ use crate::support::{Answer, Api, App, new_id, on_both};
 
 /// Creates a preview of a portal. Returns the token from its address.
 async fn preview(api: &Api, portal: Uuid, body: Value) -> String {
-    let made = api.post(&format!("/portals/{portal}/preview"), body).await;
-    assert_eq!(made.status, 201, "{}", made.body);
-    let url = made.data()["url"].as_str().unwrap().to_owned();
+    let created = api.post(&format!("/portals/{portal}/preview"), body).await;
+    assert_eq!(created.status, 201, "{}", created.body);
+    let url = created.data()["url"].as_str().unwrap().to_owned();
     url.rsplit('/').next().unwrap().to_owned()
 }
 
@@ -77,11 +77,11 @@ on_both! {
         house.say("A secret").await.data();
         let before = app.stay(&house.token, "").await.data();
 
-        let made = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "reservationId": house.stay })).await;
+        let created = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "reservationId": house.stay })).await;
         let now = Moment(app.clock.now());
         let end = Moment(now.0 + SignedDuration::from_hours(1));
-        assert_eq!((made.status, &made.data()["expiresAt"]), (201, &json!(end)));
-        let token = made.data()["url"].as_str().unwrap().strip_prefix(&format!("{}/stay/", app.base)).unwrap().to_owned();
+        assert_eq!((created.status, &created.data()["expiresAt"]), (201, &json!(end)));
+        let token = created.data()["url"].as_str().unwrap().strip_prefix(&format!("{}/stay/", app.base)).unwrap().to_owned();
         assert!(token.len() > 40 && token != house.token);
         let view = app.stay(&token, "").await.data();
         assert_eq!(view["preview"], json!({ "expiresAt": end, "at": now, "isInactiveIncluded": false }));
@@ -435,9 +435,9 @@ on_both! {
         let another = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc) values (?1, ?2, ?3, ?4, ?5)";
         let end = app.clock.now() + SignedDuration::from_hours(1);
         for _ in 0..998 {
-            let made = new_id();
-            let hash = store::Value::Bytes(made.as_bytes().to_vec());
-            let params = vec![house.org.id.into(), made.into(), hash, end.into(), store::Value::Json("{}".into())];
+            let created = new_id();
+            let hash = store::Value::Bytes(created.as_bytes().to_vec());
+            let params = vec![house.org.id.into(), created.into(), hash, end.into(), store::Value::Json("{}".into())];
             app.change(another, params).await;
         }
         app.stay(&first, "").await.data();
@@ -453,9 +453,9 @@ on_both! {
         let house = House::build(&app).await;
         let portals = async || house.api.get("/portals").await;
         let before = portals().await;
-        let made = house.api.post_with_key(&format!("/portals/{}/preview", house.portal), "once", json!({})).await;
+        let created = house.api.post_with_key(&format!("/portals/{}/preview", house.portal), "once", json!({})).await;
         let again = house.api.post_with_key(&format!("/portals/{}/preview", house.portal), "once", json!({})).await;
-        assert_eq!((made.status, again.status, &made.body), (201, 201, &again.body));
+        assert_eq!((created.status, again.status, &created.body), (201, 201, &again.body));
         assert_eq!(rows(&app, "portal_preview").await, 1);
         let after = portals().await;
         assert_eq!((after.header("etag"), ids(&after.data())), (before.header("etag"), vec![house.portal]));

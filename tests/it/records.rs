@@ -174,7 +174,7 @@ on_both! {
             api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": CLOSED_ADDRESS })).await.data();
         }
         let flat = org.property(None, &[]).await;
-        let (device, gone) = (new_id(), org.reservation(Some(flat)).await);
+        let (device, deleted_stay) = (new_id(), org.reservation(Some(flat)).await);
         let online = |is_online: bool| json!({ "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "V", "isOnline": is_online });
         org.put_record("device", device, online(true)).await;
         org.put_record("device", device, online(false)).await;
@@ -193,7 +193,7 @@ on_both! {
             record("tag", new_id(), &json!({ "name": "T" })),
             record("reservation", new_id(), &reservation(Some(flat))),
             record("device", device, &online(true)),
-            deleted("reservation", gone),
+            deleted("reservation", deleted_stay),
         ];
         let dry = send(&org, json!({ "dryRun": true }), &records).await.data();
         assert_eq!(dry, json!({ "applied": 4, "events": 1, "warnings": [] }));
@@ -334,11 +334,11 @@ on_both! {
                 (super::ids(answer.data().as_array().unwrap()), store.max_work())
             }
         };
-        let (found, first) = page(0).await;
-        assert_eq!(found, ids[..100]);
+        let (html, first) = page(0).await;
+        assert_eq!(html, ids[..100]);
         for offset in [3_950, 4_000, 7_999, 8_001, 8_930, 9_000] {
-            let (found, WorkCount { statements, rows, steps }) = page(offset).await;
-            assert_eq!(found, ids[offset..(offset + 100).min(9_000)]);
+            let (html, WorkCount { statements, rows, steps }) = page(offset).await;
+            assert_eq!(html, ids[offset..(offset + 100).min(9_000)]);
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
             // The list skips whole blocks of rows by their counts, so it reads at most one block in
             // addition.
@@ -348,10 +348,10 @@ on_both! {
         app.clock.advance(Duration::from_secs(1));
         let late = new_id();
         send(&org, json!({}), &[gone, vec![record("tag", late, &json!({ "name": "Late" }))]].concat()).await.data();
-        let mut left: Vec<Uuid> = ids.iter().enumerate().filter(|(number, _)| number % 3 > 0).map(|(_, id)| *id).collect();
-        left.push(late);
+        let mut remaining: Vec<Uuid> = ids.iter().enumerate().filter(|(number, _)| number % 3 > 0).map(|(_, id)| *id).collect();
+        remaining.push(late);
         let (items, total) = all(&api, "/tags", 500).await;
-        assert_eq!((super::ids(&items), total), (left, 6_001));
+        assert_eq!((super::ids(&items), total), (remaining, 6_001));
     }
 
     async fn reservation_filters_respect_the_callers_access(app: App) {
@@ -399,9 +399,9 @@ on_both! {
             for (api, reach) in &reaches {
                 for (filter, holds) in &filters {
                     let reaches = |data: &Value| reach.is_none_or(|reach| data["propertyId"].is_null() || reach.iter().any(|id| data["propertyId"] == json!(id)));
-                    let wanted: Vec<Uuid> = stays.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
+                    let expected: Vec<Uuid> = stays.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
                     let (items, total) = all(api, &format!("/reservations?{filter}"), 9).await;
-                    assert_eq!((ids(&items), total), (wanted.clone(), i64::try_from(wanted.len()).unwrap()), "{filter} {reach:?}");
+                    assert_eq!((ids(&items), total), (expected.clone(), i64::try_from(expected.len()).unwrap()), "{filter} {reach:?}");
                 }
             }
         };
@@ -412,9 +412,9 @@ on_both! {
         for (api, reach) in &reaches {
             for (filter, holds) in &filters {
                 let reaches = |data: &Value| reach.is_none_or(|reach| data["propertyId"].is_null() || reach.iter().any(|id| data["propertyId"] == json!(id)));
-                let wanted: Vec<Uuid> = requested.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
+                let expected: Vec<Uuid> = requested.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
                 let (items, total) = all(api, format!("/reservations?{query}&{filter}").trim_end_matches('&'), 9).await;
-                assert_eq!((ids(&items), total), (wanted.clone(), i64::try_from(wanted.len()).unwrap()), "{filter} {reach:?}");
+                assert_eq!((ids(&items), total), (expected.clone(), i64::try_from(expected.len()).unwrap()), "{filter} {reach:?}");
             }
         }
         let api = &reaches[0].0;
@@ -442,7 +442,7 @@ on_both! {
         }
         let everyone = org.key().await;
         let limited = org.limited(&[flats["Casa Azul"], flats["Bajo"]]).await;
-        for (query, wanted) in [
+        for (query, expected) in [
             ("query=casa".into(), vec!["Casa Azul", "Casa Verde"]),
             ("query=atico".into(), vec!["Ático"]),
             (format!("propertyGroupId={group}"), vec!["Casa Azul", "Ático"]),
@@ -454,9 +454,9 @@ on_both! {
             (format!("ids={}&ids={}&query=casa", flats["Bajo"], flats["Casa Verde"]), vec!["Casa Verde"]),
         ] {
             for (api, reach) in [(&everyone, vec!["Casa Azul", "Casa Verde", "Ático", "Bajo"]), (&limited, vec!["Casa Azul", "Bajo"])] {
-                let wanted: Vec<_> = wanted.iter().filter(|name| reach.contains(name)).map(|name| flats[*name]).collect();
+                let expected: Vec<_> = expected.iter().filter(|name| reach.contains(name)).map(|name| flats[*name]).collect();
                 let (items, total) = all(api, &format!("/properties?{query}"), 1).await;
-                assert_eq!((ids(&items), total), (wanted.clone(), i64::try_from(wanted.len()).unwrap()), "{query}");
+                assert_eq!((ids(&items), total), (expected.clone(), i64::try_from(expected.len()).unwrap()), "{query}");
             }
         }
         assert_eq!(everyone.get("/properties?tagId=x&propertyGroupId=y&query=").await.issues(), ["propertyGroupId", "query", "tagId"]);

@@ -52,9 +52,9 @@ async fn fallbacks(node: &Node) -> u64 {
 }
 
 async fn until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
+    let start = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < PATIENCE, "{what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -129,8 +129,8 @@ on_both! {
             assert_eq!(warned.body["meta"]["warnings"][0]["parameter"], "writableonly");
             assert_eq!(api.get("/portals").await.body["meta"].get("warnings"), None);
         }
-        let made = api.post("/portals?dryrun=true", json!({ "name": "Casa" })).await;
-        assert_eq!((made.status, &made.body["meta"]["warnings"][0]["parameter"]), (201, &json!("dryrun")));
+        let created = api.post("/portals?dryrun=true", json!({ "name": "Casa" })).await;
+        assert_eq!((created.status, &created.body["meta"]["warnings"][0]["parameter"]), (201, &json!("dryrun")));
     }
 
     async fn a_missing_reference_is_named_by_its_path(app: App) {

@@ -95,12 +95,12 @@ impl ReplicaPair {
     }
 
     async fn is_found(&self, name: &str) -> bool {
-        let found = self.api.get(&format!("/search?query={name}")).await.data();
-        found
+        let results = self.api.get(&format!("/search?query={name}")).await.data();
+        results
             .as_array()
             .unwrap()
             .iter()
-            .any(|found| found["name"] == name)
+            .any(|results| results["name"] == name)
     }
 
     async fn is_listed(&self, name: &str) -> bool {
@@ -116,11 +116,11 @@ impl ReplicaPair {
 
     /// Reads until a response comes from the replica. Panics after a while.
     async fn until_replica_answers(&self, name: &str) {
-        let (before, began) = (self.count("answered").await, Instant::now());
+        let (before, start) = (self.count("answered").await, Instant::now());
         while self.count("answered").await < before + 3 {
             assert!(self.is_found(name).await, "{name}");
             assert!(
-                began.elapsed() < Duration::from_secs(20),
+                start.elapsed() < Duration::from_secs(20),
                 "it is not asked, or does not answer"
             );
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -199,8 +199,8 @@ async fn a_caller_always_sees_their_own_writes() {
     })
     .await
     .unwrap();
-    let left = async || pair.count("behind").await + pair.count("unavailable").await;
-    let before = (pair.count("answered").await, left().await);
+    let remaining = async || pair.count("behind").await + pair.count("unavailable").await;
+    let before = (pair.count("answered").await, remaining().await);
     for number in 0..10 {
         let name = format!("Paused{number}");
         pair.tag(&name).await;
@@ -220,7 +220,7 @@ async fn a_caller_always_sees_their_own_writes() {
         .data();
     assert!(pair.is_found("Standstill").await, "{manual}");
     assert_eq!(pair.count("answered").await, before.0);
-    assert!(left().await >= before.1 + 11);
+    assert!(remaining().await >= before.1 + 11);
     // Authentication never reads from a replica. A deleted key is invalid even while the replica
     // still has its row.
     let gone = format!("/organizations/{}/api-keys/{}", pair.organization, pair.key);
@@ -291,23 +291,23 @@ async fn a_slow_replica_is_bypassed() {
     pair.until_replica_answers("Steady").await;
     pair.proxy.delay(Duration::from_millis(350));
     let ask = async |_| {
-        let asked = Instant::now();
+        let start = Instant::now();
         assert!(pair.is_found("Steady").await);
-        asked.elapsed()
+        start.elapsed()
     };
     let mut rounds = 0;
     while join_all((0..4).map(ask)).await.into_iter().min() > Some(Duration::from_millis(400)) {
         rounds += 1;
         assert!(rounds < 5, "who has no turn at it does not wait for one");
     }
-    let began = Instant::now();
+    let start = Instant::now();
     for _ in 0..10 {
         assert!(pair.is_found("Steady").await);
     }
     assert!(
-        began.elapsed() < Duration::from_secs(3),
+        start.elapsed() < Duration::from_secs(3),
         "{:?}",
-        began.elapsed()
+        start.elapsed()
     );
     assert_eq!(pair.node.logged("a replica does not answer"), 1);
     pair.proxy.delay(Duration::ZERO);

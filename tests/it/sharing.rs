@@ -96,7 +96,7 @@ fn write<T: Send + 'static>(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     let Some(store) = store().await else { return };
-    let (go, held) = hold(&store).await;
+    let (go, running_write) = hold(&store).await;
     let mut good = Vec::new();
     good.push(write(&store, 1, |tx| insert_deferred(tx, "a")));
     until_queued(&store, 1).await;
@@ -125,7 +125,7 @@ async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     good.push(write(&store, 1, |tx| insert_deferred(tx, "b")));
     until_queued(&store, 8).await;
     drop(go);
-    held.await.unwrap().unwrap();
+    running_write.await.unwrap().unwrap();
     assert!(matches!(
         refused.await.unwrap(),
         Err(Error::Configuration(_))
@@ -195,7 +195,7 @@ async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_a_write_in_different_tables_are_atomic() {
     let Some(store) = store().await else { return };
-    let (go, held) = hold(&store).await;
+    let (go, running_write) = hold(&store).await;
     let both = |thing: &'static str, other: &'static str| {
         write(&store, 1, move |tx| {
             tx.execute_deferred(&INSERT, vec![thing.into()])?;
@@ -212,7 +212,7 @@ async fn rows_of_a_write_in_different_tables_are_atomic() {
         until_queued(&store, number + 1).await;
     }
     drop(go);
-    held.await.unwrap().unwrap();
+    running_write.await.unwrap().unwrap();
     let mut is_done = Vec::new();
     for write in writes {
         is_done.push(write.await.unwrap().is_ok());
@@ -231,7 +231,7 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
     // The first, the middle or the last operation of a commit ends with a deferred statement that
     // fails. The store learns of the failure only after the operation has ended.
     for failing in 0..3 {
-        let (go, held) = hold(&store).await;
+        let (go, running_write) = hold(&store).await;
         let mut writes = Vec::new();
         for number in 0..3 {
             writes.push(write(&store, 1, move |tx| {
@@ -252,7 +252,7 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
             until_queued(&store, number + 1).await;
         }
         drop(go);
-        held.await.unwrap().unwrap();
+        running_write.await.unwrap().unwrap();
         for (number, write) in writes.into_iter().enumerate() {
             let wrote = write.await.unwrap();
             assert_eq!(
@@ -278,7 +278,7 @@ async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
     let Some(store) = store().await else { return };
     for attempt in 0.. {
         assert!(attempt < ATTEMPTS, "they never share a commit");
-        let (go, held) = hold(&store).await;
+        let (go, running_write) = hold(&store).await;
         let before = write(&store, 1, move |tx| {
             insert(tx, &format!("before {attempt}"))
         });
@@ -298,7 +298,7 @@ async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
         let after = write(&store, 1, move |tx| insert(tx, &format!("after {attempt}")));
         until_queued(&store, 5).await;
         drop(go);
-        held.await.unwrap().unwrap();
+        running_write.await.unwrap().unwrap();
         let before = before.await.unwrap();
         let others = [
             rehearsed.await.unwrap(),
@@ -323,7 +323,7 @@ async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
 async fn a_prepare_error_loses_no_acknowledged_statements() {
     let Some(store) = store().await else { return };
     for along in [false, true] {
-        let (go, held) = hold(&store).await;
+        let (go, running_write) = hold(&store).await;
         let name = |number: usize| format!("{along} {number}");
         let mut writes = Vec::new();
         for number in 0..3 {
@@ -343,7 +343,7 @@ async fn a_prepare_error_loses_no_acknowledged_statements() {
         });
         until_queued(&store, 4).await;
         drop(go);
-        held.await.unwrap().unwrap();
+        running_write.await.unwrap().unwrap();
         misfit.await.unwrap().unwrap_err();
         for (number, write) in writes.into_iter().enumerate() {
             let is_done = write.await.unwrap().is_ok();
@@ -361,7 +361,7 @@ async fn a_prepare_error_loses_no_acknowledged_statements() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_share_does_not_wait_for_the_queue_of_another() {
     let Some(store) = store().await else { return };
-    let (go, held) = hold(&store).await;
+    let (go, running_write) = hold(&store).await;
     let waiting: Vec<_> = (0..200)
         .map(|number| {
             write(&store, 1, move |tx| {
@@ -378,7 +378,7 @@ async fn a_share_does_not_wait_for_the_queue_of_another() {
     }
     assert_eq!(count(&store).await, 3);
     drop(go);
-    held.await.unwrap().unwrap();
+    running_write.await.unwrap().unwrap();
     for waiting in waiting {
         waiting.await.unwrap().unwrap();
     }
@@ -393,7 +393,7 @@ async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
     let mut done = 0;
     for attempt in 0.. {
         assert!(attempt < ATTEMPTS, "they never share a commit");
-        let (go, held) = hold(&store).await;
+        let (go, running_write) = hold(&store).await;
         let limit = Duration::from_millis(700);
         let first = tokio::spawn({
             let store = store.clone();
@@ -412,7 +412,7 @@ async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
         });
         until_queued(&store, 2).await;
         drop(go);
-        held.await.unwrap().unwrap();
+        running_write.await.unwrap().unwrap();
         let (first, second) = (first.await.unwrap(), second.await.unwrap());
         if first.is_ok() || second.is_ok() {
             done += i64::from(first.is_ok()) + i64::from(second.is_ok());
@@ -430,8 +430,8 @@ async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_abandoned_write_does_not_delay_later_writes() {
     let Some(store) = store().await else { return };
-    let (go, held) = hold(&store).await;
-    let asked = Instant::now();
+    let (go, running_write) = hold(&store).await;
+    let start = Instant::now();
     let gone = write(&store, 1, |tx| insert(tx, "gone"));
     until_queued(&store, 1).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -444,9 +444,9 @@ async fn an_abandoned_write_does_not_delay_later_writes() {
         .collect();
     until_queued(&store, 4).await;
     assert!(matches!(gone.await.unwrap(), Err(Error::Unavailable(_))));
-    tokio::time::sleep_until(asked + WORK_LIMIT + Duration::from_millis(100)).await;
+    tokio::time::sleep_until(start + WORK_LIMIT + Duration::from_millis(100)).await;
     drop(go);
-    held.await.unwrap().unwrap_err();
+    running_write.await.unwrap().unwrap_err();
     for waiting in waiting {
         waiting.await.unwrap().unwrap();
     }
@@ -464,7 +464,7 @@ async fn an_aborted_read_leaves_the_queue_for_a_connection() {
     else {
         return;
     };
-    let (go, held) = hold(&store).await;
+    let (go, running_write) = hold(&store).await;
     let read = tokio::spawn({
         let store = store.clone();
         async move { store.read(|tx| tx.row(&COUNT, &[]).map(drop)).await }
@@ -474,7 +474,7 @@ async fn an_aborted_read_leaves_the_queue_for_a_connection() {
     assert!(read.await.unwrap_err().is_cancelled());
     assert_eq!(store.load().queued, 0);
     drop(go);
-    held.await.unwrap().unwrap();
+    running_write.await.unwrap().unwrap();
 }
 
 /// Each of several deferred statements has the time limit of one statement.
@@ -493,7 +493,7 @@ async fn each_deferred_statement_has_its_own_time_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn group_commits_are_bounded_and_long_writes_commit_alone() {
     let Some(store) = store().await else { return };
-    let (go, held) = hold(&store).await;
+    let (go, running_write) = hold(&store).await;
     let mut transactions = Vec::new();
     for number in 0..70 {
         transactions.push(write(&store, 1, move |tx| {
@@ -511,16 +511,16 @@ async fn group_commits_are_bounded_and_long_writes_commit_alone() {
     });
     until_queued(&store, 71).await;
     drop(go);
-    held.await.unwrap().unwrap();
-    let mut found = HashMap::<i64, usize>::new();
+    running_write.await.unwrap().unwrap();
+    let mut results = HashMap::<i64, usize>::new();
     for transaction in transactions {
-        *found
+        *results
             .entry(transaction.await.unwrap().unwrap())
             .or_default() += 1;
     }
-    assert!(found.values().all(|count| *count <= 64), "{found:?}");
-    assert!(found.len() < 70, "some share a commit: {found:?}");
-    assert!(!found.contains_key(&long.await.unwrap().unwrap()));
+    assert!(results.values().all(|count| *count <= 64), "{results:?}");
+    assert!(results.len() < 70, "some share a commit: {results:?}");
+    assert!(!results.contains_key(&long.await.unwrap().unwrap()));
 }
 
 /// A lookup that is requested while a query runs joins the next query, so it sees every commit
@@ -562,12 +562,12 @@ async fn a_lookup_sees_every_commit_before_its_request() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     drop(open);
     assert_eq!(first.await.unwrap(), Some((0, 1)));
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for other in others {
-        heard.push(other.await.unwrap());
+        received.push(other.await.unwrap());
     }
     assert_eq!(
-        heard,
+        received,
         [Some((1, 3)), Some((1, 3)), Some((1, 3)), None],
         "of one state, in one query"
     );

@@ -104,7 +104,7 @@ async fn upload(started: &Started) -> u16 {
     .into_bytes();
     body.extend(
         head.chars()
-            .map(|letter| u8::try_from(u32::from(letter)).unwrap()),
+            .map(|character| u8::try_from(u32::from(character)).unwrap()),
     );
     body.extend(b"rest");
     body.extend(format!("\r\n--{boundary}--\r\n").bytes());
@@ -387,12 +387,12 @@ async fn a_second_interrupt_ends_the_process_at_once() {
     started.process.signal("-INT");
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     started.process.signal("-INT");
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     let status = loop {
         if let Some(status) = started.process.try_wait() {
             break status;
         }
-        assert!(begun.elapsed() < std::time::Duration::from_secs(1));
+        assert!(start.elapsed() < std::time::Duration::from_secs(1));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     assert_eq!(status.code(), Some(130));

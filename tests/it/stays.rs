@@ -64,12 +64,12 @@ on_both! {
         let house = House::build(&app).await;
         let anchor = |start: &str, end: &str| json!([{ "ruleCategory": "relative_date", "startDateRelativeType": start, "endDateRelativeType": end }]);
         manual(&house, json!({ "title": "Inside", "visibilityRules": anchor("check_in_time", "check_out_time") })).await;
-        let seen = view(&house).await;
-        assert_eq!((&seen["property"]["checkInTime"], &seen["property"]["checkOutTime"]), (&json!("15:00"), &json!("11:00")));
+        let guest_view = view(&house).await;
+        assert_eq!((&guest_view["property"]["checkInTime"], &guest_view["property"]["checkOutTime"]), (&json!("15:00"), &json!("11:00")));
         change(&house, json!({ "checkInTime": "13:00", "checkOutTime": "17:30" })).await;
-        let seen = view(&house).await;
+        let guest_view = view(&house).await;
         for part in ["property", "reservation"] {
-            assert_eq!((&seen[part]["checkInTime"], &seen[part]["checkOutTime"]), (&json!("13:00"), &json!("17:30")), "{part}");
+            assert_eq!((&guest_view[part]["checkInTime"], &guest_view[part]["checkOutTime"]), (&json!("13:00"), &json!("17:30")), "{part}");
         }
         let page = text(&house, "").await;
         assert!(page.contains("from 13:00") && page.contains("by 17:30"), "{page}");
@@ -118,8 +118,8 @@ on_both! {
         };
         let yearly = json!({ "isYearly": true });
         let winter = season("2020-12-01", "2020-02-28", yearly.clone());
-        let made = manual(&house, json!({ "title": "Winter", "visibilityRules": winter })).await;
-        assert_eq!(made["visibilityRules"], winter);
+        let created = manual(&house, json!({ "title": "Winter", "visibilityRules": winter })).await;
+        assert_eq!(created["visibilityRules"], winter);
         manual(&house, json!({ "title": "Summer", "visibilityRules": season("2020-06-01", "2020-08-31", yearly) })).await;
         manual(&house, json!({ "title": "Once", "visibilityRules": season("2020-12-01", "2021-02-28", json!({})) })).await;
         assert_eq!(titles(&view(&house).await), ["Winter"]);
@@ -144,8 +144,8 @@ on_both! {
         assert_eq!(pass().await["isEnabled"], true);
 
         change(&house, json!({ "status": "tentative" })).await;
-        let seen = view(&house).await;
-        assert_eq!((titles(&seen), seen["manualCategories"][0]["manuals"][0].get("wifi")), (vec!["Network".to_owned()], None));
+        let guest_view = view(&house).await;
+        assert_eq!((titles(&guest_view), guest_view["manualCategories"][0]["manuals"][0].get("wifi")), (vec!["Network".to_owned()], None));
         let page = text(&house, "").await;
         assert!(page.contains("Your booking is not confirmed yet.") && !page.contains("secret"), "{page}");
         assert!(text(&house, "/stay.ics").await.contains("STATUS:TENTATIVE"));
@@ -187,8 +187,8 @@ on_both! {
 
     async fn a_translation_of_an_older_english_text_is_marked(app: App) {
         let house = House::build(&app).await;
-        let made = manual(&house, json!({ "title": "Door" })).await;
-        let text = id(&made["descriptionId"]);
+        let created = manual(&house, json!({ "title": "Door" })).await;
+        let text = id(&created["descriptionId"]);
         let path = format!("/translations/{text}/entries");
         let put = async |language: &str, text: &str| house.api.ok(Method::PUT, &format!("{path}/{language}"), Some(json!({ "text": text }))).await;
         let marks = async || {
@@ -203,7 +203,7 @@ on_both! {
         put("en", "Code 2").await;
         assert_eq!(marks().await, are(&[("en", false), ("es", true), ("fr", true)]));
         assert_eq!(explained(&house).await["manuals"][0]["outdatedLanguages"], json!(["es", "fr"]));
-        let unfinished = format!("/translations/shown?sourceTable=manual&language=fr&isUnfinished=true&thingId={}", made["id"].as_str().unwrap());
+        let unfinished = format!("/translations/shown?sourceTable=manual&language=fr&isUnfinished=true&thingId={}", created["id"].as_str().unwrap());
         let todo = house.api.get(&unfinished).await.data();
         assert!(todo.as_array().unwrap().iter().any(|shown| id(&shown["id"]) == text && shown["isOutdated"] == true), "{todo}");
         let again = put("es", "Código 1").await;
@@ -216,8 +216,8 @@ on_both! {
 
     async fn a_translation_is_removed_but_never_in_english(app: App) {
         let house = House::build(&app).await;
-        let made = manual(&house, json!({ "title": "Door" })).await;
-        let text = id(&made["descriptionId"]);
+        let created = manual(&house, json!({ "title": "Door" })).await;
+        let text = id(&created["descriptionId"]);
         let path = format!("/translations/{text}/entries");
         house.api.ok(Method::PUT, &format!("{path}/fr"), Some(json!({ "text": "Porte" }))).await;
         let remove = async |api: &crate::support::Api, language: &str| api.send(Method::DELETE, &format!("{path}/{language}"), None).await;

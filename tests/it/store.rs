@@ -160,7 +160,7 @@ fn every_declared_statement_is_listed() {
                     .filter_map(|line| line.trim_start().split_once(" = "))
                     .filter(|(name, _)| {
                         name.chars()
-                            .all(|letter| letter.is_ascii_uppercase() || letter == '_')
+                            .all(|character| character.is_ascii_uppercase() || character == '_')
                     })
                     .count()
             })

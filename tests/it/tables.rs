@@ -194,9 +194,9 @@ on_both! {
         let api = org.key().await;
         let lines: Vec<_> = (0..10_000).map(|number| format!("f{number},Flat {number},Europe/Madrid,ES")).collect();
         let csv = format!("external_id,name,timezone,country\n{}\n", lines.join("\n"));
-        let begun = Instant::now();
+        let start = Instant::now();
         assert_eq!(counts(&import(&api, "property", &csv, json!({})).await.data()), [10_000, 0, 0]);
-        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
         let longer = format!("{csv}more,Flat,Europe/Madrid,ES\n");
         import(&api, "property", &longer, json!({})).await.error(400);
     }

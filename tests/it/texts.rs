@@ -39,9 +39,10 @@ async fn text(api: &Api, source_table: &str, version: &str) -> Value {
 /// Creates two texts for each of three source tables: the first is as long as the field permits,
 /// the second has a longer entry.
 async fn fitting_and_too_long(api: &Api, longest: usize) -> [[Value; 2]; 3] {
-    let mut made = [const { [Value::Null, Value::Null] }; 3];
+    let mut created = [const { [Value::Null, Value::Null] }; 3];
     for ([fits, long], source) in
-        made.iter_mut()
+        created
+            .iter_mut()
             .zip(["precheck_step_detail", "manual", "portal_branding"])
     {
         (*fits, *long) = (
@@ -52,7 +53,7 @@ async fn fitting_and_too_long(api: &Api, longest: usize) -> [[Value; 2]; 3] {
             .await
             .data();
     }
-    made
+    created
 }
 
 async fn manual(api: &Api, fields: Value) -> Value {

@@ -98,12 +98,12 @@ async fn connect(base: &str, connector: &TlsConnector) -> TlsStream<TcpStream> {
 
 /// Reads until the server closes the connection. Returns the text.
 async fn rest(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
-    let mut heard = Vec::new();
-    timeout(SOON, stream.read_to_end(&mut heard))
+    let mut received = Vec::new();
+    timeout(SOON, stream.read_to_end(&mut received))
         .await
         .expect("the connection ends")
         .expect("it is not reset");
-    String::from_utf8_lossy(&heard).into_owned()
+    String::from_utf8_lossy(&received).into_owned()
 }
 
 async fn health(base: &str, connector: &TlsConnector) -> String {
@@ -186,16 +186,16 @@ async fn an_unfinished_handshake_does_not_delay_others() {
             .unwrap();
         silent.push(stream);
     }
-    let began = Instant::now();
+    let start = Instant::now();
     assert!(
         health(&app.base, &connector(&[&certificate]))
             .await
             .starts_with("HTTP/1.1 200")
     );
     assert!(
-        began.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(5),
         "{:?}",
-        began.elapsed()
+        start.elapsed()
     );
     drop(silent);
 
@@ -207,7 +207,7 @@ async fn an_unfinished_handshake_does_not_delay_others() {
         },
     )
     .await;
-    let began = Instant::now();
+    let start = Instant::now();
     let ends = [&b""[..], &hello[..1], half, &hello].map(async |text| {
         let mut stream = TcpStream::connect(short.server.address).await.unwrap();
         stream.write_all(text).await.unwrap();
@@ -218,7 +218,7 @@ async fn an_unfinished_handshake_does_not_delay_others() {
         );
     });
     join_all(ends).await;
-    assert!(began.elapsed() >= IDLE_TIMEOUT && began.elapsed() < SOON);
+    assert!(start.elapsed() >= IDLE_TIMEOUT && start.elapsed() < SOON);
     // After the handshake the usual limits of connections apply.
     let mut idle = connect(&short.base, &connector(&[&certificate])).await;
     drop(
@@ -263,11 +263,11 @@ async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
     for text in [HEALTH, long.as_bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
         stream.write_all(text).await.unwrap();
-        let heard = rest(&mut stream).await;
+        let received = rest(&mut stream).await;
         assert!(
-            heard.starts_with("HTTP/1.1 400 ")
-                && heard.ends_with("\r\n\r\nThis port speaks https.\n"),
-            "{heard}"
+            received.starts_with("HTTP/1.1 400 ")
+                && received.ends_with("\r\n\r\nThis port speaks https.\n"),
+            "{received}"
         );
     }
     for text in [
@@ -298,14 +298,14 @@ async fn shutdown_over_tls_completes_running_requests() {
         "https://localhost:{}/platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001",
         app.server.address.port()
     );
-    let made = Answer::of(
+    let created = Answer::of(
         client
             .put(&platform)
             .bearer_auth(crate::support::PLATFORM_KEY)
             .json(&json!({ "name": "O" })),
     )
     .await;
-    made.data();
+    created.data();
     let mut busy = connect(&app.base, &connector(&[&certificate])).await;
     let first_half = format!(
         "GET /platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n",
@@ -315,7 +315,7 @@ async fn shutdown_over_tls_completes_running_requests() {
     let mut silent = TcpStream::connect(app.server.address).await.unwrap();
     silent.write_all(&client_hello().await).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let began = Instant::now();
+    let start = Instant::now();
     let other_half = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         busy.write_all(b"\r\n").await.unwrap();
@@ -324,9 +324,9 @@ async fn shutdown_over_tls_completes_running_requests() {
     let ((), answer) = tokio::join!(app.server.stop(), other_half);
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(
-        began.elapsed() < Duration::from_secs(8),
+        start.elapsed() < Duration::from_secs(8),
         "{:?}",
-        began.elapsed()
+        start.elapsed()
     );
 }
 

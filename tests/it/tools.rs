@@ -148,8 +148,8 @@ on_both! {
         assert_eq!(send(Some("text/html"), "application/json").await.status, 406);
         for kind in ["application/json;charset=UTF8", "application/json; charset=utf-8", "Application/JSON"] {
             assert_eq!(send(Some("*/*"), kind).await.status, 200, "{kind}");
-            let made = api.request(reqwest::Method::POST, "/portals").header("content-type", kind).body(json!({ "name": kind }).to_string());
-            assert_eq!(Answer::of(made).await.status, 201, "{kind}");
+            let created = api.request(reqwest::Method::POST, "/portals").header("content-type", kind).body(json!({ "name": kind }).to_string());
+            assert_eq!(Answer::of(created).await.status, 201, "{kind}");
         }
     }
 
@@ -157,12 +157,12 @@ on_both! {
         let api = app.org().await.key().await;
         let listed = call(&app, &api, "listConnections", json!({ "limit": null, "offset": null })).await;
         assert_eq!(listed["isError"], false, "{listed}");
-        let made = call(&app, &api, "createPortal", json!({ "name": "Casa", "isDefault": null })).await;
-        assert_eq!(made["isError"], false, "{made}");
+        let created = call(&app, &api, "createPortal", json!({ "name": "Casa", "isDefault": null })).await;
+        assert_eq!(created["isError"], false, "{created}");
         // A required argument is still required, and a nullable argument still receives null.
         let nameless = refusal(&call(&app, &api, "createPortal", json!({ "name": null })).await);
         assert_eq!(nameless["code"], "VALIDATION_ERROR");
-        let id = &made["structuredContent"]["data"]["id"];
+        let id = &created["structuredContent"]["data"]["id"];
         let phoned = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "supportPhone": "+34 600 000 000" } })).await;
         assert_eq!(phoned["isError"], false, "{phoned}");
         let cleared = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "supportPhone": null } })).await;

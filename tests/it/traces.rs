@@ -47,8 +47,8 @@ impl Collector {
     }
 
     fn spans(&self) -> Vec<Value> {
-        let heard = self.heard.lock().unwrap();
-        heard
+        let received = self.heard.lock().unwrap();
+        received
             .iter()
             .flat_map(|sent| {
                 sent["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -179,7 +179,7 @@ async fn is_traced(database_url: &str) {
         .iter()
         .map(|span| span["name"].as_str().unwrap())
         .collect();
-    let wanted = [
+    let expected = [
         "authenticate",
         "read",
         "validate",
@@ -188,7 +188,10 @@ async fn is_traced(database_url: &str) {
         "statement",
         "webhook",
     ];
-    assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(
+        expected.iter().all(|name| names.contains(name)),
+        "{names:?}"
+    );
     let statements: Vec<_> = named(&spans, "statement")
         .into_iter()
         .map(|span| attribute(span, "db.query.text")["stringValue"].clone())
@@ -200,11 +203,11 @@ async fn is_traced(database_url: &str) {
             .contains("insert into webhook_delivery")),
         "{statements:?}"
     );
-    let moment = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
+    let time = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
     assert!(
         spans
             .iter()
-            .all(|span| moment(span, "startTimeUnixNano") <= moment(span, "endTimeUnixNano"))
+            .all(|span| time(span, "startTimeUnixNano") <= time(span, "endTimeUnixNano"))
     );
     // The `traceparent` of the webhook names the webhook's span.
     let [webhook] = named(&spans, "webhook")[..] else {
@@ -409,7 +412,7 @@ async fn webhooks_carry_no_trace_if_tracing_is_off() {
         &flags.each_ref().map(String::as_str),
     );
     let api = node.api(&node.key().await);
-    let made = api
+    let created = api
         .post(
             "/webhook-subscriptions",
             json!({ "event": "reservation.created", "targetUrl": receiver.url }),
@@ -420,7 +423,7 @@ async fn webhooks_carry_no_trace_if_tracing_is_off() {
         Method::POST,
         &format!(
             "/webhook-subscriptions/{}/ping",
-            made["id"].as_str().unwrap()
+            created["id"].as_str().unwrap()
         ),
     );
     let ping = Answer::of(ping.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await;

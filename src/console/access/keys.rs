@@ -239,8 +239,8 @@ pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 &visit.key(CREATE_TEAM_API_KEY.id()),
             )
             .await;
-        match ConsoleRefusal::of_what_was_sent(made)? {
-            Ok(made) => Ok(token_page(visit, &made)),
+        match ConsoleRefusal::of_what_was_sent(created)? {
+            Ok(created) => Ok(token_page(visit, &created)),
             Err(refusal) => form(visit, Some(refusal)),
         }
     })

@@ -50,10 +50,10 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
             let arguments = json!({ "limit": MOST, "offset": answer * MOST });
             let members: Vec<Value> = visit.get(MEMBERS, arguments).await?;
             let is_last = members.len() < MOST;
-            let wanted = id.to_string();
+            let id_text = id.to_string();
             let found = members
                 .into_iter()
-                .find(|member| member["id"].as_str() == Some(&wanted));
+                .find(|member| member["id"].as_str() == Some(&id_text));
             if let Some(found) = found {
                 return Ok(StoredResource::of(id, found));
             }
@@ -190,13 +190,13 @@ pub(super) fn link(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !visit.may_write() {
             return Ok(page(visit, stored, form, None));
         }
-        let made = visit
+        let created = visit
             .create::<Value>(LINK, json!({ "id": stored.id }), &visit.key("link"))
             .await;
-        match made {
-            Ok(made) => {
+        match created {
+            Ok(created) => {
                 let member = Value::Object(stored.value);
-                Ok(linked(visit, &member, made["url"].as_str()))
+                Ok(linked(visit, &member, created["url"].as_str()))
             }
             Err(refusal) => {
                 let messages = refusal.sentences(visit).join(" ");

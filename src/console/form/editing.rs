@@ -379,11 +379,11 @@ async fn written(
         ) {
             (InputKind::Text(_), Some(linked), Some(text)) => texts.push((linked, text, spec.name)),
             (InputKind::Text(source), None, Some(text)) => {
-                let made = new_text(visit, source, &spec.name, &text)
+                let created = new_text(visit, source, &spec.name, &text)
                     .await
                     .map_err(|refusal| about(refusal, &spec.name))?;
-                saved.push((spec.clone(), json!({ "id": made, "text": text })));
-                data.insert(spec.name, made.into());
+                saved.push((spec.clone(), json!({ "id": created, "text": text })));
+                data.insert(spec.name, created.into());
             }
             (InputKind::Text(_), _, None) => {
                 saved.push((spec.clone(), Value::Null));
@@ -427,14 +427,14 @@ pub async fn new_text(
         .chain_update(text)
         .finalize();
     let arguments = json!({ "sourceTable": source, "text": text });
-    let made: Value = visit
+    let created: Value = visit
         .create(
             "createTranslation",
             arguments,
             &visit.key(&URL_SAFE_NO_PAD.encode(&digest[..8])),
         )
         .await?;
-    Ok(made["id"].as_str().unwrap_or_default().to_owned())
+    Ok(created["id"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Changes the refusal of a text into a refusal of the field that uses the text.

@@ -208,28 +208,28 @@ async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
     for list in lists.split('+') {
         let Some(kind) = kind_of(list) else { continue };
         let is_left = |id: &&str| !rows.iter().any(|(known, _)| known == id);
-        let left = ids.iter().copied().filter(is_left);
+        let remaining = ids.iter().copied().filter(is_left);
         // The list operations of these two kinds accept ids.
         let most = match kind {
             RecordKind::Property => Some(500),
             RecordKind::Reservation => Some(100),
             _ => None,
         };
-        let mut found: Vec<Value> = Vec::new();
+        let mut results: Vec<Value> = Vec::new();
         if let Some(most) = most {
-            let left: Vec<&str> = left.take(most).collect();
-            if !left.is_empty() {
-                let arguments = json!({ "ids": left, "limit": most });
-                found = visit.get(list, arguments).await.unwrap_or_default();
+            let remaining: Vec<&str> = remaining.take(most).collect();
+            if !remaining.is_empty() {
+                let arguments = json!({ "ids": remaining, "limit": most });
+                results = visit.get(list, arguments).await.unwrap_or_default();
             }
         } else {
-            let left: Vec<&str> = left.take(MOST_FOUND).collect();
-            for id in left {
+            let remaining: Vec<&str> = remaining.take(MOST_FOUND).collect();
+            for id in remaining {
                 let arguments = json!({ "kind": kind, "id": id });
-                found.extend(visit.get::<Value>(ONE, arguments).await.ok());
+                results.extend(visit.get::<Value>(ONE, arguments).await.ok());
             }
         }
-        rows.extend(found.iter().filter_map(named));
+        rows.extend(results.iter().filter_map(named));
     }
     rows
 }
@@ -256,8 +256,8 @@ async fn search(
 /// Returns the id of the row with this name: the only match, or the only one with exactly this
 /// name.
 fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
-    let wanted = fold(name);
-    let mut same = rows.iter().filter(|(_, known)| fold(known) == wanted);
+    let folded_name = fold(name);
+    let mut same = rows.iter().filter(|(_, known)| fold(known) == folded_name);
     match (rows, same.next(), same.next()) {
         ([(id, _)], ..) | (_, Some((id, _)), None) => Some(id),
         _ => None,
@@ -281,7 +281,7 @@ pub async fn look_up(
             .filter(|name| !name.is_empty())
             .take(MOST_NAMES)
             .collect();
-        let mut left: Vec<&str> = Vec::new();
+        let mut remaining: Vec<&str> = Vec::new();
         for name in names {
             let rows = search(visit, list, name).await?;
             let is_chosen = fields.iter().any(|(field, value)| {
@@ -299,15 +299,15 @@ pub async fn look_up(
                 looked.problems.push((vec![spec.name.clone()], message));
                 let found = looked.found.entry(spec.name.clone()).or_default();
                 found.extend(rows);
-                left.push(name);
+                remaining.push(name);
             }
         }
         let (find, known) = (find_of(&spec.name), found_of(&spec.name));
         fields.retain(|(field, _)| *field != find && *field != known);
-        if !left.is_empty() {
-            let left = left.join("\n");
-            fields.push((find, left.clone()));
-            fields.push((known, left));
+        if !remaining.is_empty() {
+            let remaining = remaining.join("\n");
+            fields.push((find, remaining.clone()));
+            fields.push((known, remaining));
         }
     }
     Ok(looked)

@@ -386,8 +386,8 @@ fn with_timestamps(
         if text.parse::<Timestamp>().is_ok() {
             continue;
         }
-        if let Some(moment) = when::typed(text, &zone) {
-            data.insert(field.to_owned(), json!(moment));
+        if let Some(time) = when::typed(text, &zone) {
+            data.insert(field.to_owned(), json!(time));
         } else {
             issues.push(Issue {
                 path: vec![field.to_owned()],

@@ -466,9 +466,8 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let days = when::days(visit, &stay.check_in, &stay.check_out);
         let zone = flats::zone(visit, stay.property_id).await;
         let at = visit.asks("at").unwrap_or_default().trim().to_owned();
-        let moment =
-            (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
-        let explanation = StayExplanation::read(visit, id, moment.as_deref()).await?;
+        let time = (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
+        let explanation = StayExplanation::read(visit, id, time.as_deref()).await?;
         let kind = if visit.asks("of") == Some("manuals") {
             ExplainedKind::Manuals
         } else {
@@ -506,7 +505,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let tabs = [ExplainedKind::Steps, ExplainedKind::Manuals]
             .map(tab)
             .into();
-        let wanted = query.to_lowercase();
+        let expected = query.to_lowercase();
         let items = if kind == ExplainedKind::Steps {
             explanation.steps()
         } else {
@@ -514,7 +513,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let is_wanted = |item: &&ExplainedItem| {
             (shown.is_empty() || item.is_shown == (shown == "yes"))
-                && (wanted.is_empty() || item.nickname.to_lowercase().contains(&wanted))
+                && (expected.is_empty() || item.nickname.to_lowercase().contains(&expected))
         };
         let items: Vec<&ExplainedItem> = items.into_iter().filter(is_wanted).collect();
         let paging = Paging::of(visit, &path, items.len());

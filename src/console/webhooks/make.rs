@@ -129,8 +129,8 @@ pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let made = visit
             .create_as(CREATE_WEBHOOK_SUBSCRIPTION, arguments, &visit.key(CREATE))
             .await;
-        match ConsoleRefusal::of_what_was_sent(made)? {
-            Ok(made) => Ok(secret::secret_page(visit, &made)),
+        match ConsoleRefusal::of_what_was_sent(created)? {
+            Ok(created) => Ok(secret::secret_page(visit, &created)),
             Err(refusal) => page(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })

@@ -137,7 +137,7 @@ async fn reason(mut response: Response) -> String {
         }
     }
     let PushRefusal { mut reason } = serde_json::from_slice(&body).unwrap_or_default();
-    reason.retain(|letter| letter.is_ascii_alphanumeric());
+    reason.retain(|character| character.is_ascii_alphanumeric());
     reason.truncate(60);
     reason
 }

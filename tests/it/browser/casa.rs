@@ -136,13 +136,13 @@ impl<'a> Casa<'a> {
         let fields = json!({ "nickname": "draft", "title": "A draft", "description": "Not yet.", "propertyId": self.house.flat });
         self.house.api.post("/portal-manuals", fields).await.data();
         let body = json!({ "propertyId": self.house.flat, "includeInactive": true });
-        let made = self
+        let created = self
             .house
             .api
             .post(&format!("/portals/{}/preview", self.house.portal), body)
             .await
             .data();
-        made["url"]
+        created["url"]
             .as_str()
             .unwrap()
             .rsplit('/')

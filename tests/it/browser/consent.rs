@@ -48,7 +48,7 @@ async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
 /// Waits until the browser requests the app's redirect URI. Checks that the query contains the
 /// parameter `name` and the right state.
 async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut seen = Vec::new();
     let there = loop {
         seen.extend(window.requests().await);
@@ -59,7 +59,7 @@ async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
             break there.clone();
         }
         assert!(
-            begun.elapsed() < PATIENCE,
+            start.elapsed() < PATIENCE,
             "{redirect}: {seen:?} {:?}",
             window.console_errors().await
         );
@@ -205,14 +205,14 @@ async fn chromium_reports_redirects_blocked_by_form_action() {
             window.go(&base).await;
             window.console_errors().await;
             window.run("document.querySelector('button').click()").await;
-            let begun = Instant::now();
+            let start = Instant::now();
             while !window
                 .console_errors()
                 .await
                 .iter()
                 .any(|complaint| complaint.contains("form-action"))
             {
-                assert!(begun.elapsed() < PATIENCE, "{redirect}");
+                assert!(start.elapsed() < PATIENCE, "{redirect}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -22,14 +22,14 @@ const DEADLINE: Duration = Duration::from_secs(400);
 
 /// Signs in the member of `things` in the window.
 pub(super) async fn sign_in(window: &Window, things: &Things<'_>) {
-    let made = link_for(
+    let created = link_for(
         &things.house.org,
         things.member,
         json!({ "returnTo": "/console" }),
     )
     .await
     .data();
-    window.go(made["url"].as_str().unwrap()).await;
+    window.go(created["url"].as_str().unwrap()).await;
     press(window, "main button").await;
     window
         .until("the console", "return location.pathname === '/console'")

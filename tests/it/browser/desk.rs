@@ -153,10 +153,10 @@ impl Desk<'_> {
             }
         }
         assert!(is_done, "{at}: the focus is caught");
-        let left =
+        let remaining =
             window.run("return [...window.left].filter((it) => it.localName !== 'iframe').map((it) => it.outerHTML.slice(0, 120))").await;
         assert_eq!(
-            left,
+            remaining,
             Value::Array(Vec::new()),
             "{at}: Tab passes over these"
         );

@@ -197,17 +197,17 @@ async fn screens_of_records_pass_the_accessibility_checks_without_scripts() {
             paths.push(format!("/flats/new?kind={kind}"));
             paths.push(format!("/flats/import?kind={kind}"));
         }
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         for path in &paths {
             for (width, size) in [(390, PHONE), (1280, DESKTOP)] {
                 window.resize(size).await;
                 let page = format!("{}/console{path}", app.base);
                 for violation in axe::violations_without_scripts(window, &page).await {
-                    found.push(format!("{path} at {width} px: {violation}"));
+                    results.push(format!("{path} at {width} px: {violation}"));
                 }
             }
         }
-        assert!(found.is_empty(), "{}", found.join("\n"));
+        assert!(results.is_empty(), "{}", results.join("\n"));
     })
     .await;
 }

@@ -529,8 +529,8 @@ async fn injected_scripts_never_run_in_the_console() {
         sign_in(window, &things).await;
         for at in crate::console::hostile::all_pages(&things) {
             window.go(&format!("{}{at}", app.base)).await;
-            let made = window.run("return document.querySelectorAll('[onerror], main script, img[src^=data]').length").await;
-            assert_eq!(made, 0, "{at}");
+            let created = window.run("return document.querySelectorAll('[onerror], main script, img[src^=data]').length").await;
+            assert_eq!(created, 0, "{at}");
             let errors = window.console_errors().await;
             assert!(errors.is_empty(), "{at}: {errors:?}");
         }

@@ -70,12 +70,12 @@ pub(super) async fn press(window: &Window, selector: &str) {
 async fn choice(window: &Window, app: &App, idp: &Idp) {
     let browser = Browser::new(app);
     let off = browser.get("/sign-in/provider").await;
-    let back = idp.accept_sign_in(off.header("location").unwrap());
+    let callback_query = idp.accept_sign_in(off.header("location").unwrap());
     let cookie = browser.cookie("vestibule_provider").unwrap();
     let cookie = json!({ "name": "vestibule_provider", "value": cookie, "url": app.base });
     window.devtools("Network.setCookie", cookie).await;
     let query = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(back)
+        .extend_pairs(callback_query)
         .finish();
     window
         .go(&format!("{}/sign-in/callback?{query}", app.base))
@@ -153,11 +153,11 @@ async fn a_member_signs_in_and_out_by_keyboard() {
         let app = App::on_sqlite(&[]).await;
         let org = app.org().await;
         let id = ada(&org).await;
-        let made = crate::people::link_for(&org, id, json!({ "returnTo": "/sign-in" }))
+        let created = crate::people::link_for(&org, id, json!({ "returnTo": "/sign-in" }))
             .await
             .data();
         window.without_scripts().await;
-        window.go(made["url"].as_str().unwrap()).await;
+        window.go(created["url"].as_str().unwrap()).await;
         let button = |text: &'static str| {
             move |focused: &serde_json::Value| focused.to_string().contains(text)
         };

@@ -144,7 +144,7 @@ impl Window {
     /// Waits until the page is loaded and a script returns true. `what` describes the condition for
     /// the failure message.
     pub async fn until(&self, what: &str, script: &str) {
-        let began = Instant::now();
+        let start = Instant::now();
         let script =
             format!("if (document.readyState !== 'complete') return 'still loading';\n{script}");
         loop {
@@ -161,7 +161,7 @@ impl Window {
                 return;
             }
             assert!(
-                began.elapsed() < PATIENCE,
+                start.elapsed() < PATIENCE,
                 "{what}: {answer:?} at {}",
                 self.path().await
             );

@@ -277,11 +277,11 @@ on_both! {
         let browser = crate::console::marta(&house.org).await;
         let stay = house.stay;
         for path in ["/console/submissions?status=approved".to_owned(), format!("/console/submissions/{stay}"), format!("/console/stays/{stay}")] {
-            let shown = crate::console::page(&browser, &path).await;
-            assert!(shown.contains("Open to the guest again: 1"), "{path}: {shown}");
+            let html = crate::console::page(&browser, &path).await;
+            assert!(html.contains("Open to the guest again: 1"), "{path}: {html}");
         }
-        let shown = crate::console::page(&browser, &format!("/console/submissions/{stay}")).await;
-        assert!(shown.contains("/changes\"") && !shown.contains("/approve\""), "an approved one can be sent back: {shown}");
+        let html = crate::console::page(&browser, &format!("/console/submissions/{stay}")).await;
+        assert!(html.contains("/changes\"") && !html.contains("/approve\""), "an approved one can be sent back: {html}");
     }
 
     async fn a_file_opens_its_step_until_it_is_submitted(app: App, uploads()) {

@@ -122,9 +122,9 @@ on_both! {
             assert!(!page.contains("No shoes.") && !page.contains("Sin fiestas."), "{page}");
         }
         let browser = crate::console::marta(&house.org).await;
-        let shown = crate::console::page(&browser, &format!("/console/submissions/{}", house.stay)).await;
+        let html = crate::console::page(&browser, &format!("/console/submissions/{}", house.stay)).await;
         for text in ["No parties.", "Signed:", "The text has been changed since."] {
-            assert!(shown.contains(text), "{text}: {shown}");
+            assert!(html.contains(text), "{text}: {html}");
         }
         // The record keeps the accepted text, even if the step now has another text or none.
         house.update(rules.step, json!({ "contractTemplateTextMlTextId": null, "contractTemplateText": "Shoes!" })).await.data();

@@ -125,11 +125,11 @@ on_both! {
         let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName", "documentNumber"] })).await;
         let browser = crate::console::marta(&house.org).await;
         let path = format!("/console/steps/{step}");
-        let shown = crate::console::page(&browser, &path).await;
+        let html = crate::console::page(&browser, &path).await;
         for text in ["Which guests to ask", "From this age on", "Only these nationalities", "The guest who booked"] {
-            assert!(shown.contains(text), "{text}: {shown}");
+            assert!(html.contains(text), "{text}: {html}");
         }
-        let form = crate::console::Form::of(&shown, &path);
+        let form = crate::console::Form::of(&html, &path);
         let form = form
             .with("guestFieldRules.0.field", "documentNumber")
             .with("guestFieldRules.0.minimumAge", "14");
@@ -150,8 +150,8 @@ on_both! {
         let rules = async || house.submission().await["steps"][0]["settings"]["guestFieldRules"].clone();
         let browser = marta(&house.org).await;
         let path = format!("/console/steps/{step}");
-        let shown = page(&browser, &path).await;
-        let read = plain(&shown);
+        let html = page(&browser, &path).await;
+        let read = plain(&html);
         for text in [
             "Document number: guests from the age of 14",
             "Car plate: guests up to the age of 80; only the other guests",
@@ -161,7 +161,7 @@ on_both! {
         ] {
             assert!(read.contains(text), "{text}: {read}");
         }
-        let form = Form::of(&shown, &path);
+        let form = Form::of(&html, &path);
         let field = |number: usize, part: &str| form.value(&format!("guestFieldRules.{number}.{part}"));
         assert_eq!((field(0, "field"), field(0, "maximumAge"), field(0, "only")), (Some("Car plate"), Some("80"), Some("others")));
         assert_eq!((field(1, "field"), field(1, "minimumAge"), field(2, "field")), (Some("Document number"), Some("14"), Some("")));
@@ -221,8 +221,8 @@ on_both! {
 
         // A member who may only view sees the form without its hidden values.
         let viewer = member_with(&house.org, &[Permission::ViewProperties], None).await;
-        let shown = page(&viewer, &path).await;
-        assert!(shown.contains("The present value cannot be shown.") && !shown.contains("Shoe size"), "{shown}");
+        let html = page(&viewer, &path).await;
+        assert!(html.contains("The present value cannot be shown.") && !html.contains("Shoe size"), "{html}");
         let read = format!("/precheck-steps/{step}/guest-fields");
         let fields = house.api.get(&read).await.data();
         assert_eq!(fields["requiredGuestFields"].as_array().unwrap().len(), 5);

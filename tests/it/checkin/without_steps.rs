@@ -81,9 +81,9 @@ on_both! {
     async fn a_wrong_guest_token_gets_404(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
-        let gone = house.org.reservation(Some(house.flat)).await;
-        let gone_token = house.org.stay_token(gone).await;
-        house.org.delete_record("reservation", gone).await;
+        let deleted_stay = house.org.reservation(Some(house.flat)).await;
+        let gone_token = house.org.stay_token(deleted_stay).await;
+        house.org.delete_record("reservation", deleted_stay).await;
         for token in ["nonsense".to_owned(), house.stay.to_string(), gone_token, house.token[1..].to_owned()] {
             for (method, path, body) in [
                 (Method::GET, String::new(), None),

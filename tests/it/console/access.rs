@@ -70,8 +70,8 @@ on_both! {
                 assert_eq!(list.contains("/console/portals/new"), may_create);
             }
             let form = home.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-            let made = browser.post("/console/portals/new", &[("form", &form), ("name", &format!("by {}", permission.as_ref()))]).await;
-            assert_eq!(made.status == 303, may_create, "{}: {}", permission.as_ref(), made.body);
+            let created = browser.post("/console/portals/new", &[("form", &form), ("name", &format!("by {}", permission.as_ref()))]).await;
+            assert_eq!(created.status == 303, may_create, "{}: {}", permission.as_ref(), created.body);
         }
     }
 

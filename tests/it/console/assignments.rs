@@ -55,9 +55,9 @@ on_both! {
         let mut form = Form::of(&first, &format!("{path}?"));
         form.fields.extend([("assigned".to_owned(), ids[3].to_string()), ("assigned".to_owned(), ids[7].to_string())]);
         form.done(&browser, "assigned").await;
-        let found = page(&browser, &format!("{path}?to=properties&query=Flat+12")).await;
-        assert!(found.contains("Flat 120") && found.contains("Flat 129") && !found.contains("Flat 012"), "{found}");
-        let mut form = Form::of(&found, "query=Flat+12");
+        let html = page(&browser, &format!("{path}?to=properties&query=Flat+12")).await;
+        assert!(html.contains("Flat 120") && html.contains("Flat 129") && !html.contains("Flat 012"), "{html}");
+        let mut form = Form::of(&html, "query=Flat+12");
         form.fields.push(("assigned".to_owned(), ids[125].to_string()));
         form.done(&browser, "assigned").await;
         let assigned = async || {
@@ -112,10 +112,10 @@ on_both! {
         let mut form = Form::of(&found, "query=Flat+12");
         // The member deselects the flat that was assigned.
         form.fields.retain(|(name, value)| name != "assigned" || *value != flats[129].to_string());
-        let back = form.with("query", "").with("act", "show").refused(&browser, 200).await;
-        assert!(back.contains("Not saved yet: 2 to assign, 1 to unassign."), "{back}");
-        let again = Form::of(&back, "to=properties");
-        assert!(again.fields.contains(&("assigned".to_owned(), flats[3].to_string())), "{back}");
+        let html = form.with("query", "").with("act", "show").refused(&browser, 200).await;
+        assert!(html.contains("Not saved yet: 2 to assign, 1 to unassign."), "{html}");
+        let again = Form::of(&html, "to=properties");
+        assert!(again.fields.contains(&("assigned".to_owned(), flats[3].to_string())), "{html}");
         again.with("act", "save").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await, ids(&json!([flats[3], flats[60]])));
         // The button selects all flats of the page. Nothing is saved yet.
@@ -139,10 +139,10 @@ on_both! {
         let (id, _) = portal(&api, "Casa Azul").await;
         let browser = marta(&org).await;
         let path = format!("/console/assignments/portals/{id}");
-        let found = page(&browser, &format!("{path}?to=properties&query=Sea")).await;
-        assert!(found.contains("Assign all 1010 that were found") && found.contains("1 to 50 of 1010"), "{found}");
+        let html = page(&browser, &format!("{path}?to=properties&query=Sea")).await;
+        assert!(html.contains("Assign all 1010 that were found") && html.contains("1 to 50 of 1010"), "{html}");
         let hill = hills[0].to_string();
-        let form = Form::of(&found, "query=Sea").with("added", &hill);
+        let form = Form::of(&html, "query=Sea").with("added", &hill);
         let question = form.with("act", "ask add").refused(&browser, 200).await;
         assert!(question.contains("This assigns all 1010 that were found") && question.contains("loses the portal that it has now"), "{question}");
         assert!(assigned(&api, &id).await.is_empty(), "it is asked first");
@@ -162,8 +162,8 @@ on_both! {
         assert_eq!(assigned(&api, &id).await, BTreeSet::from([hill]));
         // A member who may only view sees no checkboxes and no buttons for assignments.
         let reader = member_with(&org, &[engine::access::Permission::ViewProperties], None).await;
-        let shown = page(&reader, &format!("{path}?query=Sea")).await;
-        assert!(!shown.contains("name=\"act\"") && shown.contains("from=50"), "{shown}");
+        let html = page(&reader, &format!("{path}?query=Sea")).await;
+        assert!(!html.contains("name=\"act\"") && html.contains("from=50"), "{html}");
     }
 
     async fn ticks_are_kept_when_the_form_is_refused(app: App) {

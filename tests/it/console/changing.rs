@@ -119,9 +119,9 @@ on_both! {
         let api = org.key().await;
         let browser = marta(&org).await;
         let form = Form::of(&page(&browser, "/console/brandings/new").await, "/console/brandings/new");
-        let (location, made) = form.with("name", "Casa").with("calloutMessage", "Welcome").done(&browser, "created").await;
+        let (location, created) = form.with("name", "Casa").with("calloutMessage", "Welcome").done(&browser, "created").await;
         let path = location.split('?').next().unwrap();
-        let form = Form::of(&made, path);
+        let form = Form::of(&created, path);
         assert_eq!(form.value("calloutMessageId"), Some("Welcome"));
         let refused = form.clone().with("primaryColor", "red").refused(&browser, 400).await;
         assert!(refused.contains("f-primaryColor-error"), "{refused}");
@@ -166,10 +166,10 @@ on_both! {
         let id = manual["id"].as_str().unwrap();
         let path = format!("/console/manuals/{id}");
         let browser = member_with(&org, &[Permission::ViewGuides, Permission::ModifyGuides], None).await;
-        let shown = page(&browser, &path).await;
-        let form = Form::of(&shown, &path);
+        let html = page(&browser, &path).await;
+        let form = Form::of(&html, &path);
         assert_eq!((form.value("titleId"), form.value("descriptionId"), form.value("nickname")), (None, None, Some("Wi-Fi")));
-        assert!(shown.contains("To change this, you need the permission see the setup and flats"), "{shown}");
+        assert!(html.contains("To change this, you need the permission see the setup and flats"), "{html}");
         form.with("nickname", "Internet").done(&browser, "saved").await;
         let stored = read(&api, &format!("/portal-manuals/{id}")).await;
         assert_eq!((&stored["nickname"], &stored["titleId"], &stored["descriptionId"]), (&json!("Internet"), &manual["titleId"], &manual["descriptionId"]));
@@ -181,7 +181,7 @@ on_both! {
         let org = app.org().await;
         let (_, path) = portal(&org.key().await, "Casa Azul").await;
         let browser = member_with(&org, &[Permission::ViewProperties, Permission::ModifyProperties], None).await;
-        let shown = page(&browser, &path).await;
-        assert!(shown.contains("manage the organization") && !shown.contains("manage_organization"), "{shown}");
+        let html = page(&browser, &path).await;
+        assert!(html.contains("manage the organization") && !html.contains("manage_organization"), "{html}");
     }
 }

@@ -46,8 +46,8 @@ async fn entry(api: &Api, text: &Value, language: &str) -> Option<String> {
 /// Presses a button that changes the form without saving it. Returns the page and its form.
 async fn press(browser: &Browser, form: Form, act: &str) -> (String, Form) {
     let path = form.action.clone();
-    let shown = form.with("act", act).refused(browser, 200).await;
-    (shown.clone(), Form::of(&shown, &path).with("act", "save"))
+    let html = form.with("act", act).refused(browser, 200).await;
+    (html.clone(), Form::of(&html, &path).with("act", "save"))
 }
 
 on_both! {
@@ -228,8 +228,8 @@ on_both! {
         let gone = press(&browser, opened(&browser, &path).await, "remove 0").await.1;
         write(&api, &text, "en", "Changed").await;
         api.patch(&at, json!({ "data": { "nickname": "Else" } })).await.data();
-        let back = gone.refused(&browser, 409).await;
-        assert!(back.contains("You removed this question") && back.contains("value=\"Changed\""), "{back}");
+        let html = gone.refused(&browser, 409).await;
+        assert!(html.contains("You removed this question") && html.contains("value=\"Changed\""), "{html}");
         let changed = opened(&browser, &path).await.with("q2.text", "Kept").with("act", "save");
         let removed = press(&browser, opened(&browser, &path).await, "remove 2").await.1;
         removed.done(&browser, "saved").await;

@@ -74,9 +74,9 @@ on_both! {
         assert!(!refused.contains(NASTY) && plain(&refused).contains(NASTY) && refused.contains("value=\"view_tasks\" checked"), "{refused}");
         // A permission that the form does not offer is refused, even if a forged form contains it.
         new.clone().with("name", "More").with("permission", "view_devices").refused(&browser, 403).await;
-        let made = html(&new.with("name", NASTY).with("permission", "view_tasks").send(&browser).await);
+        let created = html(&new.with("name", NASTY).with("permission", "view_tasks").send(&browser).await);
         let token = |page: &str| format!("sk_{}", page.split("sk_").nth(1).unwrap().split('"').next().unwrap());
-        let api = app.api(&token(&made));
+        let api = app.api(&token(&created));
         assert_eq!((api.get("/tasks").await.status, api.get("/devices").await.status), (200, 403));
 
         let keys = page(&browser, "/console/access/keys").await;
@@ -150,21 +150,21 @@ on_both! {
     async fn each_screen_shows_who_changed_its_resource(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let made = |path: &'static str, body: Value| { let api = &api; async move { api.post(path, body).await.data()["id"].as_str().unwrap().to_owned() } };
+        let create = |path: &'static str, body: Value| { let api = &api; async move { api.post(path, body).await.data()["id"].as_str().unwrap().to_owned() } };
         let things = [
-            ("portals", made("/portals", json!({ "name": format!("Casa {NASTY}") })).await),
-            ("brandings", made("/portal-brandings", json!({ "name": "Azul" })).await),
-            ("steps", made("/precheck-steps", json!({ "stepType": "main", "nickname": "Step" })).await),
-            ("manuals", made("/portal-manuals", json!({ "nickname": "Wifi", "title": "Wifi" })).await),
-            ("categories", made("/portal-manual-categories", json!({ "title": "House" })).await),
+            ("portals", create("/portals", json!({ "name": format!("Casa {NASTY}") })).await),
+            ("brandings", create("/portal-brandings", json!({ "name": "Azul" })).await),
+            ("steps", create("/precheck-steps", json!({ "stepType": "main", "nickname": "Step" })).await),
+            ("manuals", create("/portal-manuals", json!({ "nickname": "Wifi", "title": "Wifi" })).await),
+            ("categories", create("/portal-manual-categories", json!({ "title": "House" })).await),
         ];
         let others: Vec<Permission> = Permission::VARIANTS.iter().copied().filter(|known| *known != Permission::ManageOrganization).collect();
         let (manager, other) = (marta(&org).await, member_with(&org, &others, None).await);
         for (place, id) in &things {
             let path = format!("/console/{place}/{id}");
-            let shown = page(&manager, &path).await;
-            assert!(shown.contains("Who changed this") && shown.contains("key created the") && shown.contains(&format!("/console/audit?target={id}")), "{path}: {shown}");
-            assert!(!shown.contains(NASTY), "{shown}");
+            let html = page(&manager, &path).await;
+            assert!(html.contains("Who changed this") && html.contains("key created the") && html.contains(&format!("/console/audit?target={id}")), "{path}: {html}");
+            assert!(!html.contains(NASTY), "{html}");
             assert!(!page(&other, &path).await.contains("Who changed this"), "{path}");
         }
     }

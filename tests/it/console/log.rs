@@ -83,8 +83,8 @@ on_both! {
     async fn the_log_describes_resent_deliveries_of_a_subscription(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let browser = marta(&org).await;
-        let (made, _) = crate::console::things::subscribed(&browser, "task.created").await.unwrap();
-        let path = format!("/console/webhooks/{made}");
+        let (created, _) = crate::console::things::subscribed(&browser, "task.created").await.unwrap();
+        let path = format!("/console/webhooks/{created}");
         Form::of(&page(&browser, &path).await, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
         let log = plain(&page(&browser, "/console/audit").await);
         assert!(log.contains("Member sent failed deliveries again for the webhook subscription https://127.0.0.1:9/hook"), "{log}");

@@ -39,25 +39,25 @@ on_both! {
         let path = format!("/console/portals/{}", house.portal);
         let before = read(&house.api, &format!("/portals/{}", house.portal)).await;
         let browser = marta(&house.org).await;
-        let shown = page(&browser, &path).await;
-        let typed = Form::of(&shown, &path)
+        let html = page(&browser, &path).await;
+        let typed = Form::of(&html, &path)
             .with("supportNotes", "Ring <twice>")
             .with("isSpecialOfferActive", "true")
             .with("specialOfferTitle", "Late & lazy")
             .with("precheckinPromptMessage", "Tell us who comes")
             .with("supportEmail", "");
         house.step("your_details", json!({})).await;
-        let seen = framed(&preview_form(&shown, &typed).send(&browser).await, 200);
+        let html = framed(&preview_form(&html, &typed).send(&browser).await, 200);
         for text in ["Ring <twice>", "Late & lazy"] {
-            assert!(seen.contains(text), "{text}: {seen}");
+            assert!(html.contains(text), "{text}: {html}");
         }
-        let french = framed(&preview_form(&shown, &typed).with("language", "fr").send(&browser).await, 200);
+        let french = framed(&preview_form(&html, &typed).with("language", "fr").send(&browser).await, 200);
         assert!(french.contains("lang=\"fr\"") && french.contains("Late & lazy"), "{french}");
         // A preview without typed values shows the stored portal.
         let stored = Form { action: String::new(), fields: Vec::new() };
-        assert!(!framed(&preview_form(&shown, &stored).send(&browser).await, 200).contains("Ring"));
+        assert!(!framed(&preview_form(&html, &stored).send(&browser).await, 200).contains("Ring"));
         // Invalid values give an error in the frame.
-        let wrong = framed(&preview_form(&shown, &typed.clone().with("supportPhone", "nonsense")).send(&browser).await, 400);
+        let wrong = framed(&preview_form(&html, &typed.clone().with("supportPhone", "nonsense")).send(&browser).await, 400);
         assert!(wrong.contains("cannot be shown yet") && wrong.contains("Support phone"), "{wrong}");
         assert_eq!(read(&house.api, &format!("/portals/{}", house.portal)).await, before);
         let rows = app.query("select count(*) from portal_preview", Vec::new(), |row| row.get::<i64>(0)).await;
@@ -65,7 +65,7 @@ on_both! {
         let log = house.api.get("/audit-log").await.data().to_string();
         assert!(!log.contains("Preview"), "{log}");
 
-        let mut tab_form = preview_form(&shown, &typed);
+        let mut tab_form = preview_form(&html, &typed);
         tab_form.fields.retain(|(name, _)| name != "look");
         let answer = tab_form.send(&browser).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
@@ -80,16 +80,16 @@ on_both! {
 
     async fn typed_colours_are_previewed_and_rated(app: App) {
         let house = House::build(&app).await;
-        let made = house.api.post("/portal-brandings", json!({ "name": "Mar", "primaryColor": "#0E7490", "calloutMessage": "Hello" })).await.data();
-        let id = made["id"].as_str().unwrap();
+        let created = house.api.post("/portal-brandings", json!({ "name": "Mar", "primaryColor": "#0E7490", "calloutMessage": "Hello" })).await.data();
+        let id = created["id"].as_str().unwrap();
         house.update_portal(house.portal, json!({ "brandingId": id })).await;
         let path = format!("/console/brandings/{id}");
         let browser = marta(&house.org).await;
-        let shown = page(&browser, &path).await;
-        let typed = Form::of(&shown, &path).with("primaryColor", "#abc").with("name", "Typed").with("calloutMessageId", "Come in");
-        let seen = framed(&preview_form(&shown, &typed).send(&browser).await, 200);
-        assert!(seen.contains("Typed") && seen.contains("Come in") && seen.contains("#aabbcc"), "{seen}");
-        let cleared = framed(&preview_form(&shown, &typed.clone().with("calloutMessageId", "")).send(&browser).await, 200);
+        let html = page(&browser, &path).await;
+        let typed = Form::of(&html, &path).with("primaryColor", "#abc").with("name", "Typed").with("calloutMessageId", "Come in");
+        let html = framed(&preview_form(&html, &typed).send(&browser).await, 200);
+        assert!(html.contains("Typed") && html.contains("Come in") && html.contains("#aabbcc"), "{html}");
+        let cleared = framed(&preview_form(&html, &typed.clone().with("calloutMessageId", "")).send(&browser).await, 200);
         assert!(!cleared.contains("Come in") && !cleared.contains("Hello"), "{cleared}");
         // A refused form rates the readability of the typed colours.
         let refused = typed.with("primaryColor", "#eee").with("facebookUrl", "nonsense").refused(&browser, 400).await;

@@ -22,13 +22,13 @@ on_both! {
             "nickname": "Pool", "title": "Pool", "description": "Text", "manualCategoryId": category, "visibilityRules": rules,
         });
         let id = api.post("/portal-manuals", manual).await.data()["id"].as_str().unwrap().to_owned();
-        let shown = page(&marta(&org).await, &format!("/console/manuals/{id}")).await;
+        let html = page(&marta(&org).await, &format!("/console/manuals/{id}")).await;
         for text in [
             "15 October 2025 – 30 April 2026, 15 October 2026 – 30 April 2027",
             "Until 1 day after check-out.",
             "For stays of 1 night or more.",
         ] {
-            assert!(shown.contains(text), "{text}: {shown}");
+            assert!(html.contains(text), "{text}: {html}");
         }
     }
 
@@ -39,10 +39,10 @@ on_both! {
         let browser = marta(&org).await;
         let form = Form::of(&page(&browser, "/console/manuals/new").await, "/console/manuals/new");
         let form = form.with("nickname", "Wi-Fi").with("title", "Wi-Fi").with("description", "Network **Casa**");
-        let (location, made) = form.with("manualCategoryId", category["id"].as_str().unwrap()).done(&browser, "created").await;
+        let (location, created) = form.with("manualCategoryId", category["id"].as_str().unwrap()).done(&browser, "created").await;
         let path = location.split('?').next().unwrap().to_owned();
-        assert!(made.contains("<strong>Casa</strong>"), "{made}");
-        let form = Form::of(&made, &path);
+        assert!(created.contains("<strong>Casa</strong>"), "{created}");
+        let form = Form::of(&created, &path);
         assert_eq!((form.value("titleId"), form.value("descriptionId")), (Some("Wi-Fi"), Some("Network **Casa**")));
         let (_, saved) = form.with("descriptionId", "Network *Casa*").with("isActive", "true").done(&browser, "saved").await;
         assert!(saved.contains("<em>Casa</em>"), "{saved}");
@@ -122,13 +122,13 @@ on_both! {
             ("en", ["Start: how many", "Start: counted from", "End: how many", "From <", "Until <"]),
         ] {
             Form::of(&page(&browser, &path).await, "/console/language").with("language", language).send(&browser).await;
-            let shown = page(&browser, &path).await;
-            let places: Vec<usize> = fields.iter().map(|field| shown.find(&format!(" name=\"{field}\"")).unwrap_or_else(|| panic!("{field}: {shown}"))).collect();
+            let html = page(&browser, &path).await;
+            let places: Vec<usize> = fields.iter().map(|field| html.find(&format!(" name=\"{field}\"")).unwrap_or_else(|| panic!("{field}: {html}"))).collect();
             assert!(places.is_sorted(), "{places:?}");
-            let places: Vec<usize> = labels.iter().map(|label| shown.find(&format!("\">{label}")).unwrap_or_else(|| panic!("{label}: {shown}"))).collect();
+            let places: Vec<usize> = labels.iter().map(|label| html.find(&format!("\">{label}")).unwrap_or_else(|| panic!("{label}: {html}"))).collect();
             assert!(places.is_sorted(), "{places:?}");
             for name in ["before_", "_time", "daysAfter<", "only_selected", "of `", "lengthOfStayToDays<"] {
-                assert!(!shown.split("class=\"hint\"").skip(1).any(|hint| hint.split("</p>").next().unwrap().contains(name)), "{name}: {shown}");
+                assert!(!html.split("class=\"hint\"").skip(1).any(|hint| hint.split("</p>").next().unwrap().contains(name)), "{name}: {html}");
             }
         }
         let form = Form::of(&page(&browser, &path).await, &path).with("use.relative_date", "1");
@@ -164,12 +164,12 @@ on_both! {
         // A confirmation page lists what will be removed.
         let remove = format!("{path}/remove");
         assert!(page(&browser, &path).await.contains(&format!("href=\"{remove}\"")));
-        let shown = page(&browser, &remove).await;
-        assert!(shown.contains("manuals: 1") && shown.contains("This deletes the category"), "{shown}");
-        assert!(shown.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{shown}");
-        Form::of(&shown, "/remove").refused(&browser, 409).await;
+        let html = page(&browser, &remove).await;
+        assert!(html.contains("manuals: 1") && html.contains("This deletes the category"), "{html}");
+        assert!(html.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{html}");
+        Form::of(&html, "/remove").refused(&browser, 409).await;
         api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
-        Form::of(&shown, "/remove").done(&browser, "removed").await;
+        Form::of(&html, "/remove").done(&browser, "removed").await;
         assert_eq!(titles().await, ["Two", "Three"]);
         // Moving the first category up changes nothing. The audit log does not link to the removed
         // category, which has no page.
@@ -247,13 +247,13 @@ on_both_with! {
         let cover = format!("{path}/icon");
         page(&browser, &cover).await;
         assert!(provider.requests().is_empty(), "nothing is asked before something is looked for");
-        let found = page(&browser, &format!("{cover}?query=house")).await;
-        assert!(found.contains("Photos found: 133.") && found.contains("value=\"house\""), "{found}");
-        assert!(found.contains("alt=\"White houses\"") && found.contains("https://p.example/@ada") && found.contains("Photo by Ada L"), "{found}");
-        assert!(plain(&found).contains("?query=house&page=2"), "{found}");
+        let html = page(&browser, &format!("{cover}?query=house")).await;
+        assert!(html.contains("Photos found: 133.") && html.contains("value=\"house\""), "{html}");
+        assert!(html.contains("alt=\"White houses\"") && html.contains("https://p.example/@ada") && html.contains("Photo by Ada L"), "{html}");
+        assert!(plain(&html).contains("?query=house&page=2"), "{html}");
         page(&browser, &format!("{cover}?query=house&page=2")).await;
         assert!(provider.requests().last().unwrap()[0].ends_with("query=house&page=2&per_page=12"));
-        let taken = Form::of(&found, &cover).with("imageUrl", "https://i.example/b/regular");
+        let taken = Form::of(&html, &cover).with("imageUrl", "https://i.example/b/regular");
         let (_, manual) = taken.done(&browser, "saved").await;
         assert!(manual.contains("<img class=\"photo\" src=\"https://i.example/b/regular\""), "{manual}");
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["imageUrl"], "https://i.example/b/regular");
@@ -266,11 +266,11 @@ on_both_with! {
         evil["results"][0]["user"]["links"]["html"] = json!("javascript:alert(1)");
         evil["results"][1]["urls"]["regular"] = json!("javascript:alert(1)");
         provider.answer(200, &evil.to_string());
-        let found = page(&browser, &format!("{cover}?query=house")).await;
-        assert!(!found.contains("javascript:") && found.contains("White houses"), "{found}");
-        Form::of(&found, &cover).with("imageUrl", "").done(&browser, "saved").await;
+        let html = page(&browser, &format!("{cover}?query=house")).await;
+        assert!(!html.contains("javascript:") && html.contains("White houses"), "{html}");
+        Form::of(&html, &cover).with("imageUrl", "").done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["imageUrl"], json!(null));
-        let refused = Form::of(&found, &cover).with("imageUrl", "javascript:alert(1)").refused(&browser, 400).await;
+        let refused = Form::of(&html, &cover).with("imageUrl", "javascript:alert(1)").refused(&browser, 400).await;
         assert!(refused.contains("role=\"alert\""), "{refused}");
     }
 }

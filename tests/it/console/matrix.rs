@@ -230,14 +230,14 @@ fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
             .collect::<Vec<_>>()
     };
     let find = |method: &Method, path: &str| {
-        let wanted = parts(&plain(path));
+        let expected = parts(&plain(path));
         let fits = |address: &&ScreenAddress| {
             let own = parts(&address.path);
             address.method == *method
-                && own.len() == wanted.len()
+                && own.len() == expected.len()
                 && own
                     .iter()
-                    .zip(&wanted)
+                    .zip(&expected)
                     .all(|(own, part)| own.starts_with('{') || own == part)
         };
         // A literal path takes precedence over a path with an id.
@@ -251,13 +251,13 @@ fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
             .nth(1)
             .map(|rest| rest.split('"').next().unwrap().to_owned())
     };
-    let mut found = BTreeSet::new();
+    let mut results = BTreeSet::new();
     for tag in html
         .split('<')
         .map(|rest| rest.split('>').next().unwrap())
         .filter(|tag| tag.starts_with("a "))
     {
-        found.extend(attribute(tag, "href").and_then(|href| find(&Method::GET, &href)));
+        results.extend(attribute(tag, "href").and_then(|href| find(&Method::GET, &href)));
     }
     for form in html
         .split("<form ")
@@ -274,10 +274,10 @@ fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
             || form.contains("type=\"search\"")
             || attribute(&tag, "id").is_some_and(|id| html.contains(&format!(" form=\"{id}\"")));
         if has_button {
-            found.extend(attribute(&tag, "action").and_then(|action| find(&method, &action)));
+            results.extend(attribute(&tag, "action").and_then(|action| find(&method, &action)));
         }
     }
-    found
+    results
 }
 
 /// Returns whether a request to an address can change data.

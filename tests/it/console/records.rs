@@ -23,9 +23,9 @@ on_both! {
         let typed = [("form", form.as_str()), ("key", key.as_str()), ("name", "Flat 2"), ("timezone", "Europe/Madrid"), ("country", "ES"), ("wifiPassword", "secret"), ("tagIds.here", "1")];
         let wrong = browser.post("/console/flats/new", &[("form", &form), ("key", &key), ("name", "Flat 2"), ("timezone", "Nowhere"), ("country", "ES")]).await;
         assert!(wrong.status == 400 && html(&wrong).contains("must be an IANA time zone"), "{}", wrong.body);
-        let made = browser.post("/console/flats/new", &typed).await;
+        let created = browser.post("/console/flats/new", &typed).await;
         let own = format!("/console/flats/{key}");
-        assert_eq!((made.status, made.header("location")), (303, Some(&*format!("{own}?done=created"))), "{}", made.body);
+        assert_eq!((created.status, created.header("location")), (303, Some(&*format!("{own}?done=created"))), "{}", created.body);
         let page = html(&browser.get(&own).await);
         assert!(page.contains("Flat 2") && !page.contains("secret"), "{page}");
         let changed = Form::of(&page, &own).with("name", "Flat 3").send(&browser).await;
@@ -39,17 +39,17 @@ on_both! {
     async fn the_page_of_a_flat_links_to_its_stays_codes_and_feeds(app: App) {
         let house = House::build(&app).await;
         let browser = marta(&house.org).await;
-        let made = async |path: &str, body: serde_json::Value| id(&house.api.post(path, body).await.data()["id"]);
+        let create = async |path: &str, body: serde_json::Value| id(&house.api.post(path, body).await.data()["id"]);
         let step = house.step("main", json!({ "nickname": "House rules" })).await;
-        let manual = made("/portal-manuals", json!({ "nickname": "Heating", "title": "Heating", "description": "Turn left." })).await;
+        let manual = create("/portal-manuals", json!({ "nickname": "Heating", "title": "Heating", "description": "Turn left." })).await;
         house.scopes("add", "manual", manual, json!({ "tagIds": [house.tag] })).await;
         let other = house.org.property(None, &[]).await;
         let (code, foreign) = (new_id(), new_id());
         let of = |id: uuid::Uuid, flat: uuid::Uuid, name: &str| json!({ "kind": "lock_code", "id": id, "data": { "name": name, "propertyId": flat, "code": "4711" } });
         house.api.post("/records", json!({ "records": [of(code, house.flat, "Street door"), of(foreign, other, "Back door")] })).await.data();
-        let feed = made("/calendar-feeds", json!({ "propertyId": house.flat, "url": "https://calendar.example/a.ics", "channel": "airbnb" })).await;
-        let shown = page(&browser, &format!("/console/flats/{}", house.flat)).await;
-        let parts = shown.split("class=\"parts\"").nth(1).unwrap().split("<form ").next().unwrap();
+        let feed = create("/calendar-feeds", json!({ "propertyId": house.flat, "url": "https://calendar.example/a.ics", "channel": "airbnb" })).await;
+        let html = page(&browser, &format!("/console/flats/{}", house.flat)).await;
+        let parts = html.split("class=\"parts\"").nth(1).unwrap().split("<form ").next().unwrap();
         for way in [
             format!("/console/portals/{}", house.portal), format!("/console/steps/{step}"), format!("/console/manuals/{manual}"),
             format!("/console/flats/{code}?kind=lock_code"), format!("/console/calendars/{feed}"),
@@ -136,8 +136,8 @@ on_both! {
         api.post("/records", json!({ "records": flats })).await.data();
         app.clock.advance(std::time::Duration::from_secs(1));
         api.post("/records", json!({ "records": [flat("Casa Azul".to_owned())] })).await.data();
-        let found = page(&browser, "/console/stays?flat=casa+azul").await;
-        assert!(!found.contains(">Casa Azul 1</a>"), "one flat has this name: {found}");
+        let html = page(&browser, "/console/stays?flat=casa+azul").await;
+        assert!(!html.contains(">Casa Azul 1</a>"), "one flat has this name: {html}");
         // The offered flats are sorted by name.
         let several = page(&browser, "/console/stays?flat=azul").await;
         let place = |name: &str| several.find(&format!(">{name}</a>")).unwrap_or_else(|| panic!("{name}: {several}"));
@@ -159,8 +159,8 @@ on_both! {
         let form = Form::of(&html(&browser.get(path).await), path).with("name", "Ada").with("email", "ada@example.com");
         let several = form.clone().with("propertyIds.find", "Flat\r\nouse 29").refused(&browser, 400).await;
         assert!(several.contains("several have “ouse 29”") && several.contains(&format!("name=\"propertyIds\" value=\"{flat}\" checked")), "{several}");
-        let made = form.with("propertyIds.find", "Flat\r\nHouse 7").send(&browser).await;
-        assert!(made.status == 200 || made.status == 303, "{}", made.body);
+        let created = form.with("propertyIds.find", "Flat\r\nHouse 7").send(&browser).await;
+        assert!(created.status == 200 || created.status == 303, "{}", created.body);
         let members = app.platform().get(&org.path("/members")).await.data();
         let ada = members.as_array().unwrap().iter().find(|member| member["email"] == "ada@example.com").unwrap();
         assert_eq!(ada["propertyIds"].as_array().unwrap().len(), 2, "{ada}");
@@ -224,15 +224,15 @@ on_both! {
             form.done(&browser, "created").await;
         }
         let manuals = api.get("/portal-manuals").await.data();
-        for (made, names) in [
+        for (created, names) in [
             (&api.get("/precheck-steps").await.data(), ["Arrival", "Guest details", "House rules"]),
             (&manuals, ["Arrival", "Departure", "Wi-Fi"]),
         ] {
-            let made = made.as_array().unwrap();
-            let mut known: Vec<&str> = made.iter().map(|one| one["nickname"].as_str().unwrap()).collect();
+            let created = created.as_array().unwrap();
+            let mut known: Vec<&str> = created.iter().map(|one| one["nickname"].as_str().unwrap()).collect();
             known.sort_unstable();
             assert_eq!(known, names);
-            assert!(made.iter().all(|one| one["isActive"] == false), "{made:?}");
+            assert!(created.iter().all(|one| one["isActive"] == false), "{created:?}");
         }
         let departure = manuals.as_array().unwrap().iter().find(|manual| manual["nickname"] == "Departure").unwrap();
         let departure = api.get(&format!("/portal-manuals/{}", id(&departure["id"]))).await.data();

@@ -21,8 +21,8 @@ on_both! {
     async fn an_invalid_colour_is_explained_with_an_example(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
-        let made = org.key().await.post("/portal-brandings", json!({ "name": "Mar" })).await.data();
-        let path = format!("/console/brandings/{}", made["id"].as_str().unwrap());
+        let created = org.key().await.post("/portal-brandings", json!({ "name": "Mar" })).await.data();
+        let path = format!("/console/brandings/{}", created["id"].as_str().unwrap());
         let refused = Form::of(&page(&browser, &path).await, &path).with("primaryColor", "blue").refused(&browser, 400).await;
         assert!(refused.contains("must be a colour, such as #0E7490") && !refused.contains("must match"), "{refused}");
     }
@@ -79,8 +79,8 @@ on_both! {
         for text in ["Is there a cot?", NASTY] {
             house.say(text).await.data();
         }
-        let shown = page(&browser, &path).await;
-        assert!(shown.contains("Is there a cot?") && !shown.contains(NASTY) && plain(&shown).contains(NASTY), "{shown}");
+        let html = page(&browser, &path).await;
+        assert!(html.contains("Is there a cot?") && !html.contains(NASTY) && plain(&html).contains(NASTY), "{html}");
         let listed = api.get(&format!("/reservations/{stay}/messages?limit=1&offset=1")).await;
         assert_eq!((&listed.data()[0]["text"], &listed.body["meta"]["pagination"]["total"]), (&json!(NASTY), &json!(2)));
         org.key_without(Permission::ViewReservations).await.get(&format!("/reservations/{stay}/messages")).await.error(403);

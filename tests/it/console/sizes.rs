@@ -50,7 +50,7 @@ const MANY: Size = Size {
 async fn organization_of_size<'a>(app: &'a App, size: &Size) -> Org<'a> {
     let org = app.org().await;
     let api = org.key().await;
-    let made = async |path: &str, body: Value| id(&api.post(path, body).await.data()["id"]);
+    let create = async |path: &str, body: Value| id(&api.post(path, body).await.data()["id"]);
     let (group, tag) = (org.group().await, org.tag().await);
     let flats: Vec<Uuid> = (0..size.flats).map(|_| new_id()).collect();
     let flat = |(number, id): (usize, &Uuid)| {
@@ -78,27 +78,27 @@ async fn organization_of_size<'a>(app: &'a App, size: &Size) -> Org<'a> {
         org.sync(chunk.to_vec().into()).await.data();
     }
     for number in 0..size.portals {
-        made(
+        create(
             "/portals",
             json!({ "name": format!("Portal {number}"), "isDefault": number == 0 }),
         )
         .await;
     }
-    made("/portal-brandings", json!({ "name": "Casa" })).await;
-    let category = made(
+    create("/portal-brandings", json!({ "name": "Casa" })).await;
+    let category = create(
         "/portal-manual-categories",
         json!({ "title": "Essentials" }),
     )
     .await;
     for number in 0..size.steps {
         let step = json!({ "stepType": "main", "nickname": format!("Step {number}"), "displayTitle": format!("Part {number}"), "isActive": true });
-        let step = made("/precheck-steps", step).await;
+        let step = create("/precheck-steps", step).await;
         let scope = json!({ "entityType": "precheck_step", "entityId": step, "propertyGroupIds": [group], "tagIds": [tag] });
         api.post("/entity-scopes/add", scope).await.data();
     }
     for number in 0..size.manuals {
         let manual = json!({ "nickname": format!("Manual {number}"), "title": format!("Part {number}"), "description": "Press twice.", "manualCategoryId": category });
-        made("/portal-manuals", manual).await;
+        create("/portal-manuals", manual).await;
     }
     org
 }

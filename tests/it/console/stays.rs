@@ -178,8 +178,8 @@ on_both! {
             assert_eq!(stranger.get(&path).await.status, 403, "{path}");
         }
         let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
-        let shown = page(&reader, &path).await;
-        assert!(!shown.contains("/preview") && shown.contains("/why"), "{shown}");
+        let html = page(&reader, &path).await;
+        assert!(!html.contains("/preview") && html.contains("/why"), "{html}");
         assert_eq!(reader.get("/console/stays").await.status, 200);
     }
 }

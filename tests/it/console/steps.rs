@@ -87,17 +87,17 @@ on_both! {
         let step = house.step("your_details", json!({ "nickname": "Details" })).await;
         let browser = marta(&house.org).await;
         let path = format!("/console/steps/{step}");
-        let shown = page(&browser, &path).await;
-        assert!(shown.contains("Every guest of 1 flat gets it.") && !shown.contains("switched off"), "{shown}");
+        let html = page(&browser, &path).await;
+        assert!(html.contains("Every guest of 1 flat gets it.") && !html.contains("switched off"), "{html}");
         // The form shows an unlimited maximum stay as an empty field. Saving the form keeps it
         // unlimited.
-        let form = Form::of(&shown, &path);
+        let form = Form::of(&html, &path);
         assert_eq!(form.value("maxLos"), Some(""));
         form.done(&browser, "unchanged").await;
         house.update(step, json!({ "isActive": false })).await.data();
         for path in [path.as_str(), "/console/steps"] {
-            let shown = page(&browser, path).await;
-            assert!(shown.contains("It is switched off, so nobody gets it. When it is on: Every guest of 1 flat gets it."), "{path}: {shown}");
+            let html = page(&browser, path).await;
+            assert!(html.contains("It is switched off, so nobody gets it. When it is on: Every guest of 1 flat gets it."), "{path}: {html}");
         }
     }
 
@@ -136,10 +136,10 @@ on_both! {
         let browser = marta(&org).await;
         let form = Form::of(&page(&browser, "/console/steps/new").await, "/console/steps/new");
         let form = form.with("stepType", "damage_deposit").with("nickname", "Deposit").with("displayTitle", "Your deposit");
-        let (location, made) = form.done(&browser, "created").await;
+        let (location, created) = form.done(&browser, "created").await;
         let path = location.split('?').next().unwrap().to_owned();
-        assert!(made.contains("securityDepositAmountCents") && !made.contains("esignATemplateId") && made.contains("Main account"), "{made}");
-        let form = Form::of(&made, &path);
+        assert!(created.contains("securityDepositAmountCents") && !created.contains("esignATemplateId") && created.contains("Main account"), "{created}");
+        let form = Form::of(&created, &path);
         assert_eq!(form.value("displayTitle"), Some("Your deposit"));
         let filled = form
             .with("isSecurityDepositEnabled", "true")
@@ -199,9 +199,9 @@ on_both! {
         let path = format!("/console/steps/{id}");
         let browser = marta(&house.org).await;
         let asked = async || house.step_view(id, "en").await["requiredFields"].clone();
-        let shown = page(&browser, &path).await;
-        assert!(plain(&shown).contains(">Date of birth<"), "{shown}");
-        let mut form = Form::of(&shown, &path).with("requiredGuestFields.others", "Shoe size\r\n");
+        let html = page(&browser, &path).await;
+        assert!(plain(&html).contains(">Date of birth<"), "{html}");
+        let mut form = Form::of(&html, &path).with("requiredGuestFields.others", "Shoe size\r\n");
         for name in ["firstName", "birthDate"] {
             form.fields.push(("requiredGuestFields".to_owned(), name.to_owned()));
         }
@@ -221,8 +221,8 @@ on_both! {
         assert_eq!(asked().await.as_array().map_or(0, Vec::len), 0);
         for (language, name) in [("es", "Fecha de nacimiento"), ("fr", "Date de naissance")] {
             Form::of(&page(&browser, &path).await, "/console/language").with("language", language).send(&browser).await;
-            let shown = page(&browser, &path).await;
-            assert!(shown.contains(name) && !shown.contains("por ejemplo, firstName") && !shown.contains(">birthDate"), "{shown}");
+            let html = page(&browser, &path).await;
+            assert!(html.contains(name) && !html.contains("por ejemplo, firstName") && !html.contains(">birthDate"), "{html}");
         }
     }
 
@@ -232,12 +232,12 @@ on_both! {
         let path = format!("/console/steps/{id}");
         let browser = marta(&house.org).await;
         let asked = async || house.step_view(id, "en").await["requiredDocumentTypes"].clone();
-        let shown = page(&browser, &path).await;
+        let html = page(&browser, &path).await;
         for text in ["To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
-            assert!(plain(&shown).contains(text), "{text}: {shown}");
+            assert!(plain(&html).contains(text), "{text}: {html}");
         }
         // A field without a selection stays unchanged. Its own checkbox clears it.
-        let (_, saved) = Form::of(&shown, &path).with("nickname", "Documents").done(&browser, "saved").await;
+        let (_, saved) = Form::of(&html, &path).with("nickname", "Documents").done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["passport"]));
         Form::of(&saved, &path).with("requiredDocumentTypes.clear", "1").done(&browser, "saved").await;
         assert_eq!(asked().await.as_array().map_or(0, Vec::len), 0);
@@ -329,9 +329,9 @@ on_both! {
         let browser = marta(&org).await;
         let path = format!("/console/steps/{id}/questions");
         // A console page is at most 100 KiB long, so the form shows the questions collapsed.
-        let shown = page(&browser, &path).await;
-        assert_eq!(shown.matches("class=\"card folded\"").count(), 30);
-        let form = Form::of(&shown, &path);
+        let html = page(&browser, &path).await;
+        assert_eq!(html.matches("class=\"card folded\"").count(), 30);
+        let form = Form::of(&html, &path);
         assert!(form.fields.len() < 100, "{} fields", form.fields.len());
         let act = async |form: Form, act: &str| form.with("act", act).refused(&browser, 200).await;
         let opened = act(form, "open 20").await;
@@ -414,22 +414,22 @@ on_both! {
         for (group, tags) in [(Some(group), vec![]), (Some(group), vec![]), (Some(group), vec![tag]), (None, vec![tag]), (None, vec![])] {
             org.property(group, &tags).await;
         }
-        let made = api.post("/precheck-steps", json!({ "stepType": "agreement", "nickname": "Rules", "displayTitle": "Our rules", "minLos": 2, "contractTemplateText": "Quiet." })).await.data();
-        let id = made["id"].as_str().unwrap();
+        let created = api.post("/precheck-steps", json!({ "stepType": "agreement", "nickname": "Rules", "displayTitle": "Our rules", "minLos": 2, "contractTemplateText": "Quiet." })).await.data();
+        let id = created["id"].as_str().unwrap();
         let browser = marta(&org).await;
         let path = format!("/console/steps/{id}");
         assert!(page(&browser, &path).await.contains("It is assigned to no flat yet"));
         api.post("/entity-scopes/add", json!({ "entityType": "precheck_step", "entityId": id, "propertyGroupIds": [group], "tagIds": [tag] })).await.data();
         for path in [&*path, "/console/steps"] {
-            let shown = page(&browser, path).await;
-            assert!(shown.contains("Guests of 4 flats, for stays of 2 nights or more."), "{shown}");
+            let html = page(&browser, path).await;
+            assert!(html.contains("Guests of 4 flats, for stays of 2 nights or more."), "{html}");
         }
         // The page also shows the step's texts in every language and marks machine translations.
-        let title = made["displayTitleMlTextId"].as_str().unwrap();
+        let title = created["displayTitleMlTextId"].as_str().unwrap();
         api.send(reqwest::Method::PUT, &format!("/translations/{title}/entries/es"), Some(json!({ "text": "Nuestras normas" }))).await.data();
-        let shown = page(&browser, &path).await;
-        assert!(shown.contains("lang=\"en\" dir=\"auto\">Our rules<") && shown.contains("lang=\"es\" dir=\"auto\">Nuestras normas<"), "{shown}");
-        assert!(shown.contains("Missing") && shown.contains(&format!("/console/translations/{title}")), "{shown}");
+        let html = page(&browser, &path).await;
+        assert!(html.contains("lang=\"en\" dir=\"auto\">Our rules<") && html.contains("lang=\"es\" dir=\"auto\">Nuestras normas<"), "{html}");
+        assert!(html.contains("Missing") && html.contains(&format!("/console/translations/{title}")), "{html}");
     }
 
     async fn a_kept_move_is_refused_in_the_page_language(app: App) {

@@ -44,10 +44,10 @@ on_both! {
         }
         assert!(!page(&browser, "/console/submissions?status=all&flat=Elsewhere").await.contains(&path));
 
-        let shown = page(&browser, &path).await;
-        assert!(!shown.contains(NASTY) && plain(&shown).contains(NASTY), "{shown}");
-        assert!(shown.contains("Complete") && shown.contains("Yes"), "{shown}");
-        let approve = Form::of(&shown, "/approve");
+        let html = page(&browser, &path).await;
+        assert!(!html.contains(NASTY) && plain(&html).contains(NASTY), "{html}");
+        assert!(html.contains("Complete") && html.contains("Yes"), "{html}");
+        let approve = Form::of(&html, "/approve");
         let (_, after) = approve.done(&browser, "saved").await;
         assert!(after.contains("Approved") && !after.contains("/approve\""), "{after}");
         assert_eq!(house.status().await, "approved");
@@ -143,11 +143,11 @@ on_both! {
             app.platform().ok(reqwest::Method::PUT, &path, Some(text)).await;
         };
         say(json!({ "status": "action_required", "actionUrl": "https://verify.example.com/secret", "message": NASTY, "amountCents": 12_345, "currency": "EUR" })).await;
-        let shown = page(&browser, &path).await;
+        let html = page(&browser, &path).await;
         for text in ["waiting for the guest", "€123.45", NASTY, "Full cover", "Damage waiver"] {
-            assert!(plain(&shown).contains(text), "{text}: {shown}");
+            assert!(plain(&html).contains(text), "{text}: {html}");
         }
-        assert!(!shown.contains("verify.example.com") && !shown.contains(NASTY) && !shown.contains("reports when it is complete"), "{shown}");
+        assert!(!html.contains("verify.example.com") && !html.contains(NASTY) && !html.contains("reports when it is complete"), "{html}");
         say(json!({ "status": "completed" })).await;
         assert!(page(&browser, &path).await.contains("completed"));
     }
@@ -205,16 +205,16 @@ on_both! {
         let paid = json!({ "status": "paid", "reference": "pi_1", "message": NASTY });
         app.platform().ok(reqwest::Method::PUT, &path, Some(paid)).await;
         for path in &pages {
-            let shown = page(&browser, path).await;
+            let html = page(&browser, path).await;
             for text in ["Charges", "Linen", "€25.00", "Paid", "pi_1", NASTY, "Deposit", "€300.00", "To be paid", "Bank", "9 December", "To be released"] {
-                assert!(plain(&shown).contains(text), "{text}: {shown}");
+                assert!(plain(&html).contains(text), "{text}: {html}");
             }
-            assert!(!shown.contains(NASTY), "{shown}");
+            assert!(!html.contains(NASTY), "{html}");
         }
         // A member who may not read payment accounts and fees sees the rest of the charge.
         let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
-        let shown = plain(&page(&reader, &pages[0]).await);
-        assert!(shown.contains("€25.00") && !shown.contains("Linen"), "{shown}");
+        let html = plain(&page(&reader, &pages[0]).await);
+        assert!(html.contains("€25.00") && !html.contains("Linen"), "{html}");
     }
 
     async fn a_reader_cannot_decide_on_a_submission(app: App) {

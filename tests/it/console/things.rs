@@ -76,7 +76,7 @@ impl<'a> Things<'a> {
                 Some(json!({ "name": text, "redirectUris": ["https://client.example/cb"] })),
             )
             .await;
-        let made = async |path: &str, body: Value| id(&api.post(path, body).await.data()["id"]);
+        let create = async |path: &str, body: Value| id(&api.post(path, body).await.data()["id"]);
         for (kind, record) in [("property_group", house.group), ("tag", house.tag)] {
             org.put_record(kind, record, json!({ "name": text })).await;
         }
@@ -91,7 +91,7 @@ impl<'a> Things<'a> {
         )
         .await;
         let branding =
-            made("/portal-brandings", json!({ "name": text, "nickname": text, "calloutMessage": text, "primaryColor": "#0E7490" })).await;
+            create("/portal-brandings", json!({ "name": text, "nickname": text, "calloutMessage": text, "primaryColor": "#0E7490" })).await;
         house
             .update_portal(
                 house.portal,
@@ -147,8 +147,8 @@ impl<'a> Things<'a> {
                 json!({ "portalSettingsIds": [house.portal], "tagIds": [house.tag] }),
             )
             .await;
-        let category = made("/portal-manual-categories", json!({ "title": text })).await;
-        made(
+        let category = create("/portal-manual-categories", json!({ "title": text })).await;
+        create(
             "/portal-manual-categories",
             json!({ "title": format!("{text} 2") }),
         )
@@ -377,12 +377,12 @@ pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, Strin
     let form = super::Form::of(answer.body.as_str().unwrap(), "/webhooks/new")
         .with("event", event)
         .with("targetUrl", CLOSED_ADDRESS);
-    let made = form.send(browser).await;
-    if made.status == 403 {
+    let created = form.send(browser).await;
+    if created.status == 403 {
         return None;
     }
-    let made = super::html(&made);
-    let webhook = made
+    let created = super::html(&created);
+    let webhook = created
         .split("/console/webhooks/")
         .nth(1)
         .unwrap()

@@ -98,17 +98,17 @@ on_both! {
         org.member(marta, None, &others, true).await;
         app.server.sweep_once().await;
         org.member(marta, None, Permission::VARIANTS, true).await;
-        let shown = page(&browser, &path).await;
-        assert!(shown.contains("It was switched off on 21 November 2026") && shown.contains("no longer has the permission"), "{shown}");
+        let html = page(&browser, &path).await;
+        assert!(html.contains("It was switched off on 21 November 2026") && html.contains("no longer has the permission"), "{html}");
         for gone in ["/ping\"", "/rotate\"", "/failed\""] {
-            assert!(shown.contains("/delete\"") && !shown.contains(&format!("{path}{gone}")), "{gone}: {shown}");
+            assert!(html.contains("/delete\"") && !html.contains(&format!("{path}{gone}")), "{gone}: {html}");
         }
         // A member who still has the old page open gets the reason when they use its forms.
         for form in [ping, failed] {
             let refused = form.refused(&browser, 409).await;
             assert!(refused.contains("It was switched off on") && refused.contains("Create a new one like it"), "{refused}");
         }
-        let prefilled_query = plain(shown.split("/console/webhooks/new?").nth(1).unwrap().split('"').next().unwrap());
+        let prefilled_query = plain(html.split("/console/webhooks/new?").nth(1).unwrap().split('"').next().unwrap());
         let form = Form::of(&page(&browser, &format!("/console/webhooks/new?{prefilled_query}")).await, "/new");
         assert_eq!((form.value("targetUrl"), form.value("event").is_some()), (Some(CLOSED_ADDRESS), true));
         let subscribe = form.with("event", "task.created").send(&browser).await;
@@ -133,8 +133,8 @@ on_both! {
         assert_eq!(subscribe.status, 200, "{}", subscribe.body);
         let list = page(&browser, "/console/webhooks").await;
         let id = list.split("/console/webhooks/").find_map(|rest| uuid::Uuid::parse_str(rest.get(..36)?).ok()).unwrap();
-        let shown = page(&browser, &format!("/console/webhooks/{id}")).await;
-        assert!(shown.contains("Only for these flats") && shown.contains("Casa Uno") && !shown.contains("Casa Dos"), "{shown}");
+        let html = page(&browser, &format!("/console/webhooks/{id}")).await;
+        assert!(html.contains("Only for these flats") && html.contains("Casa Uno") && !html.contains("Casa Dos"), "{html}");
         // A member who may not read flats sees no field for flats.
         let other = member_with(&org, &[Permission::ViewTasks], None).await;
         assert!(!page(&other, "/console/webhooks/new").await.contains("Only for these flats"));

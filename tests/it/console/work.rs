@@ -62,17 +62,17 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("main", json!({ "nickname": format!("Casa step {NASTY}") })).await;
         let browser = marta(&house.org).await;
-        let found = page(&browser, "/console/search?query=casa").await;
-        assert!(found.contains(&format!("/console/portals/{}", house.portal)) && found.contains(&format!("/console/steps/{step}")), "{found}");
-        assert!(!found.contains(NASTY) && plain(&found).contains(NASTY), "{found}");
+        let html = page(&browser, "/console/search?query=casa").await;
+        assert!(html.contains(&format!("/console/portals/{}", house.portal)) && html.contains(&format!("/console/steps/{step}")), "{html}");
+        assert!(!html.contains(NASTY) && plain(&html).contains(NASTY), "{html}");
         assert!(page(&browser, "/console/search?query=ada").await.contains(&format!("/console/stays/{}", house.stay)));
         assert!(page(&browser, "/console/search?query=flat").await.contains("propertyId="));
         assert!(page(&browser, "/console/search?query=zzzz").await.contains("Nothing was found"));
         // Groups and tags have no screen of their own.
         for (kind, name) in [("property_group", "Seaside"), ("tag", "Balcony")] {
             house.org.record(kind, json!({ "name": name })).await;
-            let found = page(&browser, &format!("/console/search?query={name}")).await;
-            assert!(found.contains(&format!("<p class=\"main\" dir=\"auto\">{name}</p>")), "{found}");
+            let html = page(&browser, &format!("/console/search?query={name}")).await;
+            assert!(html.contains(&format!("<p class=\"main\" dir=\"auto\">{name}</p>")), "{html}");
         }
         let nasty = page(&browser, "/console/search?query=%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
         assert!(!nasty.contains(NASTY), "{nasty}");
@@ -83,11 +83,11 @@ on_both! {
     async fn audit_entries_link_to_resources_and_name_references(app: App) {
         let house = House::build(&app).await;
         let House { api, org, .. } = &house;
-        let made = async |path: &str, body| api.post(path, body).await.data()["id"].as_str().unwrap().to_owned();
-        let branding = made("/portal-brandings", json!({ "name": "Casa Mar" })).await;
+        let create = async |path: &str, body| api.post(path, body).await.data()["id"].as_str().unwrap().to_owned();
+        let branding = create("/portal-brandings", json!({ "name": "Casa Mar" })).await;
         house.update_portal(house.portal, json!({ "brandingId": branding, "communicationMethod": null, "excludedQuickAccessTypes": ["find_parking"] })).await;
-        let category = made("/portal-manual-categories", json!({ "title": "Kitchen" })).await;
-        let text = made("/translations", json!({ "sourceTable": "manual", "text": "Oven" })).await;
+        let category = create("/portal-manual-categories", json!({ "title": "Kitchen" })).await;
+        let text = create("/translations", json!({ "sourceTable": "manual", "text": "Oven" })).await;
         let flats: Vec<_> = [org.property(None, &[]).await, org.property(None, &[]).await].into();
         house.scopes("add", "portal_settings", house.portal, json!({ "propertyIds": flats })).await;
         house.scopes("remove", "portal_settings", house.portal, json!({ "propertyIds": [flats[0]] })).await;
@@ -126,11 +126,11 @@ on_both! {
         let nasty = format!("ftp://{NASTY}");
         let refused = new.clone().with("event", "task.created").with("targetUrl", &nasty).refused(&browser, 400).await;
         assert!(!refused.contains(NASTY) && plain(&refused).contains(&nasty) && refused.contains("selected"), "{refused}");
-        let made = new.with("event", "task.created").with("targetUrl", CLOSED_ADDRESS).send(&browser).await;
-        assert_eq!(made.status, 200, "{}", made.body);
-        let made = html(&made);
-        assert!(made.contains("whsec_"), "{made}");
-        let path = format!("/console/webhooks/{}", made.split("/console/webhooks/").nth(1).unwrap().split('"').next().unwrap());
+        let created = new.with("event", "task.created").with("targetUrl", CLOSED_ADDRESS).send(&browser).await;
+        assert_eq!(created.status, 200, "{}", created.body);
+        let created = html(&created);
+        assert!(created.contains("whsec_"), "{created}");
+        let path = format!("/console/webhooks/{}", created.split("/console/webhooks/").nth(1).unwrap().split('"').next().unwrap());
         assert!(page(&browser, "/console/webhooks").await.contains(&path));
         assert!(page(&browser, "/console/webhooks/events").await.contains("Change the linen"));
         let shown = page(&browser, &path).await;
@@ -147,7 +147,7 @@ on_both! {
         assert!(rotate.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{rotate}");
         let rotate = Form::of(&rotate, "/rotate");
         let secret = html(&rotate.clone().send(&browser).await);
-        assert!(secret.contains("whsec_") && secret != made);
+        assert!(secret.contains("whsec_") && secret != created);
         assert_eq!(rotate.with("hours", "many").with("key", "").send(&browser).await.status, 400);
 
         let others: Vec<Permission> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != Permission::ManageOrganization).collect();

@@ -203,9 +203,9 @@ async fn a_killed_exchange_is_complete_or_not_started() {
         return;
     };
     let measured = house.another_node();
-    let (code, begun) = (house.code().await, Instant::now());
+    let (code, start) = (house.code().await, Instant::now());
     Tokens::of(&house.exchange(&measured.base, &code).await.unwrap());
-    let takes = begun.elapsed();
+    let takes = start.elapsed();
     let mut came = [0; 3];
     for number in 0..KILLS {
         let mut victim = house.another_node();
@@ -216,8 +216,11 @@ async fn a_killed_exchange_is_complete_or_not_started() {
             victim.kill();
         };
         let (answer, ()) = join(house.exchange(&base, &code), killed).await;
-        let left = house.grant_state(&code).await;
-        assert!(left == UNTOUCHED || left == EXCHANGED, "{left:?}");
+        let remaining = house.grant_state(&code).await;
+        assert!(
+            remaining == UNTOUCHED || remaining == EXCHANGED,
+            "{remaining:?}"
+        );
         // This exchange waits for the lock of the organization, so the transaction of the killed
         // node has ended.
         let again = house.exchange(&house.node.base, &code).await.unwrap();

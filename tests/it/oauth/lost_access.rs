@@ -121,8 +121,8 @@ on_both! {
         refused(&scene.exchange(&code).await, 400, "invalid_grant");
         app.server.sweep_once().await;
         for table in ["oauth_grant", "oauth_refresh_token", "access_token"] {
-            let left = app.query(format!("select count(*) from {table} where organization_id = ?1"), vec![scene.org.id.into()], |row| row.get::<i64>(0)).await;
-            assert_eq!(left, [0], "{table}");
+            let remaining = app.query(format!("select count(*) from {table} where organization_id = ?1"), vec![scene.org.id.into()], |row| row.get::<i64>(0)).await;
+            assert_eq!(remaining, [0], "{table}");
         }
     }
 }

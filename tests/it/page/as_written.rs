@@ -49,11 +49,11 @@ on_both! {
         let door = |description: &str| json!({ "nickname": "Door", "title": "Door", "description": description });
         let fine = house.api.post("/portal-manuals", door("**Ring** the <b>bell</b> <b3ach>")).await;
         assert_eq!(fine.body["meta"].get("warnings"), None, "{}", fine.body);
-        let made = house.api.post("/portal-manuals", door("Hello <script>alert(1)</script>")).await;
+        let created = house.api.post("/portal-manuals", door("Hello <script>alert(1)</script>")).await;
         let warning = json!([{ "field": "description", "message": "has HTML that guests do not see: <script>" }]);
-        assert_eq!(made.body["meta"]["warnings"], warning, "{}", made.body);
+        assert_eq!(created.body["meta"]["warnings"], warning, "{}", created.body);
 
-        let text = id(&made.data()["descriptionId"]);
+        let text = id(&created.data()["descriptionId"]);
         let video = json!({ "text": "<iframe src=\"https://www.youtube.com/embed/abc\"></iframe>" });
         let written = house.api.send(Method::PUT, &format!("/translations/{text}/entries/en"), Some(video)).await;
         let warning = json!([{ "field": "text", "message": "has an embedded player, which guests see as a link to the video" }]);

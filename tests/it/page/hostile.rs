@@ -120,8 +120,8 @@ on_both! {
 
     async fn a_forged_preview_token_is_404(app: App) {
         let house = House::build(&app).await;
-        let made = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "propertyId": house.flat })).await.data();
-        let token = made["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let created = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "propertyId": house.flat })).await.data();
+        let token = created["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         let mut forged = vec![format!("pv_{}", house.token), "pv_".into(), token[..token.len() - 1].to_owned(), format!("{token}A")];
         forged.push(token.replacen("pv_", "", 1));
         for token in forged {

@@ -564,8 +564,8 @@ async fn a_phone_keeps_its_pass_up_to_date() {
     assert_eq!(response.status(), 200);
     let modified = response.headers()["last-modified"].clone();
     let latest = content(&authority, &response.bytes().await.unwrap());
-    let shown = latest["generic"].to_string();
-    assert!(shown.contains("4711") && !shown.contains("9999"), "{shown}");
+    let text = latest["generic"].to_string();
+    assert!(text.contains("4711") && !text.contains("9999"), "{text}");
     let again = app
         .http
         .get(format!(

@@ -13,12 +13,12 @@ on_both! {
     async fn a_link_names_the_member_and_works_once(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
-        let made = link_for(&org, id, json!({ "returnTo": "/sign-in?return_to=%2Fconsole" })).await;
-        assert_eq!(made.status, 201);
-        let made = made.data();
-        assert_eq!(made["expiresAt"], "2026-11-21T09:35:00.000Z");
-        assert!(made["url"].as_str().unwrap().starts_with(&format!("{}/sign-in?ticket=", app.base)), "{made}");
-        let (path, browser) = (path_of(&made), Browser::new(&app));
+        let created = link_for(&org, id, json!({ "returnTo": "/sign-in?return_to=%2Fconsole" })).await;
+        assert_eq!(created.status, 201);
+        let created = created.data();
+        assert_eq!(created["expiresAt"], "2026-11-21T09:35:00.000Z");
+        assert!(created["url"].as_str().unwrap().starts_with(&format!("{}/sign-in?ticket=", app.base)), "{created}");
+        let (path, browser) = (path_of(&created), Browser::new(&app));
 
         // Opening a link does not use it up, because mail programs prefetch links.
         for _ in 0..2 {

@@ -81,18 +81,18 @@ on_both! {
 async fn behind_https_cookies_have_the_host_prefix() {
     let app = App::on_sqlite(&["--public-url=https://stay.example/guests"]).await;
     let org = app.org().await;
-    let made = link_for(&org, ada(&org).await, json!({ "returnTo": "/sign-in" }))
+    let created = link_for(&org, ada(&org).await, json!({ "returnTo": "/sign-in" }))
         .await
         .data();
     assert!(
-        made["url"]
+        created["url"]
             .as_str()
             .unwrap()
             .starts_with("https://stay.example/guests/sign-in?ticket="),
-        "{made}"
+        "{created}"
     );
     let browser = Browser::new(&app);
-    let opened = browser.get(&path_of(&made)).await;
+    let opened = browser.get(&path_of(&created)).await;
     let page = html(&opened);
     assert!(page.contains("action=\"/guests/sign-in\""), "{page}");
     let forms = opened.header("set-cookie").unwrap();

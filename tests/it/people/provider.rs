@@ -53,8 +53,8 @@ async fn provider_callback(browser: &Browser, idp: &Idp, from: &str) -> Vec<(Str
 
 /// Signs in at the provider. Returns the response to the callback.
 pub(super) async fn sign_in_at_provider(browser: &Browser, idp: &Idp) -> Answer {
-    let back = provider_callback(browser, idp, "/sign-in/provider").await;
-    browser.get(&callback(&back)).await
+    let callback_query = provider_callback(browser, idp, "/sign-in/provider").await;
+    browser.get(&callback(&callback_query)).await
 }
 
 #[track_caller]
@@ -92,8 +92,8 @@ async fn a_member_signs_in_by_a_verified_email_address() {
         for signed in [SigningKey::Rsa, SigningKey::EdDsa] {
             idp.sign_with(signed);
             idp.override_claims(json!({ "email": "ADA@Example.COM", "name": "somebody" }));
-            let back = provider_callback(&browser, &idp, &way).await;
-            let answer = browser.get(&callback(&back)).await;
+            let callback_query = provider_callback(&browser, &idp, &way).await;
+            let answer = browser.get(&callback(&callback_query)).await;
             assert_eq!(
                 (answer.status, answer.header("location")),
                 (303, Some("/sign-in?return_to=%2Fconsole")),
@@ -103,7 +103,11 @@ async fn a_member_signs_in_by_a_verified_email_address() {
             assert!(browser.is_signed_in().await);
             assert_eq!(browser.cookie("vestibule_provider"), None);
             // The callback works once.
-            refused(&browser.get(&callback(&back)).await, 403, "start again");
+            refused(
+                &browser.get(&callback(&callback_query)).await,
+                403,
+                "start again",
+            );
         }
         // Each sign-in has created a session, and the second one replaced the first. No sign-in
         // creates a member.
@@ -442,8 +446,9 @@ async fn a_long_return_path_survives_the_provider_sign_in() {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("return_to", &there)
             .finish();
-        let back = provider_callback(&browser, &idp, &format!("/sign-in/provider?{query}")).await;
-        let answer = browser.get(&callback(&back)).await;
+        let callback_query =
+            provider_callback(&browser, &idp, &format!("/sign-in/provider?{query}")).await;
+        let answer = browser.get(&callback(&callback_query)).await;
         assert_eq!(
             (answer.status, answer.header("location")),
             (303, Some(there.as_str()))
@@ -478,15 +483,23 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
     let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
     let (browser, other) = (Browser::new(&app), Browser::new(&app));
-    let back = provider_callback(&browser, &idp, "/sign-in/provider").await;
+    let callback_query = provider_callback(&browser, &idp, "/sign-in/provider").await;
     // A callback of another browser is refused, whether or not this browser has started a sign-in.
-    refused(&other.get(&callback(&back)).await, 403, "start again");
+    refused(
+        &other.get(&callback(&callback_query)).await,
+        403,
+        "start again",
+    );
     let own = other.get("/sign-in/provider").await;
     let cookie = other.cookie("vestibule_provider").unwrap();
     assert_eq!(own.status, 303);
-    refused(&other.get(&callback(&back)).await, 403, "start again");
+    refused(
+        &other.get(&callback(&callback_query)).await,
+        403,
+        "start again",
+    );
     idp.requests();
-    let state = &back[1].1;
+    let state = &callback_query[1].1;
     for query in [
         vec![("code", "the code")],
         vec![("code", "the code"), ("state", "")],
@@ -512,31 +525,34 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
     for forged in ["", ".", "x", "x.y", &cookie[..20], &format!("{cookie}é")] {
         let browser = Browser::new(&app);
         browser.set("vestibule_provider", forged);
-        let raw = browser.request(reqwest::Method::GET, &callback(&back));
+        let raw = browser.request(reqwest::Method::GET, &callback(&callback_query));
         refused(&browser.send(raw).await, 403, "start again");
     }
     let denied = vec![
         ("error".to_owned(), "access_denied<script>\n".to_owned()),
-        back[1].clone(),
+        callback_query[1].clone(),
     ];
     refused(
         &browser.copy().get(&callback(&denied)).await,
         403,
         "were not signed in",
     );
-    let wrong = vec![("code".to_owned(), "another".to_owned()), back[1].clone()];
+    let wrong = vec![
+        ("code".to_owned(), "another".to_owned()),
+        callback_query[1].clone(),
+    ];
     refused(
         &browser.copy().get(&callback(&wrong)).await,
         403,
         "were not signed in",
     );
-    let back = provider_callback(
+    let callback_query = provider_callback(
         &browser,
         &idp,
         "/sign-in/provider?return_to=%2F%2Fevil.example",
     )
     .await;
-    let named = [back, vec![("iss".to_owned(), idp.issuer.clone())]].concat();
+    let named = [callback_query, vec![("iss".to_owned(), idp.issuer.clone())]].concat();
     let answer = browser.get(&callback(&named)).await;
     assert_eq!(
         (answer.status, answer.header("location")),
@@ -637,15 +653,15 @@ async fn invalid_provider_answers_show_an_error_page() {
 async fn a_silent_provider_times_out_after_ten_seconds() {
     let (idp, app) = provider_and_server().await;
     ada(&app.org().await).await;
-    let (browser, begun) = (Browser::new(&app), Instant::now());
-    let back = provider_callback(&browser, &idp, "/sign-in/provider").await;
+    let (browser, start) = (Browser::new(&app), Instant::now());
+    let callback_query = provider_callback(&browser, &idp, "/sign-in/provider").await;
     idp.set_responses(
         ResponseKind::Correct,
         ResponseKind::Correct,
         ResponseKind::Silent,
     );
     refused(
-        &browser.get(&callback(&back)).await,
+        &browser.get(&callback(&callback_query)).await,
         502,
         "Please try again",
     );
@@ -664,9 +680,9 @@ async fn a_silent_provider_times_out_after_ten_seconds() {
         refused(&answer, 502, "Please try again");
     }
     assert!(
-        begun.elapsed() < Duration::from_secs(26),
+        start.elapsed() < Duration::from_secs(26),
         "{:?}",
-        begun.elapsed()
+        start.elapsed()
     );
     // Other pages do not wait for the provider.
     assert!(!browser.is_signed_in().await);

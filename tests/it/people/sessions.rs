@@ -13,14 +13,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Waits until the last use of this many sessions is stored. The service stores it in the
 /// background.
 async fn until_uses_are_stored(app: &App, sessions: usize) {
-    let wanted = app.clock.now();
+    let expected = app.clock.now();
     for _ in 0..800 {
         let used = app
             .query("select used_at from member_session", Vec::new(), |row| {
                 row.get::<jiff::Timestamp>(0)
             })
             .await;
-        if used.iter().filter(|used| **used == wanted).count() == sessions {
+        if used.iter().filter(|used| **used == expected).count() == sessions {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -113,8 +113,8 @@ on_both! {
 
         let copy = browser.copy();
         let page = browser.page("/sign-out").await;
-        let left = browser.post("/sign-out", &[("form", &field(&page, "form"))]).await;
-        assert_eq!((left.status, left.header("location")), (303, Some("/sign-out")));
+        let remaining = browser.post("/sign-out", &[("form", &field(&page, "form"))]).await;
+        assert_eq!((remaining.status, remaining.header("location")), (303, Some("/sign-out")));
         assert_eq!(browser.cookie("vestibule_session"), None);
         assert!(browser.page("/sign-out").await.contains("You are signed out"));
         assert!(!copy.is_signed_in().await);

@@ -42,8 +42,8 @@ on_both! {
         let again = html(&again);
         assert!(again.contains("value=\"Marta\"") && again.contains("must be a time zone") && again.contains("must be an email address"), "{again}");
         assert_eq!(Browser::new(&app).post("/setup", &[&[("ticket", ticket.as_str())], &TYPED[..]].concat()).await.status, 403);
-        let made = browser.post("/setup", &[&hidden[..], &TYPED].concat()).await;
-        assert_eq!((made.status, made.header("location")), (303, Some("/console")), "{}", made.body);
+        let created = browser.post("/setup", &[&hidden[..], &TYPED].concat()).await;
+        assert_eq!((created.status, created.header("location")), (303, Some("/console")), "{}", created.body);
         let home = browser.get("/console").await;
         assert!(home.status == 200 && console::html(&home).contains("Casa Mar"), "{}", home.body);
         // The first link is used up and the second one is void. The service creates no further
@@ -119,8 +119,8 @@ on_both! {
         };
         assert_eq!(invite("new@example.com", "view_devices").await.status, 403);
         assert_eq!(invite("OTHER@example.com", "view_guides").await.status, 409);
-        let made = invite("new@example.com", "view_guides").await;
-        assert!(made.status == 200 && console::html(&made).contains("/sign-in?ticket=st_"), "{}", made.body);
+        let created = invite("new@example.com", "view_guides").await;
+        assert!(created.status == 200 && console::html(&created).contains("/sign-in?ticket=st_"), "{}", created.body);
         let link = browser.post(&format!("/console/access/members/{other}/link"), &[("form", &form)]).await;
         assert_eq!(link.status, 403, "nobody signs in as a member with more permissions");
         // An API key may have the permission, but only members can invite members.

@@ -38,27 +38,27 @@ async fn final_response(
     path: &str,
     body: Option<Value>,
 ) -> ApiResponse {
-    let began = Instant::now();
+    let start = Instant::now();
     loop {
         if let Some(heard) = client.ask(method.clone(), path, None, body.clone()).await
             && !heard.is_retryable()
         {
             return heard;
         }
-        assert!(began.elapsed() < PATIENCE, "no answer: {method} {path}");
+        assert!(start.elapsed() < PATIENCE, "no answer: {method} {path}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 async fn done(client: &Client, method: Method, path: &str, body: Value) -> Value {
     let body = (method != Method::GET).then_some(body);
-    let heard = final_response(client, method.clone(), path, body).await;
+    let received = final_response(client, method.clone(), path, body).await;
     assert!(
-        (200..300).contains(&heard.status),
+        (200..300).contains(&received.status),
         "{method} {path}: {}",
-        heard.body
+        received.body
     );
-    heard.body["data"].clone()
+    received.body["data"].clone()
 }
 
 /// An organization whose stays have a fee and a deposit.
@@ -131,8 +131,8 @@ impl ChargesScene {
         });
         let mut steps = Vec::new();
         for step in [fees, deposit] {
-            let made = done(&api, Method::POST, "/api/v1/precheck-steps", step).await;
-            let id = made["id"].as_str().unwrap().to_owned();
+            let created = done(&api, Method::POST, "/api/v1/precheck-steps", step).await;
+            let id = created["id"].as_str().unwrap().to_owned();
             let scope =
                 json!({ "entityType": "precheck_step", "entityId": id, "propertyIds": [flat] });
             done(&api, Method::POST, "/api/v1/entity-scopes/add", scope).await;
@@ -169,7 +169,7 @@ impl ChargesScene {
             done(guest, Method::PUT, &path, json!({ "answers": answers })).await;
         }
         let submit = format!("{stay}/submit");
-        let began = Instant::now();
+        let start = Instant::now();
         loop {
             // A submission without a response may have been applied. The guest view shows whether
             // it was.
@@ -181,7 +181,7 @@ impl ChargesScene {
             guest
                 .ask(Method::POST, &submit, None, Some(json!({})))
                 .await;
-            assert!(began.elapsed() < PATIENCE, "{}", view["precheckin"]);
+            assert!(start.elapsed() < PATIENCE, "{}", view["precheckin"]);
         }
     }
 

@@ -200,15 +200,15 @@ async fn send_requests(
     while is_owed || !is_over.load(Ordering::Relaxed) {
         let (name, sent) = (format!("l{number}-{}", written.len()), Instant::now());
         let is_write = number.is_multiple_of(2);
-        let heard = if is_write {
+        let received = if is_write {
             client.create(&name).await
         } else {
             client.get("/api/v1/portals").await
         };
-        let status = heard.as_ref().map(|heard| heard.status);
+        let status = received.as_ref().map(|received| received.status);
         is_owed = is_write && status != Some(201);
         assert!(
-            status != Some(409) || heard.unwrap().is_retryable(),
+            status != Some(409) || received.unwrap().is_retryable(),
             "{name}"
         );
         samples.lock().unwrap().push(Sample {
@@ -237,10 +237,10 @@ async fn assert_outage_survived(closed: ProxyMode, clients: usize) {
     let load = ReadWriteLoad::start(&client, clients);
     load.until_successes(50).await;
     proxy.mode.send_replace(closed);
-    let gone = Instant::now();
+    let outage_start = Instant::now();
     // Together with the following checks, the outage lasts longer than a request may wait.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
-    assert_outage_noticed(&server, &client, &load, gone).await;
+    assert_outage_noticed(&server, &client, &load, outage_start).await;
     proxy.mode.send_replace(ProxyMode::Open);
     load.until_successes_since(Instant::now(), 100).await;
     load.end(&client, &server).await;
@@ -300,9 +300,9 @@ async fn killing_the_pooler_loses_no_acknowledged_writes() {
     let load = ReadWriteLoad::start(&client, 40);
     load.until_successes(200).await;
     pooler.kill();
-    let gone = Instant::now();
+    let outage_start = Instant::now();
     tokio::time::sleep(Duration::from_millis(3_500)).await;
-    assert_outage_noticed(&server, &client, &load, gone).await;
+    assert_outage_noticed(&server, &client, &load, outage_start).await;
     pooler.restart();
     load.until_successes_since(Instant::now(), 100).await;
     load.end(&client, &server).await;

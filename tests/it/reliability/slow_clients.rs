@@ -12,7 +12,7 @@ use super::{Client, Process, sqlite_in};
 /// Sends one byte at a time until the server closes the connection. Returns the time until then.
 async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) -> Duration {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let began = Instant::now();
+    let start = Instant::now();
     stream.write_all(beginning.as_bytes()).await.unwrap();
     let (mut from, mut to) = stream.split();
     let mut bytes = [0; 1024];
@@ -24,7 +24,7 @@ async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) ->
             Err(_) => to.write_all(byte).await.is_err(),
         };
         if is_over {
-            return began.elapsed();
+            return start.elapsed();
         }
     }
 }

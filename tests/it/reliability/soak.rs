@@ -75,18 +75,18 @@ async fn send_successfully(
     key: Option<&str>,
     body: Option<Value>,
 ) -> Value {
-    let heard = client
+    let received = client
         .ask(method, path, key, body)
         .await
         .unwrap_or_else(|| panic!("no answer: {path}"));
     assert!(
-        matches!(heard.status, 200 | 201),
+        matches!(received.status, 200 | 201),
         "{path}: {} {}",
-        heard.status,
-        heard.body
+        received.status,
+        received.body
     );
     requests.fetch_add(1, Ordering::Relaxed);
-    heard.body["data"].clone()
+    received.body["data"].clone()
 }
 
 /// Changes and reads one portal and one category repeatedly. The data does not grow, so memory

@@ -67,12 +67,7 @@ impl RepeatedWriteLoad {
         let acknowledged = self.acknowledged.lock().unwrap();
         let moments = [since]
             .into_iter()
-            .chain(
-                acknowledged
-                    .iter()
-                    .copied()
-                    .filter(|moment| *moment > since),
-            )
+            .chain(acknowledged.iter().copied().filter(|time| *time > since))
             .chain([Instant::now()]);
         let moments: Vec<Instant> = moments.collect();
         moments
@@ -99,21 +94,21 @@ async fn write_repeatedly(
         let (name, sent_first) = (format!("s{writer}-{}", written.len()), Instant::now());
         loop {
             let sent = Instant::now();
-            let heard = client.create(&name).await.expect("an answer in any case");
+            let received = client.create(&name).await.expect("an answer in any case");
             assert!(
                 sent.elapsed() < RESPONSE_LIMIT,
                 "{name}: {} after {:?}",
-                heard.status,
+                received.status,
                 sent.elapsed()
             );
-            if heard.status == 201 {
+            if received.status == 201 {
                 break;
             }
             assert!(
-                heard.is_retryable(),
+                received.is_retryable(),
                 "{name}: {} {}",
-                heard.status,
-                heard.body
+                received.status,
+                received.body
             );
             assert!(
                 sent_first.elapsed() < 6 * MAX_WRITE_GAP,
@@ -179,17 +174,17 @@ async fn assert_failures_survived(ends: &[TakeoverEnd]) {
     let mut lost_or_doubled = Vec::new();
     for client in [&one, &two] {
         let listed = client.get("/api/v1/portal-manuals").await.unwrap();
-        let mut found: HashMap<String, usize> = HashMap::new();
+        let mut results: HashMap<String, usize> = HashMap::new();
         for row in listed.body["data"].as_array().unwrap() {
-            *found
+            *results
                 .entry(row["nickname"].as_str().unwrap().to_owned())
                 .or_default() += 1;
         }
         let lost = acknowledged
             .iter()
-            .filter(|name| !found.contains_key(*name))
+            .filter(|name| !results.contains_key(*name))
             .count();
-        let doubled = found.values().filter(|count| **count > 1).count();
+        let doubled = results.values().filter(|count| **count > 1).count();
         lost_or_doubled.push((lost, doubled));
     }
     let longest = gaps.iter().map(|(_, gap)| *gap).max().unwrap();

@@ -58,15 +58,15 @@ async fn an_idempotency_key_is_applied_once_across_two_nodes() {
             async move { client.create(&name).await.unwrap() }
         });
         let mut ids: HashMap<String, Value> = HashMap::new();
-        for (number, heard) in join_all(sent).await.into_iter().enumerate() {
+        for (number, received) in join_all(sent).await.into_iter().enumerate() {
             assert!(
-                heard.status == 201 || heard.is_retryable(),
+                received.status == 201 || received.is_retryable(),
                 "{} {}",
-                heard.status,
-                heard.body
+                received.status,
+                received.body
             );
-            if heard.status == 201 {
-                let id = heard.body["data"]["id"].clone();
+            if received.status == 201 {
+                let id = received.body["data"]["id"].clone();
                 assert_eq!(*ids.entry(name(number)).or_insert_with(|| id.clone()), id);
             }
         }
@@ -90,11 +90,11 @@ async fn two_nodes_have_exactly_one_default_portal_at_any_time() {
     let mut ids = Vec::new();
     for number in 0..6 {
         let body = json!({ "name": format!("Portal {number}"), "isDefault": true });
-        let made = clients[number % 2]
+        let created = clients[number % 2]
             .ask(Method::POST, "/api/v1/portals", None, Some(body))
             .await
             .unwrap();
-        ids.push(made.body["data"]["id"].as_str().unwrap().to_owned());
+        ids.push(created.body["data"]["id"].as_str().unwrap().to_owned());
     }
     let moving = (0..48).map(|number| {
         let (client, path) = (

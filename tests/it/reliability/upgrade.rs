@@ -137,31 +137,33 @@ async fn write_and_read(
     let (mut names, mut statuses, mut longest) = (Vec::new(), Statuses::new(), Duration::ZERO);
     while !is_over.load(Ordering::Relaxed) {
         let name = format!("n{number}-{}", names.len());
-        let began = Instant::now();
+        let start = Instant::now();
         for attempt in 0.. {
-            let asked = Instant::now();
-            let heard = pair[attempt % 2].create(&name).await;
-            longest = longest.max(asked.elapsed());
-            let status = heard.as_ref().map_or(0, |heard| heard.status);
+            let start = Instant::now();
+            let received = pair[attempt % 2].create(&name).await;
+            longest = longest.max(start.elapsed());
+            let status = received.as_ref().map_or(0, |received| received.status);
             *statuses.entry(status).or_default() += 1;
             if status == 201 {
                 break;
             }
             assert!(
-                heard.as_ref().is_none_or(super::ApiResponse::is_retryable),
+                received
+                    .as_ref()
+                    .is_none_or(super::ApiResponse::is_retryable),
                 "{name}: {status} {}",
-                heard.unwrap().body
+                received.unwrap().body
             );
-            assert!(began.elapsed() < PATIENCE, "{name} is not answered");
+            assert!(start.elapsed() < PATIENCE, "{name} is not answered");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let path = format!("/api/v1/portal-manuals?search={name}");
         for attempt in 1.. {
-            let heard = pair[attempt % 2].ask(Method::GET, &path, None, None).await;
-            let status = heard.as_ref().map_or(0, |heard| heard.status);
+            let received = pair[attempt % 2].ask(Method::GET, &path, None, None).await;
+            let status = received.as_ref().map_or(0, |received| received.status);
             *statuses.entry(status).or_default() += 1;
             if status == 200 {
-                let rows = heard.unwrap().body["data"].as_array().unwrap().clone();
+                let rows = received.unwrap().body["data"].as_array().unwrap().clone();
                 assert!(
                     rows.iter().any(|row| row["nickname"] == json!(name)),
                     "{name} is seen by the other node"
@@ -169,7 +171,8 @@ async fn write_and_read(
                 break;
             }
             assert!(
-                heard.is_none_or(|heard| heard.is_retryable()) && began.elapsed() < 2 * PATIENCE,
+                received.is_none_or(|received| received.is_retryable())
+                    && start.elapsed() < 2 * PATIENCE,
                 "{name}: {status}"
             );
             tokio::time::sleep(Duration::from_millis(20)).await;

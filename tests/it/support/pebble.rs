@@ -157,9 +157,9 @@ pub fn free_port() -> u16 {
 }
 
 fn wait_for(port: u16) {
-    let began = Instant::now();
+    let start = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(began.elapsed() < START, "nothing listens on port {port}");
+        assert!(start.elapsed() < START, "nothing listens on port {port}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

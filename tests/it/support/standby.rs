@@ -94,9 +94,9 @@ impl Standby {
     /// Pauses the replay: the standby receives changes, but queries on it do not see them.
     pub fn pause(&self) {
         query_text(&self.database_url, "select pg_wal_replay_pause()::text");
-        let began = Instant::now();
+        let start = Instant::now();
         while query_text(&self.database_url, "select pg_get_wal_replay_pause_state()") != "paused" {
-            assert!(began.elapsed() < Duration::from_secs(10));
+            assert!(start.elapsed() < Duration::from_secs(10));
             std::thread::sleep(Duration::from_millis(10));
         }
     }
