@@ -1,4 +1,4 @@
-"""Reads the OpenAPI documents as the authors of clients do: two linters, five generators, and two of the clients in use.
+"""Checks the OpenAPI documents with the tools of client authors: two linters and five generators. Then uses two of the generated clients.
 
 What the generators make is compiled: TypeScript by tsc, Python by importing every module.
 
@@ -49,7 +49,7 @@ def run(*command, **options):
 
 
 def together(commands, **options):
-    """Runs commands, two at a time. Exits with the output of the first that fails."""
+    """Runs commands, two at a time. Exits with the output of the first command that fails."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(run, *command, **options) for command in commands]:
             done.result()
@@ -163,7 +163,7 @@ if (steps.data?.data.length !== 1) throw new Error(JSON.stringify(steps));
 
 @contextlib.contextmanager
 def served(binary):
-    """Starts a server with an empty database; gives its address."""
+    """Starts a server with an empty database and yields its address."""
     with tempfile.TemporaryDirectory() as directory:
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--platform-key", PLATFORM_KEY, "--database-url", f"sqlite:{directory}/clients.db"]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -187,7 +187,7 @@ def use(npm, python, base):
 
 
 def without_webhooks(base, interface):
-    """Returns the document that generators of clients read. Some mistake webhooks for operations."""
+    """Returns the document for generators: without webhooks, because some generators mistake them for operations."""
     path = "/api/v1" if interface == "public" else f"/{interface}/v1"
     with urllib.request.urlopen(f"{base}{path}/openapi.json?webhooks=false", timeout=30) as answer:
         return answer.read()

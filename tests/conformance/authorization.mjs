@@ -31,7 +31,7 @@ for await (const line of readline.createInterface({ input: demo.stdout })) {
 const base = new URL(told["base URL"]).origin;
 
 const cookies = new Map();
-/** Sends a request with cookies as a browser does, but follows no redirect. */
+/** Sends a request with cookies like a browser, but does not follow redirects. */
 const browse = async (address, form) => {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const body = form && new URLSearchParams(form);

@@ -1,7 +1,7 @@
 // Runs the official conformance suite of the Model Context Protocol against `vestibule demo`.
 //
-// The suite sends no credential, so a relay adds one. Only scenarios that need no special server are run; LEFT_OUT has the
-// reason for each other scenario.
+// The suite sends no credential, so a relay adds one. The script runs only scenarios that need no special server; LEFT_OUT has
+// the reason for each of the others.
 import { spawn, spawnSync } from "node:child_process";
 import http from "node:http";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ const LEFT_OUT = {
   "prompts-get-embedded-resource": NOT_DECLARED, "prompts-get-with-image": NOT_DECLARED,
 };
 
-/** Scenarios of the revision 2026-07-28, which only the newest suite has. */
+/** Scenarios of protocol revision 2026-07-28, which only the newest suite has. */
 const NEWEST = ["server-stateless", "caching", "http-header-validation", "tools-list"];
 
 /** Checks of these scenarios that do not apply here, with the reason. Any other failed check fails the run. */

@@ -1,4 +1,4 @@
-"""Holds a running server against the document it serves: every phase of Schemathesis, stateful links included.
+"""Checks a running server against its OpenAPI document with every phase of Schemathesis, including stateful links.
 
     python3 tests/schemathesis/run.py [--binary target/release/vestibule] [--max-examples 30] [--seed 1]
 
@@ -25,7 +25,7 @@ PERMISSIONS = (
 
 
 class Server:
-    """A server with its own database. Its organization has one record of several kinds."""
+    """A server with its own database, which has an organization with a record of several kinds."""
 
     def __init__(self, binary, directory):
         limits = ["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"]

@@ -1,4 +1,4 @@
-"""Connects an assistant by the published SDK: from the address of the tools to a call, a refresh and the revocation.
+"""Connects an assistant with the published Python SDK: discovery from the address of the tools, consent, a call, a refresh and the revocation.
 
     python assistant.py <address of the tools> <id of the member> <API key> [address of its metadata document]
 
@@ -98,7 +98,7 @@ async def main():
             if document:
                 assert kept.client.client_id == document[0]
 
-            # The SDK refreshes an access token that seems to have expired.
+            # An expiry in the past makes the SDK refresh the access token.
             old = kept.tokens
             auth.context.token_expiry_time = time.time() - 1
             await search(session)

@@ -1,5 +1,5 @@
-// Connects assistants by the published SDKs, with a member in a real browser: from the address of the tools to a call, a
-// refresh and the revocation.
+// Connects assistants with the published SDKs, and a member in a real browser: discovery from the address of the tools,
+// consent, a call, a refresh and the revocation.
 //
 //     node assistants.mjs <binary> <python with the package mcp>
 import { execFileSync, spawn } from "node:child_process";
@@ -83,7 +83,7 @@ class App {
     return new StreamableHTTPClientTransport(new URL(address), { authProvider: this });
   }
 
-  /** Gets the consent of the member and exchanges the code. */
+  /** Lets the member consent, and exchanges the code. */
   async authorize(page, address, issuer) {
     const back = new Promise((resolve) => {
       this.came = resolve;
@@ -112,7 +112,7 @@ const search = async (client) => {
   expect(!found.isError && Array.isArray(found.structuredContent?.data), "a tool answers", found);
 };
 
-/** Tests a connection with the SDK in TypeScript, from the first consent to the end. */
+/** Tests a connection with the TypeScript SDK, from the first consent to the revocation. */
 const inTypeScript = async (service, page, name, app) => {
   const address = `${service.base}/mcp`;
   const client = await app.connect(page, address, service.base);
@@ -143,7 +143,7 @@ const inTypeScript = async (service, page, name, app) => {
   console.log(`passed    the SDK in TypeScript, ${name}`);
 };
 
-/** Tests a connection with the SDK in Python, which runs as a process and prints the addresses to open. */
+/** Tests a connection with the Python SDK. It runs as a process and prints the addresses that the browser must open. */
 const inPython = async (service, page, name, ...more) => {
   const member = [service.member.id, service.key];
   const child = spawn(python, [path.join(here, "assistant.py"), `${service.base}/mcp`, ...member, ...more], { stdio: ["ignore", "pipe", "pipe"] });

@@ -28,7 +28,7 @@ const MANNERS = [
   { name: "EdDSA, the address at its userinfo endpoint, no secret", algorithm: "EdDSA", method: "none", inToken: false },
 ];
 
-/** Starts a provider. Its port is fixed before its configuration, because the service needs the address first. */
+/** Starts a provider. Its port is chosen first, because both the service and the provider's configuration need the address. */
 const provide = async (manner) => {
   const server = http.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -135,7 +135,7 @@ const scenes = {
       await inWindow(chrome, async (foreign) => {
         await foreign.goto(there);
         await comes(foreign, "Please start again");
-        // A code is refused together with the state of another sign-in.
+        // The service refuses a code with the `state` of another sign-in.
         const own = new URL(await halted(foreign, service, "stranger"));
         own.searchParams.set("code", new URL(there).searchParams.get("code"));
         await foreign.goto(own.href);
@@ -167,7 +167,7 @@ const scenes = {
         expect(back.has(name) && back.get("state") === state && back.get("iss") === service.base, "the app has its answer", [...back.keys()]);
       });
     }
-    // If the request of the app is invalid, the choice of an organization redirects to the app with an error.
+    // The app's request is invalid, so the choice of an organization redirects to the app with an error.
     await inWindow(chrome, async (page) => {
       const registered = await fetch(`${service.base}/oauth/register`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ redirect_uris: [asked.redirect_uri], token_endpoint_auth_method: "none" }) });
       const { client_id } = await registered.json();

@@ -1,5 +1,5 @@
-// Replays the registration, authorization and refresh requests of published assistants, as these send them, and lets apps
-// whose callback leads on twice through the consent in a real browser.
+// Replays the registration, authorization and refresh requests of published assistants exactly as they send them. Also tests
+// the consent in a real browser for apps whose callback redirects twice.
 //
 //     node replays.mjs <binary>
 import { createHash, randomBytes } from "node:crypto";
@@ -8,7 +8,7 @@ import { Service, browser, expect, inTime, inWindow, listen } from "./service.mj
 const [binary] = process.argv.slice(2);
 
 /**
- * What each assistant sends. `registration` is the body of its registration. `callback` is the address that it names in its
+ * The requests of each assistant. `registration` is the body of its registration. `callback` is the address that it names in its
  * authorization request; `{port}` is a free port. `authorization` and `refresh` are parameters besides the usual ones.
  */
 const ASSISTANTS = [
@@ -101,7 +101,7 @@ const form = (service, where, fields, assistant) =>
     body: new URLSearchParams(fields),
   });
 
-/** Presses *Allow* and returns the address to which the browser is sent, whether or not anything answers there. */
+/** Presses *Allow* and returns the address that the browser requests next, even if no server answers there. */
 const allow = async (page, asked) => {
   await page.goto(asked.href);
   const signIn = page.getByRole("button", { name: "Sign in" });
@@ -116,7 +116,7 @@ const allow = async (page, asked) => {
   return new URL(location);
 };
 
-/** From the registration to a refreshed token that opens the tools. */
+/** Registers an assistant, connects it, refreshes its token and calls the tools with the new token. */
 const replay = async (service, page, assistant, port) => {
   const { registration, callback } = filled({ registration: assistant.registration, callback: assistant.callback }, port);
   const registered = await fetch(`${service.base}/oauth/register`, {
@@ -156,7 +156,7 @@ const replay = async (service, page, assistant, port) => {
   console.log(`passed    the requests of ${assistant.name}`);
 };
 
-/** An app whose callback leads on twice: to another origin, and from there to a third one. */
+/** An app whose callback redirects to another origin, which redirects to a third one. */
 const leadsOnTwice = async (service, page) => {
   let arrived;
   const done = new Promise((resolve) => {
@@ -197,7 +197,7 @@ const leadsOnTwice = async (service, page) => {
 };
 
 const service = await Service.start(binary, (service) => ["--sign-in-url", `${service.platformSite.base}/enter`]);
-// No request leaves this machine: the addresses of the assistants do not resolve.
+// The addresses of the assistants do not resolve here, so no request leaves this machine.
 const chrome = await browser(["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]);
 try {
   [service.member] = await service.organization("Casa", { name: "Ada", email: "ada@example.com" });

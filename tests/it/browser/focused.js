@@ -14,7 +14,7 @@ return {
   isInvalid: it.getAttribute('aria-invalid') === 'true',
   described: (it.getAttribute('aria-describedby') || '').split(' ').map((id) => document.getElementById(id)?.textContent || '').join(' '),
   isChosen: it.checked === true || group.some((other) => other.checked),
-  // Each part of a date field takes the focus separately, and Chromium outlines it itself.
+  // Each part of a date field gets the focus separately, and Chromium itself draws the outline.
   isOutlined: it.type === 'date' || style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
   sendsTo: form ? new URL(form.getAttribute('action') || '', location).pathname : '',
 };
