@@ -34,13 +34,16 @@ const WAIVER: &str = "damageWaiverId";
 
 /// Returns the name of each damage waiver by id. Returns none if no answer refers to a waiver.
 pub async fn waivers<'a>(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     mut answers: impl Iterator<Item = &'a Value>,
 ) -> HashMap<String, String> {
-    if !visit.may(LIST_WAIVERS) || !answers.any(|answers| answers[WAIVER].is_string()) {
+    if !request.may(LIST_WAIVERS) || !answers.any(|answers| answers[WAIVER].is_string()) {
         return HashMap::new();
     }
-    let rows: Vec<Value> = visit.get(LIST_WAIVERS, json!({})).await.unwrap_or_default();
+    let rows: Vec<Value> = request
+        .get(LIST_WAIVERS, json!({}))
+        .await
+        .unwrap_or_default();
     rows.iter()
         .filter_map(|row| {
             Some((
@@ -54,7 +57,7 @@ pub async fn waivers<'a>(
 /// Returns the answers as lines, and whether lines were omitted. A question is labelled by its
 /// text, any other value by its field.
 pub fn answer_lines(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     answers: &Value,
     waivers: &HashMap<String, String>,
 ) -> (Vec<AnswerLine>, bool) {
@@ -62,7 +65,7 @@ pub fn answer_lines(
         Value::Array(questions) => questions.iter().map(question).collect(),
         answers => {
             let mut rows = Vec::new();
-            collect_rows(visit, "", answers, 0, &mut rows);
+            collect_rows(request, "", answers, 0, &mut rows);
             rows
         }
     };
@@ -96,7 +99,7 @@ fn question(question: &Value) -> AnswerLine {
 }
 
 fn collect_rows(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     label: &str,
     value: &Value,
     depth: usize,
@@ -118,14 +121,14 @@ fn collect_rows(
                 let label = if name == "guests" && value.is_array() {
                     label.to_owned()
                 } else {
-                    below(called(visit, name))
+                    below(called(request, name))
                 };
                 let chosen = value
                     .as_str()
-                    .and_then(|value| in_words(visit, name, value))
+                    .and_then(|value| in_words(request, name, value))
                     .map(Value::from);
                 collect_rows(
-                    visit,
+                    request,
                     &label,
                     chosen.as_ref().unwrap_or(value),
                     depth + 1,
@@ -137,15 +140,15 @@ fn collect_rows(
             for (place, item) in items.iter().enumerate() {
                 let number = (place + 1).to_string();
                 let label = below(fill(
-                    visit.words.submissions.guest_number,
+                    request.words.submissions.guest_number,
                     &[("number", &number)],
                 ));
-                collect_rows(visit, &label, item, depth + 1, rows);
+                collect_rows(request, &label, item, depth + 1, rows);
             }
         }
         value if rows.len() <= MOST => rows.push(AnswerLine {
             label: label.to_owned(),
-            value: plain(visit, value),
+            value: plain(request, value),
         }),
         _ => {}
     }
@@ -162,18 +165,18 @@ fn without_ids(guests: &Value) -> Value {
     guests
 }
 
-fn called(visit: &ConsoleRequest, name: &str) -> String {
-    let own = in_language(visit.language).0.guest_field(name);
-    own.map_or_else(|| labels::label(visit.language, name), str::to_owned)
+fn called(request: &ConsoleRequest, name: &str) -> String {
+    let own = in_language(request.language).0.guest_field(name);
+    own.map_or_else(|| labels::label(request.language, name), str::to_owned)
 }
 
 /// Formats an option or a date. Returns `None` for other values.
-fn in_words(visit: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
+fn in_words(request: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
     match field {
-        "choice" => Some(labels::choice(visit.language, value)),
-        "documentType" => Some(document(visit, value)),
+        "choice" => Some(labels::choice(request.language, value)),
+        "documentType" => Some(document(request, value)),
         "gender" => {
-            let genders = in_language(visit.language).0.genders();
+            let genders = in_language(request.language).0.genders();
             genders
                 .into_iter()
                 .find(|(known, _)| *known == value)
@@ -182,27 +185,27 @@ fn in_words(visit: &ConsoleRequest, field: &str, value: &str) -> Option<String> 
         _ => value
             .parse()
             .ok()
-            .map(|day: Date| visit.dates().full(day))
+            .map(|day: Date| request.dates().full(day))
             .filter(|_| value.len() == DAY.len()),
     }
 }
 
 /// Returns the label of a document type. A type that the organization defined is its own label.
-pub fn document(visit: &ConsoleRequest, kind: &str) -> String {
-    page::document(kind, in_language(visit.language).0)
+pub fn document(request: &ConsoleRequest, kind: &str) -> String {
+    page::document(kind, in_language(request.language).0)
         .unwrap_or(kind)
         .to_owned()
 }
 
-fn plain(visit: &ConsoleRequest, value: &Value) -> String {
+fn plain(request: &ConsoleRequest, value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::Bool(true) => visit.words.frame.yes.to_owned(),
-        Value::Bool(false) => visit.words.frame.no.to_owned(),
+        Value::Bool(true) => request.words.frame.yes.to_owned(),
+        Value::Bool(false) => request.words.frame.no.to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => items
             .iter()
-            .map(|item| plain(visit, item))
+            .map(|item| plain(request, item))
             .collect::<Vec<_>>()
             .join(", "),
         other => other.to_string(),

@@ -89,11 +89,11 @@ fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
 }
 
 /// Returns a sentence for each last write. The text beside a write is the name of its author.
-pub async fn last_writes(visit: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
-    let names = AuditNames(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
+pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
+    let names = AuditNames(stays_of(request, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &LastWrite)| {
         describe_action(
-            &visit.words.audit,
+            &request.words.audit,
             &AuditedAction {
                 operation: &write.operation,
                 who,
@@ -128,8 +128,8 @@ pub struct AuditLine {
 }
 
 impl AuditLine {
-    fn of(visit: &ConsoleRequest, entry: &AuditEntry, names: &AuditNames) -> Self {
-        let words = &visit.words.audit;
+    fn of(request: &ConsoleRequest, entry: &AuditEntry, names: &AuditNames) -> Self {
+        let words = &request.words.audit;
         let who =
             entry
                 .actor
@@ -155,23 +155,23 @@ impl AuditLine {
             .changes
             .iter()
             .take(FIELDS)
-            .map(|change| describe(visit, entry, change, names))
+            .map(|change| describe(request, entry, change, names))
             .collect();
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
-            at: when::of(visit, entry.occurred_at),
+            at: when::of(request, entry.occurred_at),
             text,
             fields,
             count: match entry.changes.as_slice() {
-                [only] => called(visit, entry, &only.field),
+                [only] => called(request, entry, &only.field),
                 all => fill(words.fields, &[("count", &all.len().to_string())]),
             },
             more: (more > 0).then(|| fill(words.more, &[("count", &more.to_string())])),
             thing: id
                 .as_deref()
-                .and_then(|id| way(visit, screen_of(&entry.target.kind)?, id)),
-            history: id.map(|id| visit.address_with(SCREEN.path, &[("target", &id)])),
+                .and_then(|id| way(request, screen_of(&entry.target.kind)?, id)),
+            history: id.map(|id| request.address_with(SCREEN.path, &[("target", &id)])),
         }
     }
 }
@@ -193,11 +193,14 @@ fn screen_of(kind: &str) -> Option<&'static str> {
 }
 
 /// Returns the input field of the operation that a change belongs to.
-fn spec(visit: &ConsoleRequest, operation: &str, field: &str) -> Option<Spec> {
-    specs(operation_calls::operation(&visit.service, operation)?, None)
-        .iter()
-        .find(|spec| spec.name == field)
-        .cloned()
+fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<Spec> {
+    specs(
+        operation_calls::operation(&request.service, operation)?,
+        None,
+    )
+    .iter()
+    .find(|spec| spec.name == field)
+    .cloned()
 }
 
 /// The names of everything that entries refer to, by id.
@@ -206,7 +209,7 @@ struct AuditNames(HashMap<String, String>);
 impl AuditNames {
     /// Reads the names of everything that the entries refer to. Each list is read once, and all
     /// texts together.
-    async fn of(visit: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
+    async fn of(request: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             for change in entry.changes.iter().take(FIELDS) {
@@ -216,7 +219,7 @@ impl AuditNames {
                     .map(|(_, list)| (*list).to_owned());
                 match (
                     listed,
-                    spec(visit, &entry.operation, &change.field).map(|spec| spec.kind),
+                    spec(request, &entry.operation, &change.field).map(|spec| spec.kind),
                 ) {
                     (Some(list), _)
                     | (None, Some(InputKind::Reference(list) | InputKind::References(list))) => {
@@ -233,8 +236,8 @@ impl AuditNames {
             }
         }
         let mut names = HashMap::new();
-        for list in lists.iter().filter(|list| visit.may(list)) {
-            let rows: Vec<Value> = visit.get(list, json!({})).await.unwrap_or_default();
+        for list in lists.iter().filter(|list| request.may(list)) {
+            let rows: Vec<Value> = request.get(list, json!({})).await.unwrap_or_default();
             let name = |row: &Value| {
                 ["name", "title", "nickname", "host"]
                     .iter()
@@ -257,10 +260,10 @@ impl AuditNames {
                 .filter_map(app)
                 .filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))),
         );
-        names.extend(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
+        names.extend(stays_of(request, entries.iter().map(|entry| &entry.target)).await);
         if !linked.is_empty() {
             names.extend(
-                texts(visit, linked.into_iter())
+                texts(request, linked.into_iter())
                     .await
                     .into_iter()
                     .map(|(id, text)| (id.to_string(), text)),
@@ -296,52 +299,52 @@ impl AuditNames {
 /// Reads the names of the stays among the targets, by id, because the log contains no names of
 /// guests. Omits stays that the member cannot access.
 async fn stays_of(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     targets: impl Iterator<Item = &TargetView>,
 ) -> HashMap<String, String> {
     let ids: BTreeSet<Uuid> = targets
         .filter(|target| target.kind == STAY)
         .filter_map(|target| target.id)
         .collect();
-    if ids.is_empty() || !visit.may(stays::LIST) {
+    if ids.is_empty() || !request.may(stays::LIST) {
         return HashMap::new();
     }
     let named = |stay: StayItem| {
-        let days = when::days(visit, &stay.check_in, &stay.check_out);
+        let days = when::days(request, &stay.check_in, &stay.check_out);
         (
             stay.id.to_string(),
-            format!("{} ({days})", stay.called(visit)),
+            format!("{} ({days})", stay.called(request)),
         )
     };
-    let found = visit
+    let found = request
         .get::<Vec<StayItem>>(stays::LIST, json!({ "ids": ids, "limit": ids.len() }))
         .await;
     found.unwrap_or_default().into_iter().map(named).collect()
 }
 
 /// Returns the label of a field. A field that is a language is labelled by the language's own name.
-fn called(visit: &ConsoleRequest, entry: &AuditEntry, field: &str) -> String {
+fn called(request: &ConsoleRequest, entry: &AuditEntry, field: &str) -> String {
     match field.split_once('.') {
         Some((name, language)) => format!(
             "{} ({})",
-            labels::label(visit.language, name),
+            labels::label(request.language, name),
             own_name(language)
         ),
         None if entry.target.kind == "translation" && entry.operation != "createTranslation" => {
             own_name(field).to_owned()
         }
-        None => labels::label(visit.language, field),
+        None => labels::label(request.language, field),
     }
 }
 
 fn describe(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     entry: &AuditEntry,
     change: &Change,
     names: &AuditNames,
 ) -> DescribedChange {
-    let words = &visit.words.audit;
-    let label = called(visit, entry, &change.field);
+    let words = &request.words.audit;
+    let label = called(request, entry, &change.field);
     if change.before.is_null() && change.after.is_null() {
         return DescribedChange {
             label,
@@ -367,12 +370,12 @@ fn describe(
             label,
             before: None,
             after: counted.collect::<Vec<_>>().join(", "),
-            way: assignments(visit, &entry.target, to),
+            way: assignments(request, &entry.target, to),
         };
     }
-    let spec = spec(visit, &entry.operation, &change.field);
+    let spec = spec(request, &entry.operation, &change.field);
     let plain =
-        |value: &Value| shortened(&plain(visit, &change.field, spec.as_ref(), value, names));
+        |value: &Value| shortened(&plain(request, &change.field, spec.as_ref(), value, names));
     DescribedChange {
         label,
         before: Some(plain(&change.before)),
@@ -398,7 +401,7 @@ fn count(list: &Value) -> u64 {
 }
 
 /// Returns the address of the assignments of a target.
-fn assignments(visit: &ConsoleRequest, target: &TargetView, to: &str) -> Option<String> {
+fn assignments(request: &ConsoleRequest, target: &TargetView, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",
         "precheck_step" => "steps",
@@ -406,9 +409,9 @@ fn assignments(visit: &ConsoleRequest, target: &TargetView, to: &str) -> Option<
         _ => return None,
     };
     let path = format!("/assignments/{word}/{}", target.id?);
-    visit
+    request
         .may("listEntityScopes")
-        .then(|| visit.address_with(&path, &[("to", to)]))
+        .then(|| request.address_with(&path, &[("to", to)]))
 }
 
 fn shortened(text: &str) -> String {
@@ -421,13 +424,13 @@ fn shortened(text: &str) -> String {
 
 /// Formats a value in words if the console knows its meaning.
 fn plain(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     field: &str,
     spec: Option<&Spec>,
     value: &Value,
     names: &AuditNames,
 ) -> String {
-    let words = visit.words;
+    let words = request.words;
     let is_choice = spec.is_some_and(|spec| {
         matches!(
             spec.kind,
@@ -444,8 +447,8 @@ fn plain(
             (None, "permissions") => words.access.permission(text).to_owned(),
             (None, "status") => precheckin_status(&words.submissions, text).0.to_owned(),
             (None, "language" | "languages") => own_name(text).to_owned(),
-            (None, "expiresAt" | "since" | "at") => when::moment(visit, text).text,
-            (None, _) if is_choice => labels::choice(visit.language, text),
+            (None, "expiresAt" | "since" | "at") => when::moment(request, text).text,
+            (None, _) if is_choice => labels::choice(request.language, text),
             (None, _) => text.clone(),
         },
         Value::Array(items) if items.is_empty() => words.audit.nothing.to_owned(),
@@ -456,7 +459,7 @@ fn plain(
         {
             items
                 .iter()
-                .map(|item| plain(visit, field, spec, item, names))
+                .map(|item| plain(request, field, spec, item, names))
                 .collect::<Vec<_>>()
                 .join(", ")
         }
@@ -464,8 +467,8 @@ fn plain(
         Value::Object(parts) => {
             let part = |(name, value): (&String, &Value)| {
                 words.frame.labelled(
-                    &labels::label(visit.language, name),
-                    &plain(visit, name, spec, value, names),
+                    &labels::label(request.language, name),
+                    &plain(request, name, spec, value, names),
                 )
             };
             parts.iter().map(part).collect::<Vec<_>>().join(", ")
@@ -493,19 +496,19 @@ struct AuditPage<'v> {
     older: Option<String>,
 }
 
-fn id_of<'v>(visit: &'v ConsoleRequest, name: &str) -> Option<&'v str> {
-    visit.asks(name).filter(|id| format::is_uuid(id))
+fn id_of<'v>(request: &'v ConsoleRequest, name: &str) -> Option<&'v str> {
+    request.asks(name).filter(|id| format::is_uuid(id))
 }
 
-async fn lines(visit: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLine> {
-    let names = AuditNames::of(visit, entries).await;
+async fn lines(request: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLine> {
+    let names = AuditNames::of(request, entries).await;
     let gone = entries
         .iter()
         .filter(|entry| DELETING.contains(&entry.operation.as_str()))
         .filter_map(|entry| entry.target.id);
     let gone: BTreeSet<Uuid> = gone.collect();
     let line = |entry: &AuditEntry| {
-        let mut line = AuditLine::of(visit, entry, &names);
+        let mut line = AuditLine::of(request, entry, &names);
         line.thing
             .take_if(|_| entry.target.id.is_some_and(|id| gone.contains(&id)));
         line
@@ -513,17 +516,17 @@ async fn lines(visit: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLine>
     entries.iter().map(line).collect()
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let (after, target, actor) = (
-            id_of(visit, "after"),
-            id_of(visit, "target"),
-            id_of(visit, "actor"),
+            id_of(request, "after"),
+            id_of(request, "target"),
+            id_of(request, "actor"),
         );
         // Requests one entry more than the page shows, to know whether there are older ones.
         let arguments =
             json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
-        let found = visit.read(LIST_AUDIT_LOG, arguments).await?;
+        let found = request.read(LIST_AUDIT_LOG, arguments).await?;
         let has_more = found.len() > MOST;
         let entries = &found[..found.len().min(MOST)];
         let last = entries
@@ -540,23 +543,23 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .flatten()
                 .chain([("after", last.as_str())])
                 .collect();
-            visit.address_with(SCREEN.path, &query)
+            request.address_with(SCREEN.path, &query)
         });
-        let words = &visit.words.audit;
+        let words = &request.words.audit;
         let page = AuditPage {
-            frame: ConsoleFrame::new(visit, words.audit),
+            frame: ConsoleFrame::new(request, words.audit),
             about: match (target, actor) {
                 (Some(_), _) => words.about_one,
                 (None, Some(_)) => words.about_actor,
                 (None, None) => words.about,
             },
             is_of_one: target.is_some(),
-            all: target.or(actor).map(|_| visit.address(SCREEN.path)),
-            lines: lines(visit, entries).await,
+            all: target.or(actor).map(|_| request.address(SCREEN.path)),
+            lines: lines(request, entries).await,
             is_behind: after.is_some(),
             older,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -570,25 +573,25 @@ pub struct Changed {
 impl Changed {
     /// Reads the latest changes. Returns `None` if there are none or the member may not read the
     /// log.
-    pub async fn of(visit: &ConsoleRequest, target: Uuid) -> Option<Self> {
-        if !visit.may(LIST) {
+    pub async fn of(request: &ConsoleRequest, target: Uuid) -> Option<Self> {
+        if !request.may(LIST) {
             return None;
         }
         let arguments = json!({ "targetId": target, "limit": SCAN_LIMIT });
-        let entries = visit.read(LIST_AUDIT_LOG, arguments).await.ok()?;
+        let entries = request.read(LIST_AUDIT_LOG, arguments).await.ok()?;
         let changes = entries
             .iter()
             .filter(|entry| entry.operation != LOOKING)
             .take(LATEST);
-        let names = AuditNames(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
+        let names = AuditNames(stays_of(request, entries.iter().map(|entry| &entry.target)).await);
         let lines: Vec<AuditLine> = changes
-            .map(|entry| AuditLine::of(visit, entry, &names))
+            .map(|entry| AuditLine::of(request, entry, &names))
             .collect();
-        let all = visit.address_with(SCREEN.path, &[("target", &target.to_string())]);
+        let all = request.address_with(SCREEN.path, &[("target", &target.to_string())]);
         (!lines.is_empty()).then_some(Self {
             lines,
             all,
-            words: visit.words,
+            words: request.words,
         })
     }
 }

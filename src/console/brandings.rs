@@ -113,15 +113,15 @@ pub struct ColourPair {
 }
 
 /// Returns the colour pairs of a branding. Colours in the submitted form replace the stored ones.
-fn colour_pairs(visit: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
+fn colour_pairs(request: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
     let colour = |name: &str| {
-        let colour = visit
+        let colour = request
             .sent(name)
             .or(branding.get(name).and_then(Value::as_str))
             .filter(|colour| !colour.is_empty());
         StoredAs::<String>::stored(HexColor(colour.unwrap_or("#ffffff").to_owned()))
     };
-    let words = &visit.words.portals;
+    let words = &request.words.portals;
     let pairs = [
         (words.text_on_background, "textColor", "backgroundColor"),
         (
@@ -177,17 +177,17 @@ struct BrandingList<'v> {
     new: Option<String>,
 }
 
-async fn all(visit: &ConsoleRequest) -> Result<Vec<Value>, ConsoleRefusal> {
-    visit.get("listPortalBrandings", json!({})).await
+async fn all(request: &ConsoleRequest) -> Result<Vec<Value>, ConsoleRefusal> {
+    request.get("listPortalBrandings", json!({})).await
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let all = all(visit).await?;
-        let paging = Paging::of(visit, "/brandings", all.len());
+        let all = all(request).await?;
+        let paging = Paging::of(request, "/brandings", all.len());
         let text = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
         let row = |row: &Value| BrandingRow {
-            way: visit.address(&format!("/brandings/{}", text(row, "id"))),
+            way: request.address(&format!("/brandings/{}", text(row, "id"))),
             name: text(row, "name"),
             nickname: text(row, "nickname"),
             is_default: row["isDefault"] == true,
@@ -198,14 +198,14 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .collect(),
         };
         let rows = paging.cut(all).iter().map(row).collect();
-        let new = visit
+        let new = request
             .may(BRANDING.create)
-            .then(|| visit.address("/brandings/new"));
+            .then(|| request.address("/brandings/new"));
         Ok(reply::of(
-            visit,
+            request,
             200,
             &BrandingList {
-                frame: ConsoleFrame::new(visit, visit.words.portals.brandings),
+                frame: ConsoleFrame::new(request, request.words.portals.brandings),
                 rows,
                 paging,
                 new,
@@ -229,9 +229,12 @@ struct BrandingPage<'v> {
 
 /// Returns the portals that use a branding. The default branding is also used by portals without a
 /// branding.
-async fn portals_of(visit: &ConsoleRequest, stored: &StoredResource) -> Vec<portals::ListedPortal> {
+async fn portals_of(
+    request: &ConsoleRequest,
+    stored: &StoredResource,
+) -> Vec<portals::ListedPortal> {
     let is_default = stored.value.get("isDefault") == Some(&Value::Bool(true));
-    let rows: Vec<portals::ListedPortal> = visit
+    let rows: Vec<portals::ListedPortal> = request
         .get("listPortals", json!({}))
         .await
         .unwrap_or_default();
@@ -248,48 +251,53 @@ impl Editor for BrandingEditor {
     const RESOURCE: &'static Resource = &BRANDING;
 
     async fn page(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         stored: Option<&StoredResource>,
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &visit.words.portals;
+        let words = &request.words.portals;
         let title = stored.map_or(words.new_branding, |stored| stored.text("name"));
-        let frame = ConsoleFrame::new(visit, title).below(visit, words.brandings, "/brandings");
+        let frame = ConsoleFrame::new(request, title).below(request, words.brandings, "/brandings");
         let (mut used, mut colours, mut preview, mut changed) =
             (Vec::new(), Vec::new(), None, None);
         if let Some(stored) = stored {
-            used = portals_of(visit, stored).await;
-            colours = colour_pairs(visit, &stored.value);
-            preview = PreviewForm::of(visit, &format!("/brandings/{}/preview", stored.id))
+            used = portals_of(request, stored).await;
+            colours = colour_pairs(request, &stored.value);
+            preview = PreviewForm::of(request, &format!("/brandings/{}/preview", stored.id))
                 .filter(|_| !used.is_empty());
-            changed = Changed::of(visit, stored.id).await;
+            changed = Changed::of(request, stored.id).await;
         }
         let portals = used
             .iter()
             .take(20)
-            .map(|row| (row.called(), visit.address(&format!("/portals/{}", row.id))))
+            .map(|row| {
+                (
+                    row.called(),
+                    request.address(&format!("/portals/{}", row.id)),
+                )
+            })
             .collect();
         reply::of(
-            visit,
+            request,
             status,
             &BrandingPage {
                 frame,
                 form,
-            colour_pairs: colours,
+                colour_pairs: colours,
                 preview,
                 portals,
                 changed,
-                placeholders: Placeholders::of(visit).await,
+                placeholders: Placeholders::of(request).await,
             },
         )
     }
 }
 
-fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         let wanted = id.to_string();
-        let one = all(visit)
+        let one = all(request)
             .await?
             .into_iter()
             .find(|row| row["id"].as_str() == Some(&id_text))
@@ -298,19 +306,19 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     })
 }
 
-fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn preview(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let portal = portals_of(visit, &stored)
+        let stored = stored(request, request.named("id")?).await?;
+        let portal = portals_of(request, &stored)
             .await
             .into_iter()
             .next()
             .ok_or_else(ConsoleRefusal::missing)?;
-        let mut typed = typed(visit, &BRANDING)?;
+        let mut typed = typed(request, &BRANDING)?;
         // A new text has no id yet, so the preview gets the text instead of an id.
         if let Some(callout) = typed.remove("calloutMessageId") {
             typed.insert("calloutMessage".to_owned(), callout["text"].clone());
         }
-        super::preview::open(visit, portal.id, ("branding", typed)).await
+        super::preview::open(request, portal.id, ("branding", typed)).await
     })
 }

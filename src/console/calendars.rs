@@ -58,8 +58,8 @@ pub static SCREEN: Screen = Screen {
 };
 
 /// Returns the label of a feed's state, and the class of the label.
-fn state_label(visit: &ConsoleRequest, feed: &CalendarFeed) -> (&'static str, &'static str) {
-    let words = &visit.words.calendars;
+fn state_label(request: &ConsoleRequest, feed: &CalendarFeed) -> (&'static str, &'static str) {
+    let words = &request.words.calendars;
     if feed.last_error.is_some() {
         (words.failing, "bad")
     } else if feed.last_fetched_at.is_some() {
@@ -70,23 +70,23 @@ fn state_label(visit: &ConsoleRequest, feed: &CalendarFeed) -> (&'static str, &'
 }
 
 /// Describes why the last fetch of a feed failed.
-fn failure(visit: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
+fn failure(request: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
     let error = feed.last_error.as_ref()?;
     let known = feed
         .last_error_code
-        .and_then(|code| visit.words.calendars.failure(code));
+        .and_then(|code| request.words.calendars.failure(code));
     Some(match known {
         // The message has details, such as a status, and is in English.
-        Some(_) if visit.language == "en" => error.clone(),
+        Some(_) if request.language == "en" => error.clone(),
         Some(known) => known.to_owned(),
         None => error.clone(),
     })
 }
 
 /// Reads the feed that the path names.
-async fn named(visit: &ConsoleRequest) -> Result<Arc<CalendarFeed>, ConsoleRefusal> {
-    let arguments = json!({ "id": visit.named("id")? });
-    visit.read(GET_CALENDAR_FEED, arguments).await
+async fn named(request: &ConsoleRequest) -> Result<Arc<CalendarFeed>, ConsoleRefusal> {
+    let arguments = json!({ "id": request.named("id")? });
+    request.read(GET_CALENDAR_FEED, arguments).await
 }
 
 /// A feed, as the list shows it.
@@ -108,31 +108,31 @@ struct CalendarList<'v> {
     new: Option<String>,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let feeds = visit.read(LIST_CALENDAR_FEEDS, json!({})).await?;
-        let paging = Paging::of(visit, SCREEN.path, feeds.len());
+        let feeds = request.read(LIST_CALENDAR_FEEDS, json!({})).await?;
+        let paging = Paging::of(request, SCREEN.path, feeds.len());
         let feeds = paging.cut(feeds.iter().collect());
-        let flats = flats::among(visit, feeds.iter().map(|feed| feed.property_id)).await?;
+        let flats = flats::among(request, feeds.iter().map(|feed| feed.property_id)).await?;
         let row = |feed: &CalendarFeed| FeedRow {
-            way: visit.address(&format!("/calendars/{}", feed.id)),
+            way: request.address(&format!("/calendars/{}", feed.id)),
             flat: flats
                 .get(&feed.property_id)
                 .map(|flat| flat.name.clone())
                 .filter(|name| !name.trim().is_empty())
                 .unwrap_or_else(|| feed.property_id.to_string()),
-            state: state_label(visit, feed),
-            failure: failure(visit, feed),
+            state: state_label(request, feed),
+            failure: failure(request, feed),
             channel: feed.channel.clone(),
             url: feed.url.clone(),
         };
         let page = CalendarList {
-            frame: ConsoleFrame::new(visit, visit.words.calendars.feeds),
+            frame: ConsoleFrame::new(request, request.words.calendars.feeds),
             rows: feeds.into_iter().map(row).collect(),
             paging,
-            new: way(visit, "/calendars/new", ""),
+            new: way(request, "/calendars/new", ""),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -151,11 +151,11 @@ struct NewCalendar<'v> {
     is_kept: bool,
 }
 
-fn form(visit: &ConsoleRequest, attempt: FormAttempt) -> Response {
-    let words = &visit.words.calendars;
+fn form(request: &ConsoleRequest, attempt: FormAttempt) -> Response {
+    let words = &request.words.calendars;
     // The link from a flat's page contains the name of the flat.
     let query = |name: &str| {
-        let text = visit.sent(name).or_else(|| visit.asks(name));
+        let text = request.sent(name).or_else(|| request.asks(name));
         text.unwrap_or_default().to_owned()
     };
     let chosen = query("ambiguous");
@@ -165,9 +165,9 @@ fn form(visit: &ConsoleRequest, attempt: FormAttempt) -> Response {
         ("ignore", words.ignore),
     ];
     let page = NewCalendar {
-        frame: ConsoleFrame::new(visit, words.new).below(visit, words.feeds, SCREEN.path),
-        action: visit.address("/calendars/new"),
-        key: visit.form_key(),
+        frame: ConsoleFrame::new(request, words.new).below(request, words.feeds, SCREEN.path),
+        action: request.address("/calendars/new"),
+        key: request.form_key(),
         flat: query("flat"),
         url: query("url"),
         channel: query("channel"),
@@ -177,44 +177,44 @@ fn form(visit: &ConsoleRequest, attempt: FormAttempt) -> Response {
         messages: attempt.of,
         is_kept: attempt.is_kept,
     };
-    reply::of(visit, attempt.status, &page)
+    reply::of(request, attempt.status, &page)
 }
 
-fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    let attempt = FormAttempt::of(visit, None);
-    Box::pin(std::future::ready(Ok(form(visit, attempt))))
+fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    let attempt = FormAttempt::of(request, None);
+    Box::pin(std::future::ready(Ok(form(request, attempt))))
 }
 
-fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return Ok(form(visit, FormAttempt::of(visit, None)));
+        if !request.may_write() {
+            return Ok(form(request, FormAttempt::of(request, None)));
         }
-        if !visit.may(CREATE) {
+        if !request.may(CREATE) {
             return Err(ConsoleRefusal::forbidden());
         }
-        let typed = |name: &str| visit.sent(name).unwrap_or_default().trim();
+        let typed = |name: &str| request.sent(name).unwrap_or_default().trim();
         let flat = typed("flat");
-        let Ok(property) = flats::meant(visit, flat).await? else {
-            let problem = fill(visit.words.calendars.which_flat, &[("name", flat)]);
+        let Ok(property) = flats::meant(request, flat).await? else {
+            let problem = fill(request.words.calendars.which_flat, &[("name", flat)]);
             return Ok(form(
-                visit,
-                FormAttempt::answered(visit, 400, vec![problem]),
+                request,
+                FormAttempt::answered(request, 400, vec![problem]),
             ));
         };
         let ambiguous = Some(typed("ambiguous")).filter(|choice| !choice.is_empty());
         let arguments = json!({
             "propertyId": property, "url": typed("url"), "channel": typed("channel"), "ambiguous": ambiguous,
         });
-        let created = visit
-            .create::<Value>(CREATE, arguments, &visit.key(CREATE))
+        let created = request
+            .create::<Value>(CREATE, arguments, &request.key(CREATE))
             .await;
         match ConsoleRefusal::of_what_was_sent(created)? {
             Ok(created) => {
                 let path = format!("/calendars/{}", created["id"].as_str().unwrap_or_default());
-                Ok(reply::done(visit, &path, CompletedAction::Created))
+                Ok(reply::done(request, &path, CompletedAction::Created))
             }
-            Err(refusal) => Ok(form(visit, FormAttempt::of(visit, Some(&refusal)))),
+            Err(refusal) => Ok(form(request, FormAttempt::of(request, Some(&refusal)))),
         }
     })
 }
@@ -248,56 +248,56 @@ struct CalendarPage<'v> {
 }
 
 async fn one(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     status: u16,
     messages: Vec<String>,
 ) -> Result<Response, ConsoleRefusal> {
-    let feed = named(visit).await?;
-    let words = &visit.words.calendars;
-    let flats = flats::among(visit, std::iter::once(feed.property_id)).await?;
+    let feed = named(request).await?;
+    let words = &request.words.calendars;
+    let flats = flats::among(request, std::iter::once(feed.property_id)).await?;
     let flat = flats
         .get(&feed.property_id)
         .map_or_else(|| feed.property_id.to_string(), |flat| flat.name.clone());
-    let held = if visit.may(HELD) {
-        Some(held(visit, feed.id).await?)
+    let held = if request.may(HELD) {
+        Some(held(request, feed.id).await?)
     } else {
         None
     };
     let title = format!("{flat} · {}", feed.channel);
     let id = feed.id.to_string();
     let page = CalendarPage {
-        frame: ConsoleFrame::new(visit, title).below(visit, words.feeds, SCREEN.path),
-        state: state_label(visit, &feed),
-        failure: failure(visit, &feed),
+        frame: ConsoleFrame::new(request, title).below(request, words.feeds, SCREEN.path),
+        state: state_label(request, &feed),
+        failure: failure(request, &feed),
         ambiguous: match feed.ambiguous {
             Ambiguous::Hold => words.hold,
             Ambiguous::Ignore => words.ignore,
             Ambiguous::Import => words.import,
         },
-        last: when::of_any(visit, feed.last_fetched_at),
-        tried: when::of_any(visit, feed.last_attempt_at),
+        last: when::of_any(request, feed.last_fetched_at),
+        tried: when::of_any(request, feed.last_attempt_at),
         held,
-        may_decide: may_decide(visit),
-        may_refresh: visit.may(REFRESH),
-        delete: way(visit, "/calendars/{id}/delete", &id),
-        path: visit.address(&format!("/calendars/{id}")),
-        key: visit.new_key(),
+        may_decide: may_decide(request),
+        may_refresh: request.may(REFRESH),
+        delete: way(request, "/calendars/{id}/delete", &id),
+        path: request.address(&format!("/calendars/{id}")),
+        key: request.new_key(),
         feed,
         flat,
         messages,
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
 /// Reads the reservations of a feed that wait for a decision.
 async fn held_records(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     feed: Uuid,
 ) -> Result<Vec<Map<String, Value>>, ConsoleRefusal> {
-    visit.get(HELD, json!({ "id": feed })).await
+    request.get(HELD, json!({ "id": feed })).await
 }
 
-async fn held(visit: &ConsoleRequest, feed: Uuid) -> Result<Vec<HeldRow>, ConsoleRefusal> {
+async fn held(request: &ConsoleRequest, feed: Uuid) -> Result<Vec<HeldRow>, ConsoleRefusal> {
     let row = |record: Map<String, Value>| {
         let text = |field: &str| {
             record
@@ -308,74 +308,74 @@ async fn held(visit: &ConsoleRequest, feed: Uuid) -> Result<Vec<HeldRow>, Consol
         let id: Uuid = text("id").parse().ok()?;
         Some(HeldRow {
             id,
-            days: when::days(visit, text("checkIn"), text("checkOut")),
-            way: way(visit, "/stays/{id}", &id.to_string()),
+            days: when::days(request, text("checkIn"), text("checkOut")),
+            way: way(request, "/stays/{id}", &id.to_string()),
         })
     };
-    let records = held_records(visit, feed).await?;
+    let records = held_records(request, feed).await?;
     Ok(records.into_iter().filter_map(row).collect())
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(one(visit, 200, Vec::new()))
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(one(request, 200, Vec::new()))
 }
 
-fn refresh(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn refresh(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let feed = named(visit).await?;
+        let feed = named(request).await?;
         let path = format!("/calendars/{}", feed.id);
-        if !visit.may_write() {
-            return one(visit, 200, Vec::new()).await;
+        if !request.may_write() {
+            return one(request, 200, Vec::new()).await;
         }
-        let refreshed = visit
-            .create::<Value>(REFRESH, json!({ "id": feed.id }), &visit.key(REFRESH))
+        let refreshed = request
+            .create::<Value>(REFRESH, json!({ "id": feed.id }), &request.key(REFRESH))
             .await;
         match ConsoleRefusal::of_what_was_sent(refreshed)? {
-            Ok(_) => Ok(reply::to(visit, &path)),
-            Err(refusal) => one(visit, refusal.status, refusal.sentences(visit)).await,
+            Ok(_) => Ok(reply::to(request, &path)),
+            Err(refusal) => one(request, refusal.status, refusal.sentences(request)).await,
         }
     })
 }
 
 /// Returns whether the member may decide on held entries. As for every change of records by hand,
 /// the member needs access to all flats.
-fn may_decide(visit: &ConsoleRequest) -> bool {
-    visit.answers_for_organization() && visit.may(DECIDE)
+fn may_decide(request: &ConsoleRequest) -> bool {
+    request.answers_for_organization() && request.may(DECIDE)
 }
 
 /// Confirms or cancels a held entry.
-fn decide(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn decide(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !may_decide(visit) {
+        if !may_decide(request) {
             return Err(ConsoleRefusal::missing());
         }
-        let feed = named(visit).await?;
-        if !visit.may_write() {
-            return one(visit, 200, Vec::new()).await;
+        let feed = named(request).await?;
+        if !request.may_write() {
+            return one(request, 200, Vec::new()).await;
         }
         let path = format!("/calendars/{}", feed.id);
-        let (sent, status) = match (visit.sent("confirm"), visit.sent("refuse")) {
+        let (sent, status) = match (request.sent("confirm"), request.sent("refuse")) {
             (Some(id), _) => (id, "confirmed"),
             (None, Some(id)) => (id, "cancelled"),
-            (None, None) => return Ok(reply::done(visit, &path, CompletedAction::Unchanged)),
+            (None, None) => return Ok(reply::done(request, &path, CompletedAction::Unchanged)),
         };
-        let records = held_records(visit, feed.id).await?;
+        let records = held_records(request, feed.id).await?;
         let found = records
             .into_iter()
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
         // Another member has decided in the meantime.
         let Some(mut data) = found else {
-            return Ok(reply::done(visit, &path, CompletedAction::Unchanged));
+            return Ok(reply::done(request, &path, CompletedAction::Unchanged));
         };
         for own in ["id", "createdAt", "updatedAt", "origin"] {
             data.remove(own);
         }
         data.insert("status".into(), status.into());
         let record = json!({ "kind": "reservation", "id": sent, "data": data });
-        let decided = visit.change(DECIDE, json!({ "records": [record] })).await;
+        let decided = request.change(DECIDE, json!({ "records": [record] })).await;
         match ConsoleRefusal::of_what_was_sent(decided)? {
-            Ok(_) => Ok(reply::done(visit, &path, CompletedAction::Saved)),
-            Err(refusal) => one(visit, refusal.status, refusal.sentences(visit)).await,
+            Ok(_) => Ok(reply::done(request, &path, CompletedAction::Saved)),
+            Err(refusal) => one(request, refusal.status, refusal.sentences(request)).await,
         }
     })
 }
@@ -392,46 +392,46 @@ struct CalendarConfirmation<'v> {
 }
 
 async fn confirmation(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let feed = named(visit).await?;
-    let words = &visit.words.calendars;
+    let feed = named(request).await?;
+    let words = &request.words.calendars;
     let path = format!("/calendars/{}", feed.id);
     let FormAttempt {
         status,
         of: messages,
         is_kept,
-    } = FormAttempt::of(visit, refused.as_ref());
+    } = FormAttempt::of(request, refused.as_ref());
     let page = CalendarConfirmation {
-        frame: ConsoleFrame::new(visit, words.delete_title)
-            .below(visit, words.feeds, SCREEN.path)
-            .below(visit, feed.channel.clone(), &path),
-        action: visit.address(&format!("{path}/delete")),
-        back: visit.address(&path),
+        frame: ConsoleFrame::new(request, words.delete_title)
+            .below(request, words.feeds, SCREEN.path)
+            .below(request, feed.channel.clone(), &path),
+        action: request.address(&format!("{path}/delete")),
+        back: request.address(&path),
         feed,
         messages,
         is_kept,
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
-fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(confirmation(visit, None))
+fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(confirmation(request, None))
 }
 
-fn delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return confirmation(visit, None).await;
+        if !request.may_write() {
+            return confirmation(request, None).await;
         }
         let arguments = json!({
-            "id": visit.named("id")?, "cancelUpcoming": visit.sent("cancelUpcoming").is_some(),
+            "id": request.named("id")?, "cancelUpcoming": request.sent("cancelUpcoming").is_some(),
         });
-        let deleted = visit.change(DELETE, arguments).await;
+        let deleted = request.change(DELETE, arguments).await;
         match ConsoleRefusal::of_what_was_sent(deleted)? {
-            Ok(_) => Ok(reply::done(visit, SCREEN.path, CompletedAction::Removed)),
-            Err(refusal) => confirmation(visit, Some(refusal)).await,
+            Ok(_) => Ok(reply::done(request, SCREEN.path, CompletedAction::Removed)),
+            Err(refusal) => confirmation(request, Some(refusal)).await,
         }
     })
 }

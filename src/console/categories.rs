@@ -71,11 +71,11 @@ struct CategoryList<'v> {
 }
 
 async fn all(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     language: &str,
 ) -> Result<Arc<Vec<CategoryView>>, ConsoleRefusal> {
     let arguments = json!({ "language": language });
-    visit.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await
+    request.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await
 }
 
 /// Returns how many manuals are in a category.
@@ -87,14 +87,14 @@ fn count_in(category: Uuid, manuals: &[ManualRow]) -> usize {
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     title: &str,
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
-    let categories = all(visit, visit.language).await?;
-    let manuals = visit.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
+    let categories = all(request, request.language).await?;
+    let manuals = request.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
     let line = |category: &CategoryView| CategoryLine {
-        way: visit.address(&format!("/categories/{}", category.id)),
+        way: request.address(&format!("/categories/{}", category.id)),
         count: manuals
             .as_ref()
             .map(|manuals| count_in(category.id, manuals)),
@@ -105,53 +105,61 @@ async fn page(
         id: category.id,
     };
     let page = CategoryList {
-        frame: ConsoleFrame::new(visit, visit.words.manuals.categories),
-        action: visit.address("/categories"),
-        key: visit.new_key(),
-        may_move: visit.may("reorderPortalManualCategories") && categories.len() <= MOST,
+        frame: ConsoleFrame::new(request, request.words.manuals.categories),
+        action: request.address("/categories"),
+        key: request.new_key(),
+        may_move: request.may("reorderPortalManualCategories") && categories.len() <= MOST,
         lines: categories.iter().map(line).collect(),
         title: title.to_owned(),
-        note: (!title.is_empty() && !visit.may_write()).then_some(visit.words.frame.is_kept),
+        note: (!title.is_empty() && !request.may_write()).then_some(request.words.frame.is_kept),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
-        may_create: visit.may("createPortalManualCategory"),
+        may_create: request.may("createPortalManualCategory"),
     };
     Ok(reply::of(
-        visit,
+        request,
         problem.map_or(200, |(status, _)| status),
         &page,
     ))
 }
 
 /// Returns the status and the messages of a refusal.
-fn messages(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> (u16, String) {
-    (refusal.status, refusal.sentences(visit).join(" "))
+fn messages(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> (u16, String) {
+    (refusal.status, refusal.sentences(request).join(" "))
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move { page(visit, "", None).await })
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move { page(request, "", None).await })
 }
 
 /// Handles the form of the list: creates a category or moves one.
-fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if let Some(title) = visit.sent("title") {
-            if !visit.may_write() {
-                return page(visit, title, None).await;
+        if let Some(title) = request.sent("title") {
+            if !request.may_write() {
+                return page(request, title, None).await;
             }
-            let created = visit
+            let created = request
                 .create::<Value>(
                     "createPortalManualCategory",
                     json!({ "title": title }),
-                    &visit.key("create"),
+                    &request.key("create"),
                 )
                 .await;
             return match created {
-                Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Created)),
-                Err(refusal) => page(visit, title, Some(messages(visit, &refusal))).await,
+                Ok(_) => Ok(reply::done(
+                    request,
+                    "/categories",
+                    CompletedAction::Created,
+                )),
+                Err(refusal) => page(request, title, Some(messages(request, &refusal))).await,
             };
         }
-        let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
-        let before: Vec<Uuid> = all(visit, visit.language)
+        let id = |name: &str| {
+            request
+                .sent(name)
+                .and_then(|text| text.parse::<Uuid>().ok())
+        };
+        let before: Vec<Uuid> = all(request, request.language)
             .await?
             .iter()
             .map(|category| category.id)
@@ -168,7 +176,7 @@ fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 Some(place + 1).filter(|next| *next < order.len())
             };
             order.swap(place, other.unwrap_or(place));
-        } else if let Some(sent) = visit.sent("order") {
+        } else if let Some(sent) = request.sent("order") {
             let sent: Vec<Uuid> = sent
                 .split(',')
                 .filter_map(|id| id.parse().ok())
@@ -181,24 +189,24 @@ fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .collect();
             order = sent.into_iter().chain(others).collect();
         } else {
-            return page(visit, "", None).await;
+            return page(request, "", None).await;
         }
         if order == before {
             return Ok(reply::done(
-                visit,
+                request,
                 "/categories",
                 CompletedAction::Unchanged,
             ));
         }
-        match visit
+        match request
             .get::<Value>(
                 "reorderPortalManualCategories",
                 json!({ "orderedIds": order }),
             )
             .await
         {
-            Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Moved)),
-            Err(refusal) => page(visit, "", Some(messages(visit, &refusal))).await,
+            Ok(_) => Ok(reply::done(request, "/categories", CompletedAction::Moved)),
+            Err(refusal) => page(request, "", Some(messages(request, &refusal))).await,
         }
     })
 }
@@ -235,9 +243,9 @@ struct CategoryExtras<'v> {
 }
 
 /// Reads the category that the path names, and its title in English.
-async fn named(visit: &ConsoleRequest) -> Result<(CategoryView, String), ConsoleRefusal> {
-    let id = visit.named("id")?;
-    let all = all(visit, "en").await?;
+async fn named(request: &ConsoleRequest) -> Result<(CategoryView, String), ConsoleRefusal> {
+    let id = request.named("id")?;
+    let all = all(request, "en").await?;
     let category = all
         .iter()
         .find(|category| category.id == id)
@@ -247,7 +255,7 @@ async fn named(visit: &ConsoleRequest) -> Result<(CategoryView, String), Console
 }
 
 async fn one(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     (category, title): (CategoryView, String),
     extras: CategoryExtras<'_>,
 ) -> Response {
@@ -258,68 +266,74 @@ async fn one(
         extras.problem.as_ref().map_or(200, |(status, _)| *status)
     };
     let page = CategoryPage {
-        frame: ConsoleFrame::new(visit, title.clone()).below(
-            visit,
-            visit.words.manuals.categories,
+        frame: ConsoleFrame::new(request, title.clone()).below(
+            request,
+            request.words.manuals.categories,
             "/categories",
         ),
-        action: visit.address(&format!("/categories/{id}")),
-        remove: way(visit, "/categories/{id}/remove", &id.to_string()),
+        action: request.address(&format!("/categories/{id}")),
+        remove: way(request, "/categories/{id}/remove", &id.to_string()),
         was: extras.was.unwrap_or(&title).to_owned(),
         title: extras.typed.map_or(title, str::to_owned),
         theirs: extras.theirs,
         languages: category
             .title_id
-            .and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
+            .and_then(|id| way(request, "/translations/{id}", &id.to_string())),
         note: extras.note,
         problem: extras.problem.map(|(_, text)| text),
-        may_change: visit.may("updatePortalManualCategory"),
-        changed: Changed::of(visit, id).await,
+        may_change: request.may("updatePortalManualCategory"),
+        changed: Changed::of(request, id).await,
     };
-    reply::of(visit, status, &page)
+    reply::of(request, status, &page)
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move { Ok(one(visit, named(visit).await?, CategoryExtras::default()).await) })
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(
+        async move { Ok(one(request, named(request).await?, CategoryExtras::default()).await) },
+    )
 }
 
-fn rename(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn rename(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let known = named(visit).await?;
-        let typed = visit.sent("title").unwrap_or_default();
-        let was = visit.sent("was").unwrap_or(&known.1).to_owned();
+        let known = named(request).await?;
+        let typed = request.sent("title").unwrap_or_default();
+        let was = request.sent("was").unwrap_or(&known.1).to_owned();
         let extras = CategoryExtras {
             typed: Some(typed),
             ..CategoryExtras::default()
         };
-        if !visit.may_write() {
+        if !request.may_write() {
             let extras = CategoryExtras {
                 was: Some(&was),
-                note: Some(visit.words.frame.is_kept),
+                note: Some(request.words.frame.is_kept),
                 ..extras
             };
-            return Ok(one(visit, known, extras).await);
+            return Ok(one(request, known, extras).await);
         }
-        let is_theirs = visit.sent("choose.title") == Some("theirs");
+        let is_theirs = request.sent("choose.title") == Some("theirs");
         match fate(was.as_str(), &known.1, typed) {
             MergeResult::Asked if !is_theirs => {
                 let theirs = Some(known.1.clone());
-                Ok(one(visit, known, CategoryExtras { theirs, ..extras }).await)
+                Ok(one(request, known, CategoryExtras { theirs, ..extras }).await)
             }
             MergeResult::Typed if !is_theirs => {
                 let arguments = json!({ "id": known.0.id, "title": typed });
-                match visit
+                match request
                     .get::<Value>("updatePortalManualCategory", arguments)
                     .await
                 {
-                    Ok(_) => Ok(reply::done(visit, &visit.path, CompletedAction::Saved)),
+                    Ok(_) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
                     Err(refusal) => {
-                        let problem = Some(self::messages(visit, &refusal));
-                        Ok(one(visit, known, CategoryExtras { problem, ..extras }).await)
+                        let problem = Some(self::messages(request, &refusal));
+                        Ok(one(request, known, CategoryExtras { problem, ..extras }).await)
                     }
                 }
             }
-            _ => Ok(reply::done(visit, &visit.path, CompletedAction::Unchanged)),
+            _ => Ok(reply::done(
+                request,
+                &request.path,
+                CompletedAction::Unchanged,
+            )),
         }
     })
 }
@@ -336,49 +350,53 @@ struct CategoryConfirmation<'v> {
 }
 
 async fn ask(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
-    let (CategoryView { id, .. }, title) = named(visit).await?;
-    let words = &visit.words.manuals;
-    let manuals = visit.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
-    let frame = ConsoleFrame::new(visit, words.remove_category).below(
-        visit,
+    let (CategoryView { id, .. }, title) = named(request).await?;
+    let words = &request.words.manuals;
+    let manuals = request.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
+    let frame = ConsoleFrame::new(request, words.remove_category).below(
+        request,
         words.categories,
         "/categories",
     );
     let page = CategoryConfirmation {
-        frame: frame.below(visit, title, &format!("/categories/{id}")),
-        action: visit.address(&format!("/categories/{id}/remove")),
-        back: visit.address(&format!("/categories/{id}")),
+        frame: frame.below(request, title, &format!("/categories/{id}")),
+        action: request.address(&format!("/categories/{id}/remove")),
+        back: request.address(&format!("/categories/{id}")),
         count: manuals.map(|manuals| count_in(id, &manuals)),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     Ok(reply::of(
-        visit,
+        request,
         problem.map_or(200, |(status, _)| status),
         &page,
     ))
 }
 
-fn ask_to_remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(ask(visit, None))
+fn ask_to_remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(ask(request, None))
 }
 
-fn remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return ask(visit, None).await;
+        if !request.may_write() {
+            return ask(request, None).await;
         }
-        match visit
+        match request
             .get::<Value>(
                 "deletePortalManualCategory",
-                json!({ "id": visit.named("id")? }),
+                json!({ "id": request.named("id")? }),
             )
             .await
         {
-            Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Removed)),
-            Err(refusal) => ask(visit, Some(messages(visit, &refusal))).await,
+            Ok(_) => Ok(reply::done(
+                request,
+                "/categories",
+                CompletedAction::Removed,
+            )),
+            Err(refusal) => ask(request, Some(messages(request, &refusal))).await,
         }
     })
 }

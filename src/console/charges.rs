@@ -41,11 +41,11 @@ pub struct StayCharges {
 
 impl StayCharges {
     /// Reads the charges of a stay. Returns `None` if it has none or the member may not read them.
-    pub async fn of(visit: &ConsoleRequest, reservation: Uuid) -> Option<Self> {
-        if !visit.may(LIST_RESERVATION_CHARGES.id()) {
+    pub async fn of(request: &ConsoleRequest, reservation: Uuid) -> Option<Self> {
+        if !request.may(LIST_RESERVATION_CHARGES.id()) {
             return None;
         }
-        let answer = visit
+        let answer = request
             .read_page(
                 LIST_RESERVATION_CHARGES,
                 json!({ "id": reservation, "limit": MOST }),
@@ -57,27 +57,27 @@ impl StayCharges {
             return None;
         }
         let wanted = |id: fn(&Charge) -> Option<Uuid>| charges.iter().any(|one| id(one).is_some());
-        let accounts = names(visit, ACCOUNTS, wanted(|one| one.payment_account_id)).await;
-        let mut things = names(visit, FEES, wanted(|one| one.fee_product_id)).await;
-        things.extend(names(visit, WAIVERS, wanted(|one| one.damage_waiver_id)).await);
+        let accounts = names(request, ACCOUNTS, wanted(|one| one.payment_account_id)).await;
+        let mut things = names(request, FEES, wanted(|one| one.fee_product_id)).await;
+        things.extend(names(request, WAIVERS, wanted(|one| one.damage_waiver_id)).await);
         let total = answer.total.unwrap_or_default();
         Some(Self {
             is_cut: total > charges.len(),
             rows: charges
                 .iter()
-                .map(|one| row(visit, one, &accounts, &things))
+                .map(|one| row(request, one, &accounts, &things))
                 .collect(),
-            words: visit.words,
+            words: request.words,
         })
     }
 }
 
 /// Returns the names of records by their id, if they are wanted and the member may read them.
-async fn names(visit: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<Uuid, String> {
-    if !is_wanted || !visit.may(list) {
+async fn names(request: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<Uuid, String> {
+    if !is_wanted || !request.may(list) {
         return HashMap::new();
     }
-    let rows: Vec<Value> = visit.get(list, json!({})).await.unwrap_or_default();
+    let rows: Vec<Value> = request.get(list, json!({})).await.unwrap_or_default();
     rows.iter()
         .filter_map(|row| {
             let (id, name) = (row["id"].as_str()?, row["name"].as_str()?);
@@ -87,23 +87,23 @@ async fn names(visit: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<U
 }
 
 fn row(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     charge: &Charge,
     accounts: &HashMap<Uuid, String>,
     things: &HashMap<Uuid, String>,
 ) -> ChargeRow {
-    let words = &visit.words.charges;
+    let words = &request.words.charges;
     let thing = charge.fee_product_id.or(charge.damage_waiver_id);
     ChargeRow {
         kind: charge_kind(words, charge.kind),
         name: thing.and_then(|id| things.get(&id).cloned()),
-        amount: visit.dates().money(
+        amount: request.dates().money(
             i64::try_from(charge.amount_cents).unwrap_or(i64::MAX),
             Some(&charge.currency),
         ),
         status: charge_status(words, charge.status),
-        due: when::of(visit, charge.due_at),
-        release: when::of_any(visit, charge.release_at),
+        due: when::of(request, charge.due_at),
+        release: when::of_any(request, charge.release_at),
         account: charge
             .payment_account_id
             .map(|id| accounts.get(&id).cloned().unwrap_or_else(|| id.to_string())),

@@ -29,61 +29,61 @@ pub trait Editor: 'static {
 
     /// Answers the page with the form. `stored` is `None` for a new resource.
     fn page(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         stored: Option<&StoredResource>,
         form: FormView,
     ) -> impl Future<Output = Response> + Send;
 }
 
-fn address_of_new<E: Editor>(visit: &ConsoleRequest) -> String {
-    visit.address(&format!("{}/new", E::PATH))
+fn address_of_new<E: Editor>(request: &ConsoleRequest) -> String {
+    request.address(&format!("{}/new", E::PATH))
 }
 
 /// Shows the form for a new resource.
-pub fn new<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let values = E::initial_values(visit).await?;
-        let action = address_of_new::<E>(visit);
-        let form = create_form_with(visit, E::RESOURCE, action, &values).await?;
-        Ok(E::page(visit, None, form).await)
+        let values = E::initial_values(request).await?;
+        let action = address_of_new::<E>(request);
+        let form = create_form_with(request, E::RESOURCE, action, &values).await?;
+        Ok(E::page(request, None, form).await)
     })
 }
 
 /// Creates a resource from the submitted form, and leads to its form.
-pub fn create<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn create<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        match created(visit, E::RESOURCE, address_of_new::<E>(visit)).await? {
+        match created(request, E::RESOURCE, address_of_new::<E>(request)).await? {
             FormOutcome::Done(made) => {
                 let id = made["id"].as_str().unwrap_or_default();
                 let path = format!("{}/{id}", E::PATH);
-                Ok(reply::done(visit, &path, CompletedAction::Created))
+                Ok(reply::done(request, &path, CompletedAction::Created))
             }
-            FormOutcome::Again(form) => Ok(E::page(visit, None, *form).await),
+            FormOutcome::Again(form) => Ok(E::page(request, None, *form).await),
         }
     })
 }
 
 /// Shows the form that changes a resource.
-pub fn show<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let stored = (E::RESOURCE.stored)(visit, visit.named("id")?).await?;
-        let action = visit.address(&visit.path);
-        let form = edit_form(visit, E::RESOURCE, &stored, action).await?;
-        Ok(E::page(visit, Some(&stored), form).await)
+        let stored = (E::RESOURCE.stored)(request, request.named("id")?).await?;
+        let action = request.address(&request.path);
+        let form = edit_form(request, E::RESOURCE, &stored, action).await?;
+        Ok(E::page(request, Some(&stored), form).await)
     })
 }
 
 /// Saves the changes of the submitted form.
-pub fn save<E: Editor>(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn save<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let before = (E::RESOURCE.stored)(visit, visit.named("id")?).await?;
-        let action = visit.address(&visit.path);
-        match saved(visit, E::RESOURCE, &before, action).await? {
+        let before = (E::RESOURCE.stored)(request, request.named("id")?).await?;
+        let action = request.address(&request.path);
+        match saved(request, E::RESOURCE, &before, action).await? {
             FormOutcome::Done(is_changed) => {
                 let action = CompletedAction::of_save(is_changed);
-                Ok(reply::done(visit, &visit.path, action))
+                Ok(reply::done(request, &request.path, action))
             }
-            FormOutcome::Again(form) => Ok(E::page(visit, Some(&before), *form).await),
+            FormOutcome::Again(form) => Ok(E::page(request, Some(&before), *form).await),
         }
     })
 }

@@ -41,22 +41,22 @@ pub struct FirstStep {
 
 /// Returns the checklist; empty if every step is done. Only members who manage the whole
 /// organization get it.
-pub async fn first_steps(visit: &ConsoleRequest) -> Vec<FirstStep> {
-    if !visit.answers_for_organization() {
+pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
+    if !request.answers_for_organization() {
         return Vec::new();
     }
     let tasks = TASKS
         .iter()
-        .filter_map(|task| Some((task, way(visit, task.1, "")?)));
-    let steps = join_all(tasks.map(|(task, way)| line(visit, task, way))).await;
+        .filter_map(|task| Some((task, way(request, task.1, "")?)));
+    let steps = join_all(tasks.map(|(task, way)| line(request, task, way))).await;
     let mut steps: Vec<FirstStep> = steps.into_iter().flatten().collect();
     if steps.iter().all(|step| step.is_done) {
         return Vec::new();
     }
-    if let Some(way) = way(visit, PORTALS, "") {
+    if let Some(way) = way(request, PORTALS, "") {
         let preview = FirstStep {
-            label: visit.words.begin.first_preview,
-            is_done: is_previewed(visit).await,
+            label: request.words.begin.first_preview,
+            is_done: is_previewed(request).await,
             way,
         };
         // The last step sends the link to a guest, so the preview comes before it.
@@ -66,8 +66,8 @@ pub async fn first_steps(visit: &ConsoleRequest) -> Vec<FirstStep> {
 }
 
 /// Returns whether the audit log has a recent preview. Previews leave no other record.
-async fn is_previewed(visit: &ConsoleRequest) -> bool {
-    let entries: Result<Vec<Value>, _> = visit.get("listAuditLog", json!({ "limit": 100 })).await;
+async fn is_previewed(request: &ConsoleRequest) -> bool {
+    let entries: Result<Vec<Value>, _> = request.get("listAuditLog", json!({ "limit": 100 })).await;
     entries
         .unwrap_or_default()
         .iter()
@@ -76,18 +76,18 @@ async fn is_previewed(visit: &ConsoleRequest) -> bool {
 
 /// Returns a line of the checklist. `None` if its list cannot be read.
 async fn line(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     (list, _, label): &FirstStepTask,
     way: String,
 ) -> Option<FirstStep> {
-    let operation = visit.service.app.operation(list)?;
+    let operation = request.service.app.operation(list)?;
     let arguments = match operation.paging {
         Some(_) => json!({ "limit": 1 }),
         None => json!({}),
     };
-    let rows: Vec<Value> = visit.get(list, arguments).await.ok()?;
+    let rows: Vec<Value> = request.get(list, arguments).await.ok()?;
     Some(FirstStep {
-        label: label(&visit.words.begin),
+        label: label(&request.words.begin),
         is_done: !rows.is_empty(),
         way,
     })

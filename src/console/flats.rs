@@ -41,14 +41,14 @@ impl FlatSummary {
 
 /// Reads flats by id. Omits flats that the member cannot access.
 pub async fn among(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,
 ) -> Result<BTreeMap<Uuid, FlatSummary>, ConsoleRefusal> {
     let ids: BTreeSet<Uuid> = ids.take(MOST).collect();
-    if ids.is_empty() || !visit.may(READ) {
+    if ids.is_empty() || !request.may(READ) {
         return Ok(BTreeMap::new());
     }
-    let flats: Vec<FlatSummary> = visit
+    let flats: Vec<FlatSummary> = request
         .get(READ, json!({ "ids": ids, "limit": MOST }))
         .await?;
     Ok(flats.into_iter().map(|flat| (flat.id, flat)).collect())
@@ -61,8 +61,11 @@ pub fn zone_among(flats: &BTreeMap<Uuid, FlatSummary>, id: Option<Uuid>) -> Time
 }
 
 /// Returns the time zone of a flat; UTC if it is unknown.
-pub async fn zone(visit: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
-    zone_among(&among(visit, id.into_iter()).await.unwrap_or_default(), id)
+pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
+    zone_among(
+        &among(request, id.into_iter()).await.unwrap_or_default(),
+        id,
+    )
 }
 
 /// The flat that a list is filtered by.
@@ -81,13 +84,13 @@ pub struct FlatFilter {
 impl FlatFilter {
     /// Reads the filter from the query: the flat with the id in the query, otherwise the flat with
     /// the typed name. `path` is the path of the list.
-    pub async fn of(visit: &ConsoleRequest, path: &str) -> Result<Self, ConsoleRefusal> {
-        let text = visit.asks("flat").unwrap_or_default().trim().to_owned();
-        let id = visit
+    pub async fn of(request: &ConsoleRequest, path: &str) -> Result<Self, ConsoleRefusal> {
+        let text = request.asks("flat").unwrap_or_default().trim().to_owned();
+        let id = request
             .asks("propertyId")
             .filter(|id| format::is_uuid(id))
             .and_then(|id| id.parse().ok());
-        let is_offered = are_found(visit);
+        let is_offered = are_found(request);
         let known = Self {
             is_offered,
             text,
@@ -97,7 +100,7 @@ impl FlatFilter {
         if id.is_some() || known.text.is_empty() || !is_offered {
             return Ok(known);
         }
-        match meant(visit, &known.text).await? {
+        match meant(request, &known.text).await? {
             Ok(id) => Ok(Self {
                 id: Some(id),
                 ..known
@@ -105,7 +108,12 @@ impl FlatFilter {
             Err(flats) => {
                 let choices = flats
                     .iter()
-                    .map(|flat| (flat.name.clone(), of_flat(visit, path, flat.id, &flat.name)))
+                    .map(|flat| {
+                        (
+                            flat.name.clone(),
+                            of_flat(request, path, flat.id, &flat.name),
+                        )
+                    })
                     .collect();
                 Ok(Self { choices, ..known })
             }
@@ -119,20 +127,20 @@ impl FlatFilter {
 }
 
 /// Returns whether the member may search flats.
-pub fn are_found(visit: &ConsoleRequest) -> bool {
-    visit.may(READ)
+pub fn are_found(request: &ConsoleRequest) -> bool {
+    request.may(READ)
 }
 
 /// Returns the flat with this name: the only match, or the only one with exactly this name.
 /// Otherwise the inner error has the matches.
 pub async fn meant(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     name: &str,
 ) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {
     let query: String = name.chars().take(200).collect();
     // The flat with exactly this name can come after many flats whose names contain the text, so
     // many are read.
-    let mut flats: Vec<FlatSummary> = visit
+    let mut flats: Vec<FlatSummary> = request
         .get(READ, json!({ "query": query, "limit": MOST }))
         .await?;
     let is_same = |flat: &&FlatSummary| flat.name.to_lowercase() == query.to_lowercase();
@@ -146,9 +154,9 @@ pub async fn meant(
 }
 
 /// Returns the address of the list, filtered by a flat.
-fn of_flat(visit: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
+fn of_flat(request: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
     let id = id.to_string();
-    let others = visit
+    let others = request
         .query
         .iter()
         .filter(|(known, _)| !["flat", "propertyId", "from", "done"].contains(&known.as_str()));
@@ -156,5 +164,5 @@ fn of_flat(visit: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
     let query: Vec<(&str, &str)> = others
         .chain([("flat", name), ("propertyId", id.as_str())])
         .collect();
-    visit.address_with(path, &query)
+    request.address_with(path, &query)
 }

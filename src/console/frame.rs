@@ -119,26 +119,26 @@ pub struct ScreenLink {
 
 impl<'v> ConsoleFrame<'v> {
     /// Builds the frame of a page with this title.
-    pub fn new(visit: &'v ConsoleRequest, title: impl Into<String>) -> Self {
-        let words = visit.words;
+    pub fn new(request: &'v ConsoleRequest, title: impl Into<String>) -> Self {
+        let words = request.words;
         Self {
             title: title.into(),
-            language: visit.language,
+            language: request.language,
             words,
             style: &reply::STYLE,
             script: reply::SCRIPT,
-            groups: navigation(visit),
-            search: (visit.may("search") && SCREENS.iter().any(|screen| screen.path == SEARCH))
-                .then(|| visit.address(SEARCH)),
-            person: visit.signed_in.name(),
-            organization: &visit.signed_in.organization.settings.name,
-            form: visit.signed_in.form_token(),
-            home: visit.address(""),
-            sign_out: people::address(&visit.service, "/sign-out"),
-            choose_language: visit.address("/language"),
-            here: visit.path.clone(),
+            groups: navigation(request),
+            search: (request.may("search") && SCREENS.iter().any(|screen| screen.path == SEARCH))
+                .then(|| request.address(SEARCH)),
+            person: request.signed_in.name(),
+            organization: &request.signed_in.organization.settings.name,
+            form: request.signed_in.form_token(),
+            home: request.address(""),
+            sign_out: people::address(&request.service, "/sign-out"),
+            choose_language: request.address("/language"),
+            here: request.path.clone(),
             languages: [("en", "English"), ("es", "Español"), ("fr", "Français")],
-            done: visit
+            done: request
                 .asks("done")
                 .and_then(|done| done.parse::<CompletedAction>().ok())
                 .map(|done| done.sentence(words)),
@@ -147,15 +147,15 @@ impl<'v> ConsoleFrame<'v> {
     }
 
     /// Adds the breadcrumb of a parent page.
-    pub fn below(mut self, visit: &ConsoleRequest, title: impl Into<String>, path: &str) -> Self {
-        self.crumbs.push((title.into(), visit.address(path)));
+    pub fn below(mut self, request: &ConsoleRequest, title: impl Into<String>, path: &str) -> Self {
+        self.crumbs.push((title.into(), request.address(path)));
         self
     }
 }
 
 /// Returns the links to the screens that the member may see.
-fn navigation(visit: &ConsoleRequest) -> Vec<NavigationGroup> {
-    let words = &visit.words.frame;
+fn navigation(request: &ConsoleRequest) -> Vec<NavigationGroup> {
+    let words = &request.words.frame;
     let groups = [
         (ScreenGroup::Today, words.today),
         (ScreenGroup::Setup, words.setup),
@@ -163,13 +163,13 @@ fn navigation(visit: &ConsoleRequest) -> Vec<NavigationGroup> {
     ];
     let way = |screen: &&&Screen| ScreenLink {
         icon: icon(screen.icon),
-        label: (screen.title)(visit.words),
-        href: visit.address(screen.path),
-        is_current: std::ptr::eq(**screen, visit.screen),
+        label: (screen.title)(request.words),
+        href: request.address(screen.path),
+        is_current: std::ptr::eq(**screen, request.screen),
     };
     let shown = groups.map(|(group, title)| {
         let screens = SCREENS.iter().filter(|screen| {
-            screen.group == group && screen.needs.is_none_or(|needs| visit.may(needs))
+            screen.group == group && screen.needs.is_none_or(|needs| request.may(needs))
         });
         NavigationGroup {
             title,
@@ -227,8 +227,8 @@ struct RefusalPage<'v> {
 }
 
 /// Returns the page for a refusal.
-pub fn refusal(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
-    let (title, text) = notice(refusal, visit.words);
+pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
+    let (title, text) = notice(refusal, request.words);
     let says_more = matches!(refusal.status, 400 | 403 | 409 | 422) && !refusal.is_of_foreign_form;
     let message = if says_more {
         refusal.message.as_str()
@@ -236,11 +236,14 @@ pub fn refusal(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
         ""
     };
     let page = RefusalPage {
-        frame: ConsoleFrame::new(visit, title),
+        frame: ConsoleFrame::new(request, title),
         text,
         details: message,
     };
-    retriable(reply::of(visit, refusal.status, &page), refusal.retry_after)
+    retriable(
+        reply::of(request, refusal.status, &page),
+        refusal.retry_after,
+    )
 }
 
 /// Returns heading and text about a refusal: what happened, and what the member can do.
@@ -259,19 +262,19 @@ pub fn notice(refusal: &ConsoleRefusal, words: &ConsoleWords) -> (&'static str, 
 }
 
 /// Stores the selected language in a cookie and redirects to the previous page.
-fn choose_language(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn choose_language(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let chosen = visit
+        let chosen = request
             .sent("language")
             .filter(|tag| LANGUAGES.contains(tag))
             .unwrap_or("en");
-        let here = visit
+        let here = request
             .sent("here")
             .filter(|path| path.is_empty() || is_path(path))
             .unwrap_or_default();
         Ok(people::with_language(
-            reply::to(visit, here),
-            &visit.service,
+            reply::to(request, here),
+            &request.service,
             chosen,
         ))
     })

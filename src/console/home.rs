@@ -83,17 +83,21 @@ struct ConsoleHome<'v> {
 
 /// Returns sentences about the last backup; none for members without the permission, and for
 /// PostgreSQL.
-async fn backups(visit: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
+async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
     // Only a SQLite database has a note of its backups.
-    let is_noted = visit.service.app_state.extension::<BackupNote>().is_some();
-    if !is_noted || !visit.may(GET_LAST_BACKUP.id()) {
+    let is_noted = request
+        .service
+        .app_state
+        .extension::<BackupNote>()
+        .is_some();
+    if !is_noted || !request.may(GET_LAST_BACKUP.id()) {
         return Ok(Vec::new());
     }
-    let Some(last) = if_readable(visit.read(GET_LAST_BACKUP, json!({})).await)? else {
+    let Some(last) = if_readable(request.read(GET_LAST_BACKUP, json!({})).await)? else {
         return Ok(Vec::new());
     };
-    let words = &visit.words.begin;
-    let text = |sentence: &str, at: Moment| fill(sentence, &[("at", &when::of(visit, at).text)]);
+    let words = &request.words.begin;
+    let text = |sentence: &str, at: Moment| fill(sentence, &[("at", &when::of(request, at).text)]);
     let made = last.last_backup_at.map_or_else(
         || words.no_backup.to_owned(),
         |at| text(words.backed_up, at),
@@ -143,11 +147,11 @@ fn if_readable<T>(answer: Result<T, ConsoleRefusal>) -> Result<Option<T>, Consol
     }
 }
 
-async fn waiting(visit: &ConsoleRequest) -> Result<Option<WaitingSubmissions>, ConsoleRefusal> {
-    if !visit.may(LIST_PRECHECKIN_SUBMISSIONS.id()) {
+async fn waiting(request: &ConsoleRequest) -> Result<Option<WaitingSubmissions>, ConsoleRefusal> {
+    if !request.may(LIST_PRECHECKIN_SUBMISSIONS.id()) {
         return Ok(None);
     }
-    let answer = visit
+    let answer = request
         .read_page(
             LIST_PRECHECKIN_SUBMISSIONS,
             json!({ "status": "in_review", "limit": MOST }),
@@ -157,23 +161,23 @@ async fn waiting(visit: &ConsoleRequest) -> Result<Option<WaitingSubmissions>, C
         rows: answer
             .data
             .iter()
-            .map(|one| submissions::SubmissionRow::of(visit, one))
+            .map(|one| submissions::SubmissionRow::of(request, one))
             .collect(),
         all: fill(
-            visit.words.begin.waiting_all,
+            request.words.begin.waiting_all,
             &[("count", &answer.total.unwrap_or_default().to_string())],
         ),
-        way: visit.address(submissions::SCREEN.path),
+        way: request.address(submissions::SCREEN.path),
     }))
 }
 
-async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRefusal> {
-    if !visit.may(stays::LIST) {
+async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRefusal> {
+    if !request.may(stays::LIST) {
         return Ok(None);
     }
     // Time zones differ by up to 26 hours, so these dates include every day that is today or
     // tomorrow in some time zone.
-    let now = visit.service.clock.now();
+    let now = request.service.clock.now();
     let (first, last) = (
         when::day_at(now, -12),
         when::day_at(now, 14).saturating_add(1.days()),
@@ -181,13 +185,13 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
     let (from, to) = (first.to_string(), last.to_string());
     let arguments =
         json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
-    let Some(answer) = if_readable(visit.ask::<Vec<StayItem>>(stays::LIST, arguments).await)?
+    let Some(answer) = if_readable(request.ask::<Vec<StayItem>>(stays::LIST, arguments).await)?
     else {
         return Ok(None);
     };
     let mut coming = answer.data;
     // The most likely arrivals come first, because only a few stays are checked.
-    let today = when::today(visit).to_string();
+    let today = when::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(
             other.check_in < today,
@@ -196,7 +200,7 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
         ))
     });
     coming.truncate(SCAN_LIMIT);
-    let flats = flats::among(visit, coming.iter().filter_map(|stay| stay.property_id)).await?;
+    let flats = flats::among(request, coming.iter().filter_map(|stay| stay.property_id)).await?;
     coming.retain(|stay| {
         when::is_today_or_tomorrow(
             &stay.check_in,
@@ -207,7 +211,7 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
     let looked_at = try_join_all(
         coming
             .iter()
-            .map(|stay| async { if_readable(submissions::read(visit, stay.id).await) }),
+            .map(|stay| async { if_readable(submissions::read(request, stay.id).await) }),
     )
     .await?;
     let mut rows = Vec::new();
@@ -217,7 +221,7 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
         .filter_map(|(stay, submission)| Some((stay, submission?)))
         .take(MOST)
     {
-        let row = submissions::SubmissionRow::of(visit, &submission.item);
+        let row = submissions::SubmissionRow::of(request, &submission.item);
         let (done, all) = submissions::progress(&submission);
         let so_far = [("done", done.to_string()), ("all", all.to_string())];
         let so_far: Vec<(&str, &str)> = so_far
@@ -233,11 +237,11 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
                 so_far: if all == 0 {
                     String::new()
                 } else {
-                    let so_far = fill(visit.words.stays.so_far, &so_far);
+                    let so_far = fill(request.words.stays.so_far, &so_far);
                     let opened = row.opened.map(|opened| format!("{so_far} · {opened}"));
                     opened.unwrap_or(so_far)
                 },
-                way: visit.address(&format!("/stays/{}", stay.id)),
+                way: request.address(&format!("/stays/{}", stay.id)),
             },
         ));
     }
@@ -249,18 +253,21 @@ async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRef
     ];
     Ok(Some(Arrivals {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
-        all: visit.words.begin.arrivals_all,
-        way: visit.address_with(stays::SCREEN.path, &query),
+        all: request.words.begin.arrivals_all,
+        way: request.address_with(stays::SCREEN.path, &query),
     }))
 }
 
-async fn failing(visit: &ConsoleRequest) -> Result<Vec<(String, String, String)>, ConsoleRefusal> {
+async fn failing(
+    request: &ConsoleRequest,
+) -> Result<Vec<(String, String, String)>, ConsoleRefusal> {
     let mut subscriptions = Vec::new();
     for state in ["disabled", "failing"] {
-        subscriptions
-            .extend(if_readable(webhooks::in_state(visit, state, MOST).await)?.unwrap_or_default());
+        subscriptions.extend(
+            if_readable(webhooks::in_state(request, state, MOST).await)?.unwrap_or_default(),
+        );
     }
-    let words = &visit.words.begin;
+    let words = &request.words.begin;
     let row = |one: WebhookSubscription| {
         let about = match (one.disabled_at, one.consecutive_failures) {
             (Some(_), _) => words.disabled.to_owned(),
@@ -270,7 +277,7 @@ async fn failing(visit: &ConsoleRequest) -> Result<Vec<(String, String, String)>
         Some((
             one.target_url,
             format!("{} · {about}", one.event),
-            visit.address(&format!("/webhooks/{}", one.id)),
+            request.address(&format!("/webhooks/{}", one.id)),
         ))
     };
     Ok(subscriptions
@@ -282,20 +289,20 @@ async fn failing(visit: &ConsoleRequest) -> Result<Vec<(String, String, String)>
 
 /// Counts the titles of steps and manuals that are missing in the languages of the organization.
 async fn untranslated(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     steps: &[HomeStep],
 ) -> Result<Vec<(String, String)>, ConsoleRefusal> {
-    let languages = &visit.signed_in.organization.settings.languages;
+    let languages = &request.signed_in.organization.settings.languages;
     let others: Vec<&String> = languages
         .iter()
         .filter(|tag| *tag != ENGLISH)
         .take(LANGUAGES)
         .collect();
-    if others.is_empty() || !visit.may(LIST_TRANSLATIONS.id()) {
+    if others.is_empty() || !request.may(LIST_TRANSLATIONS.id()) {
         return Ok(Vec::new());
     }
-    let manuals = if visit.may(LIST_PORTAL_MANUALS.id()) {
-        if_readable(visit.read(LIST_PORTAL_MANUALS, json!({})).await)?
+    let manuals = if request.may(LIST_PORTAL_MANUALS.id()) {
+        if_readable(request.read(LIST_PORTAL_MANUALS, json!({})).await)?
     } else {
         None
     };
@@ -310,8 +317,8 @@ async fn untranslated(
         .collect();
     let ids: Vec<Uuid> = of_steps.union(&of_manuals).copied().take(TITLES).collect();
     let places = [
-        ("steps", visit.words.steps.steps, of_steps),
-        ("manuals", visit.words.manuals.manuals, of_manuals),
+        ("steps", request.words.steps.steps, of_steps),
+        ("manuals", request.words.manuals.manuals, of_manuals),
     ];
     let mut missing = Vec::new();
     for language in others {
@@ -319,7 +326,7 @@ async fn untranslated(
             break;
         }
         let arguments = json!({ "ids": ids, "language": language });
-        let texts = visit.read(LIST_TRANSLATIONS, arguments).await?;
+        let texts = request.read(LIST_TRANSLATIONS, arguments).await?;
         let lacking: Vec<Uuid> = texts
             .iter()
             .filter(|text| !text.language.eq_ignore_ascii_case(language))
@@ -333,11 +340,11 @@ async fn untranslated(
                     ("count", &count.to_string()),
                     ("language", own_name(language)),
                 ];
-                let way = visit.address_with(
+                let way = request.address_with(
                     "/translations",
                     &[("of", *of), ("language", language.as_str()), ("todo", "1")],
                 );
-                missing.push((fill(visit.words.begin.missing_in, &sentence), way));
+                missing.push((fill(request.words.begin.missing_in, &sentence), way));
             }
         }
     }
@@ -346,11 +353,11 @@ async fn untranslated(
 
 /// Returns the steps that lack settings, and the languages in which titles are missing.
 async fn problems_to_fix(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
 ) -> Result<(Vec<HomeStep>, Vec<(String, String)>), ConsoleRefusal> {
-    let steps = if visit.may("listPrecheckSteps") {
+    let steps = if request.may("listPrecheckSteps") {
         if_readable(
-            visit
+            request
                 .get::<Vec<HomeStep>>("listPrecheckSteps", json!({}))
                 .await,
         )?
@@ -358,25 +365,28 @@ async fn problems_to_fix(
         None
     };
     let steps = steps.unwrap_or_default();
-    let untranslated = untranslated(visit, &steps).await?;
+    let untranslated = untranslated(request, &steps).await?;
     Ok((steps, untranslated))
 }
 
-fn home(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn home(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.frame;
-        let title = fill(words.welcome, &[("name", visit.signed_in.name())]);
+        let words = &request.words.frame;
+        let title = fill(words.welcome, &[("name", request.signed_in.name())]);
         let about = fill(
             words.welcome_text,
-            &[("organization", &visit.signed_in.organization.settings.name)],
+            &[(
+                "organization",
+                &request.signed_in.organization.settings.name,
+            )],
         );
         // The parts are independent and each can be slow in a large organization, so they are
         // loaded concurrently.
         let (waiting, arrivals, failing, (steps, untranslated)) = try_join4(
-            Box::pin(waiting(visit)),
-            Box::pin(arrivals(visit)),
-            Box::pin(failing(visit)),
-            Box::pin(problems_to_fix(visit)),
+            Box::pin(waiting(request)),
+            Box::pin(arrivals(request)),
+            Box::pin(failing(request)),
+            Box::pin(problems_to_fix(request)),
         )
         .await?;
         let all: Vec<_> = steps
@@ -387,16 +397,16 @@ fn home(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let lacking = all.into_iter().take(MOST).map(|(id, nickname, issue)| {
             (
                 nickname,
-                visit.words.begin.issue(&issue),
-                way(visit, "/steps/{id}", &id.to_string()),
+                request.words.begin.issue(&issue),
+                way(request, "/steps/{id}", &id.to_string()),
             )
         });
         let page = ConsoleHome {
-            frame: ConsoleFrame::new(visit, title),
+            frame: ConsoleFrame::new(request, title),
             about,
-            first: first_steps(visit).await,
-            ready: way(visit, ready::PATH, ""),
-            backups: backups(visit).await?,
+            first: first_steps(request).await,
+            ready: way(request, ready::PATH, ""),
+            backups: backups(request).await?,
             has_work: waiting.is_some() || arrivals.is_some(),
             waiting,
             arrivals,
@@ -406,13 +416,13 @@ fn home(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             lacking_more: (more > 0).then(|| {
                 (
                     fill(
-                        visit.words.begin.lacking_more,
+                        request.words.begin.lacking_more,
                         &[("count", &more.to_string())],
                     ),
-                    way(visit, "/steps", ""),
+                    way(request, "/steps", ""),
                 )
             }),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }

@@ -8,7 +8,7 @@
 //!
 //! - [`screens`]: the list in which each screen registers itself.
 //! - [`routes`]: authentication, and the handling of a form that was sent.
-//! - [`visit`] and [`operation_calls`]: a request, and how it calls an operation.
+//! - [`request`] and [`operation_calls`]: a request, and how it calls an operation.
 //! - [`form`]: from an operation's schema to a form, and from a form to a request.
 //! - [`editor`]: the pages of a form that creates or changes a resource.
 //! - [`frame`] and [`reply`]: the parts of a page around its screen.

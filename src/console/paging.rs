@@ -23,8 +23,8 @@ pub struct Paging {
 
 impl Paging {
     /// Returns the offset from the query; 0 if there is none.
-    pub fn offset(visit: &ConsoleRequest) -> usize {
-        visit
+    pub fn offset(request: &ConsoleRequest) -> usize {
+        request
             .asks("from")
             .and_then(|text| text.parse().ok())
             .unwrap_or(0)
@@ -32,10 +32,10 @@ impl Paging {
 
     /// Returns the requested page of a list with `total` rows. The links keep the other query
     /// parameters.
-    pub fn of(visit: &ConsoleRequest, path: &str, total: usize) -> Self {
-        Self::at(Self::offset(visit), total, |from| {
+    pub fn of(request: &ConsoleRequest, path: &str, total: usize) -> Self {
+        Self::at(Self::offset(request), total, |from| {
             let from = from.to_string();
-            let others = visit
+            let others = request
                 .query
                 .iter()
                 .filter(|(name, _)| name != "from" && name != "done");
@@ -43,7 +43,7 @@ impl Paging {
                 .map(|(name, value)| (name.as_str(), value.as_str()))
                 .chain([("from", &*from)])
                 .collect();
-            visit.address_with(path, &query)
+            request.address_with(path, &query)
         })
     }
 

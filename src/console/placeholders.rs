@@ -44,14 +44,14 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    pub async fn of(visit: &ConsoleRequest) -> Self {
-        let words = &visit.words.translations;
+    pub async fn of(request: &ConsoleRequest) -> Self {
+        let words = &request.words.translations;
         let code = |name: &str| format!("{{{{{name}}}}}");
         let stay = StayValue::VARIANTS
             .iter()
             .map(|value| (code(value.as_ref()), meaning(words, *value).to_owned()));
-        let fields: Vec<Value> = if visit.may(FIELDS) {
-            let fields = visit.get(FIELDS, json!({ "limit": MOST })).await;
+        let fields: Vec<Value> = if request.may(FIELDS) {
+            let fields = request.get(FIELDS, json!({ "limit": MOST })).await;
             fields.unwrap_or_default()
         } else {
             Vec::new()
@@ -71,7 +71,7 @@ impl Placeholders {
             .collect();
         Self {
             rows: stay.chain(custom).collect(),
-            words: visit.words,
+            words: request.words,
         }
     }
 }
@@ -94,29 +94,29 @@ impl FlatTextPreview {
     /// Reads the preview of a text, for the page with this path. Returns `None` without a text, or
     /// if the member may not preview it.
     pub async fn of(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         text: Option<Uuid>,
         path: &str,
     ) -> Result<Option<Self>, ConsoleRefusal> {
-        let Some(text) = text.filter(|_| visit.may(PREVIEW) && flats::are_found(visit)) else {
+        let Some(text) = text.filter(|_| request.may(PREVIEW) && flats::are_found(request)) else {
             return Ok(None);
         };
-        let flat = visit.asks("flat").unwrap_or_default().trim().to_owned();
+        let flat = request.asks("flat").unwrap_or_default().trim().to_owned();
         let mut preview = Self {
-            path: visit.address(path),
+            path: request.address(path),
             choices: Vec::new(),
             html: None,
             messages: Vec::new(),
-            words: visit.words,
+            words: request.words,
             flat,
         };
         if preview.flat.is_empty() {
             return Ok(Some(preview));
         }
-        match flats::meant(visit, &preview.flat).await? {
-            Ok(property) => preview.fill(visit, text, property).await?,
+        match flats::meant(request, &preview.flat).await? {
+            Ok(property) => preview.fill(request, text, property).await?,
             Err(flats) => {
-                let message = visit.words.calendars.which_flat;
+                let message = request.words.calendars.which_flat;
                 preview
                     .messages
                     .push(fill(message, &[("name", &preview.flat)]));
@@ -128,14 +128,14 @@ impl FlatTextPreview {
 
     async fn fill(
         &mut self,
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         text: Uuid,
         property: Uuid,
     ) -> Result<(), ConsoleRefusal> {
-        let arguments = json!({ "id": text, "propertyId": property, "language": visit.language });
-        let filled = visit.read(PREVIEW_TRANSLATION, arguments).await?;
+        let arguments = json!({ "id": text, "propertyId": property, "language": request.language });
+        let filled = request.read(PREVIEW_TRANSLATION, arguments).await?;
         self.html.clone_from(&filled.html);
-        let message = visit.words.translations.no_value;
+        let message = request.words.translations.no_value;
         let sentence = |missing: &MissingValue| {
             let name = format!("{{{{{}}}}}", missing.placeholder);
             fill(message, &[("name", &name)])

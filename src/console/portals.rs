@@ -121,26 +121,26 @@ struct PortalList<'v> {
     new: Option<String>,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let mut rows: Vec<ListedPortal> = visit.get("listPortals", json!({})).await?;
+        let mut rows: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
         rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
-        let paging = Paging::of(visit, "/portals", rows.len());
+        let paging = Paging::of(request, "/portals", rows.len());
         let rows = paging
             .cut(rows)
             .into_iter()
-            .map(|row| (visit.address(&format!("/portals/{}", row.id)), row))
+            .map(|row| (request.address(&format!("/portals/{}", row.id)), row))
             .map(|(way, row)| (row, way));
-        let new = visit
+        let new = request
             .may(PORTAL.create)
-            .then(|| visit.address("/portals/new"));
+            .then(|| request.address("/portals/new"));
         let page = PortalList {
-            frame: ConsoleFrame::new(visit, visit.words.portals.portals),
+            frame: ConsoleFrame::new(request, request.words.portals.portals),
             rows: rows.collect(),
             paging,
             new,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -162,33 +162,35 @@ impl Editor for PortalEditor {
     const PATH: &'static str = "/portals";
     const RESOURCE: &'static Resource = &PORTAL;
 
-    async fn initial_values(visit: &ConsoleRequest) -> Result<Map<String, Value>, ConsoleRefusal> {
-        let portals: Vec<ListedPortal> = visit.get("listPortals", json!({})).await?;
+    async fn initial_values(
+        request: &ConsoleRequest,
+    ) -> Result<Map<String, Value>, ConsoleRefusal> {
+        let portals: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
         let mut values = Map::new();
         // The first portal is meant for all flats. A limited member does not see every portal.
-        if visit.answers_for_organization() && !portals.iter().any(|portal| portal.is_default) {
+        if request.answers_for_organization() && !portals.iter().any(|portal| portal.is_default) {
             values.insert("isDefault".to_owned(), json!(true));
         }
         Ok(values)
     }
 
     async fn page(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         stored: Option<&StoredResource>,
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &visit.words.portals;
+        let words = &request.words.portals;
         let title = stored.map_or_else(|| words.new.to_owned(), title);
-        let frame = ConsoleFrame::new(visit, title).below(visit, words.portals, "/portals");
+        let frame = ConsoleFrame::new(request, title).below(request, words.portals, "/portals");
         let (mut preview, mut used, mut changed) = (None, None, None);
         if let Some(stored) = stored {
-            preview = PreviewForm::of(visit, &format!("/portals/{}/preview", stored.id));
-            used = UseCount::of(visit, Entity::Portal, stored.id).await;
-            changed = Changed::of(visit, stored.id).await;
+            preview = PreviewForm::of(request, &format!("/portals/{}/preview", stored.id));
+            used = UseCount::of(request, Entity::Portal, stored.id).await;
+            changed = Changed::of(request, stored.id).await;
         }
         reply::of(
-            visit,
+            request,
             status,
             &PortalPage {
                 frame,
@@ -196,15 +198,15 @@ impl Editor for PortalEditor {
                 preview,
                 used,
                 changed,
-                placeholders: Placeholders::of(visit).await,
+                placeholders: Placeholders::of(request).await,
             },
         )
     }
 }
 
-fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
-        visit
+        request
             .get::<Value>("getPortal", json!({ "id": id }))
             .await
             .map(|value| StoredResource::of(id, value))
@@ -219,9 +221,9 @@ fn title(stored: &StoredResource) -> String {
         .map_or_else(|| stored.id.to_string(), str::to_owned)
 }
 
-fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn preview(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
-        super::preview::open(visit, id, ("portal", typed(visit, &PORTAL)?)).await
+        let id = request.named("id")?;
+        super::preview::open(request, id, ("portal", typed(request, &PORTAL)?)).await
     })
 }

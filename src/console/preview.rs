@@ -29,14 +29,14 @@ pub struct PreviewForm {
 
 impl PreviewForm {
     /// Returns the preview form for a path. Returns `None` if the member may not create previews.
-    pub fn of(visit: &ConsoleRequest, path: &str) -> Option<Self> {
-        let languages = &visit.signed_in.organization.settings.languages;
+    pub fn of(request: &ConsoleRequest, path: &str) -> Option<Self> {
+        let languages = &request.signed_in.organization.settings.languages;
         let name = |tag: &String| (tag.clone(), own_name(tag).to_owned());
-        visit.may("createPortalPreview").then(|| Self {
-            action: visit.address(path),
-            form: visit.signed_in.form_token(),
+        request.may("createPortalPreview").then(|| Self {
+            action: request.address(path),
+            form: request.signed_in.form_token(),
             languages: languages.iter().map(name).collect(),
-            words: visit.words,
+            words: request.words,
         })
     }
 }
@@ -51,34 +51,34 @@ struct InvalidPreview {
 
 /// Shows the guest page of a portal with the typed values of the portal or its branding.
 pub async fn open(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     portal: Uuid,
     typed: (&str, Map<String, Value>),
 ) -> Result<Response, ConsoleRefusal> {
-    let language = visit.sent("language").filter(|tag| !tag.is_empty());
-    let is_all = visit.sent("includeInactive").is_some();
+    let language = request.sent("language").filter(|tag| !tag.is_empty());
+    let is_all = request.sent("includeInactive").is_some();
     let mut arguments = json!({ "id": portal, "language": language, "includeInactive": is_all });
     if !typed.1.is_empty() {
         arguments[typed.0] = typed.1.into();
     }
-    show(visit, arguments).await
+    show(request, arguments).await
 }
 
 /// If the form has the field `look`, renders the guest page for the iframe. Otherwise creates a
 /// preview link and redirects to it.
-pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
-    if visit.sent("look").is_none() {
-        return redirect_to_preview(visit, arguments).await;
+pub async fn show(request: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
+    if request.sent("look").is_none() {
+        return redirect_to_preview(request, arguments).await;
     }
-    match visit.read(PREVIEW_GUEST_VIEW, arguments).await {
-        Ok(view) => Ok(look(view, visit.service.clock.now())),
+    match request.read(PREVIEW_GUEST_VIEW, arguments).await {
+        Ok(view) => Ok(look(view, request.service.clock.now())),
         Err(refusal) if refusal.status == 400 => {
-            let frame = Bare::new(visit.language, visit.words.portals.preview_wrong);
+            let frame = Bare::new(request.language, request.words.portals.preview_wrong);
             let page = InvalidPreview {
                 frame,
-                messages: refusal.sentences(visit),
+                messages: refusal.sentences(request),
             };
-            Ok(reply::framed(visit, 400, &page))
+            Ok(reply::framed(request, 400, &page))
         }
         Err(refusal) => Err(refusal),
     }
@@ -86,11 +86,11 @@ pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, 
 
 /// Creates a preview and redirects to its page.
 async fn redirect_to_preview(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     arguments: Value,
 ) -> Result<Response, ConsoleRefusal> {
-    let link = visit
-        .create_as(CREATE_PORTAL_PREVIEW, arguments, &visit.new_key())
+    let link = request
+        .create_as(CREATE_PORTAL_PREVIEW, arguments, &request.new_key())
         .await?;
     let url = link.url.as_str();
     // The redirect stays on the host that the browser used, which can differ from the public host.
@@ -98,5 +98,5 @@ async fn redirect_to_preview(
         .find("/stay/")
         .map(|place| &url[place..])
         .ok_or_else(ConsoleRefusal::broken)?;
-    Ok(people::redirect(&people::address(&visit.service, path)))
+    Ok(people::redirect(&people::address(&request.service, path)))
 }

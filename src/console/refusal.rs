@@ -118,17 +118,17 @@ impl ConsoleRefusal {
 
     /// Returns the messages to show: those of the issues with the labels of their fields, otherwise
     /// the general message.
-    pub fn sentences(&self, visit: &ConsoleRequest) -> Vec<String> {
+    pub fn sentences(&self, request: &ConsoleRequest) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
             let field = issue
                 .path
                 .iter()
                 .rev()
                 .find(|step| step.parse::<usize>().is_err());
-            let label = field.map(|name| labels::label(visit.language, name));
+            let label = field.map(|name| labels::label(request.language, name));
             label.map_or_else(
                 || issue.message.clone(),
-                |label| visit.words.frame.labelled(&label, &issue.message),
+                |label| request.words.frame.labelled(&label, &issue.message),
             )
         });
         let general = if self.issues.is_empty() {
@@ -169,19 +169,19 @@ pub struct FormAttempt {
 
 impl FormAttempt {
     /// Returns the parts for a form that is opened, or for a refused form.
-    pub fn of(visit: &ConsoleRequest, refused: Option<&ConsoleRefusal>) -> Self {
+    pub fn of(request: &ConsoleRequest, refused: Option<&ConsoleRefusal>) -> Self {
         let (status, text) = refused.map_or((200, Vec::new()), |refusal| {
-            (refusal.status, refusal.sentences(visit))
+            (refusal.status, refusal.sentences(request))
         });
-        Self::answered(visit, status, text)
+        Self::answered(request, status, text)
     }
 
     /// Returns the parts for a form with this status and these messages.
-    pub fn answered(visit: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
+    pub fn answered(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,
             of: text,
-            is_kept: !visit.fields.is_empty() && !visit.may_write(),
+            is_kept: !request.fields.is_empty() && !request.may_write(),
         }
     }
 }

@@ -45,24 +45,24 @@ pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
 }
 
 /// Renders a template as a page.
-pub fn of(visit: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
-    page(status, rendered(template), visit.language)
+pub fn of(request: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
+    page(status, rendered(template), request.language)
 }
 
 /// Renders a template as a page that pages of this service may show in a frame.
-pub fn framed(visit: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
-    people::page_under(&FRAMED, status, rendered(template), visit.language)
+pub fn framed(request: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
+    people::page_under(&FRAMED, status, rendered(template), request.language)
 }
 
 /// Redirects to a path below the console. After a form, a redirect ensures that reloading the page
 /// does not send the form again.
-pub fn to(visit: &ConsoleRequest, path: &str) -> Response {
-    people::redirect(&visit.address(path))
+pub fn to(request: &ConsoleRequest, path: &str) -> Response {
+    people::redirect(&request.address(path))
 }
 
 /// Redirects to a path below the console whose page confirms the completed action.
-pub fn done(visit: &ConsoleRequest, path: &str, done: frame::CompletedAction) -> Response {
-    let address = visit.address(path);
+pub fn done(request: &ConsoleRequest, path: &str, done: frame::CompletedAction) -> Response {
+    let address = request.address(path);
     let (address, place) = address.split_once('#').unwrap_or((&address, ""));
     let joint = if address.contains('?') { '&' } else { '?' };
     let place = if place.is_empty() {

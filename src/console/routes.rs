@@ -87,20 +87,20 @@ impl PageLimits {
 
 /// Counts a page for the member's rate limit, and refuses it if the limit is reached (rules:
 /// limits#rate-limits).
-fn counted(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    let service = &visit.service;
+fn counted(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
+    let service = &request.service;
     let Some(PageLimits(limits)) = service.app_state.extension() else {
         return Ok(());
     };
     let owner = Owner {
-        organization: visit.signed_in.organization.id,
-        credential: Credential::Member(visit.signed_in.member_id),
+        organization: request.signed_in.organization.id,
+        credential: Credential::Member(request.signed_in.member_id),
     };
     let quota = limits.take(owner, service.clock.elapsed(), service.clock.now());
     match quota.and_then(|quota| quota.retry_after) {
         Some(seconds) => Err(ConsoleRefusal {
             retry_after: Some(seconds),
-            ..ConsoleRefusal::of(&ErrorKind::RateLimit.into(), visit.language)
+            ..ConsoleRefusal::of(&ErrorKind::RateLimit.into(), request.language)
         }),
         None => Ok(()),
     }
@@ -221,7 +221,7 @@ async fn enter(
         credential: Credential::Member(signed_in.member_id),
     };
     let query = query(&parts);
-    let visit = ConsoleRequest::new(Parts {
+    let request = ConsoleRequest::new(Parts {
         service,
         id,
         signed_in,
@@ -233,23 +233,23 @@ async fn enter(
         params,
         may_write: is_own,
     });
-    let answer = if let Err(refusal) = counted(&visit) {
+    let answer = if let Err(refusal) = counted(&request) {
         Err(refusal)
     } else if !is_there {
         Err(ConsoleRefusal::missing())
     } else if page.method == Method::POST && !is_form {
         Err(ConsoleRefusal {
             status: 400,
-            message: visit.words.frame.too_large.to_owned(),
+            message: request.words.frame.too_large.to_owned(),
             ..ConsoleRefusal::default()
         })
     } else if page.method == Method::POST && !is_own && !is_kept {
         Err(ConsoleRefusal::foreign_form())
     } else {
-        answered(&visit, page).await
+        answered(&request, page).await
     };
     noted(
-        answer.unwrap_or_else(|refusal| refused(&visit, page, &asked_for, &refusal)),
+        answer.unwrap_or_else(|refusal| refused(&request, page, &asked_for, &refusal)),
         page.name,
         Some(requester),
     )
@@ -258,7 +258,7 @@ async fn enter(
 /// Returns the page for a refusal. If the form can be sent again later, the page contains the typed
 /// values.
 fn refused(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     page: &ScreenPage,
     asked_for: &str,
     refusal: &ConsoleRefusal,
@@ -268,28 +268,28 @@ fn refused(
         headers,
         fields,
         ..
-    } = visit;
+    } = request;
     if page.method == Method::POST && saved_form::is_for_a_moment(refusal) {
         return saved_form::again(service, headers, asked_for, fields, refusal);
     }
     if page.method == Method::POST && refusal.status == 401 {
         return saved_form::page(service, headers, asked_for, fields);
     }
-    frame::refusal(visit, refusal)
+    frame::refusal(request, refusal)
 }
 
 /// Runs a page if the member may call its operations. For a form this check is left to the
 /// operation, so that a refused form keeps its values.
-async fn answered(visit: &ConsoleRequest, page: &ScreenPage) -> Result<Response, ConsoleRefusal> {
+async fn answered(request: &ConsoleRequest, page: &ScreenPage) -> Result<Response, ConsoleRefusal> {
     if page.method == Method::GET {
-        visit
+        request
             .screen
             .needs
             .iter()
             .chain(page.needs)
-            .try_for_each(|operation| visit.require(operation))?;
+            .try_for_each(|operation| request.require(operation))?;
     }
-    (page.run)(visit).await
+    (page.run)(request).await
 }
 
 /// Redirects a browser to the console. Other clients get a 404, as for any unknown path.
@@ -339,7 +339,7 @@ async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response 
         organization: Some(signed_in.organization.id),
         credential: Credential::Member(signed_in.member_id),
     };
-    let visit = ConsoleRequest::new(Parts {
+    let request = ConsoleRequest::new(Parts {
         service,
         id,
         signed_in,
@@ -352,7 +352,7 @@ async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response 
         may_write: false,
     });
     noted(
-        frame::refusal(&visit, &ConsoleRefusal::missing()),
+        frame::refusal(&request, &ConsoleRefusal::missing()),
         "getConsolePage",
         Some(requester),
     )

@@ -170,7 +170,7 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
 
 /// Returns the address of a resource on the page with this path. Returns `None` if there is no such
 /// page or the member may not open it.
-pub fn way(visit: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
+pub fn way(request: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
     let pages = SCREENS
         .iter()
         .flat_map(|screen| screen.pages.iter().map(move |page| (screen, page)));
@@ -181,8 +181,8 @@ pub fn way(visit: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
         .needs
         .iter()
         .chain(page.needs)
-        .all(|needs| visit.may(needs));
-    is_for_them.then(|| visit.address(&path.replace("{id}", id)))
+        .all(|needs| request.may(needs));
+    is_for_them.then(|| request.address(&path.replace("{id}", id)))
 }
 
 #[cfg(test)]

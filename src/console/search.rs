@@ -96,45 +96,45 @@ struct SearchPage<'v> {
 
 /// Returns the name of a result. The name of a stay ends with the day of its arrival, which is
 /// formatted.
-fn called(visit: &ConsoleRequest, found: &FoundRow) -> String {
+fn called(request: &ConsoleRequest, found: &FoundRow) -> String {
     match found
         .name
         .rsplit_once(BETWEEN)
         .filter(|_| found.found_type == FoundType::Reservation)
     {
-        Some((name, day)) => format!("{name}{SEPARATOR}{}", when::day(visit, day)),
+        Some((name, day)) => format!("{name}{SEPARATOR}{}", when::day(request, day)),
         None => found.name.clone(),
     }
 }
 
-fn place(visit: &ConsoleRequest, page: Option<&str>, found: &FoundRow) -> Option<String> {
+fn place(request: &ConsoleRequest, page: Option<&str>, found: &FoundRow) -> Option<String> {
     if found.found_type == FoundType::Property {
         // A flat has no page, so the link leads to its stays.
         let id = found.id.to_string();
         let query = [("flat", found.name.as_str()), ("propertyId", id.as_str())];
-        return visit
+        return request
             .may(stays::LIST)
-            .then(|| visit.address_with(stays::SCREEN.path, &query));
+            .then(|| request.address_with(stays::SCREEN.path, &query));
     }
-    way(visit, page?, &found.id.to_string())
+    way(request, page?, &found.id.to_string())
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.search;
-        let query = visit.asks("query").unwrap_or_default().trim().to_owned();
+        let words = &request.words.search;
+        let query = request.asks("query").unwrap_or_default().trim().to_owned();
         let found = if query.is_empty() {
             Arc::default()
         } else {
             let arguments = json!({ "query": query, "limit": MOST });
-            visit.read(SEARCH, arguments).await?
+            request.read(SEARCH, arguments).await?
         };
         let sort = |(kind, title, page): ResultKind| {
             let of_kind = found.iter().filter(|found| found.found_type == kind);
             Sort {
-                title: title(visit.words),
+                title: title(request.words),
                 found: of_kind
-                    .map(|found| (called(visit, found), place(visit, page, found)))
+                    .map(|found| (called(request, found), place(request, page, found)))
                     .collect(),
             }
         };
@@ -150,12 +150,12 @@ fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let is_cut = found.len() == MOST;
         let page = SearchPage {
-            frame: ConsoleFrame::new(visit, title),
-            path: visit.address(SCREEN.path),
+            frame: ConsoleFrame::new(request, title),
+            path: request.address(SCREEN.path),
             query,
             sorts,
             is_cut,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }

@@ -66,17 +66,17 @@ const STATUSES: [&str; 4] = ["in_review", "changes_requested", "approved", "all"
 
 /// Reads the submission of a stay.
 pub async fn read(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     reservation: Uuid,
 ) -> Result<Arc<ReviewedSubmission>, ConsoleRefusal> {
-    let arguments = json!({ "id": reservation, "language": visit.language });
-    visit.read(GET_PRECHECKIN_SUBMISSION, arguments).await
+    let arguments = json!({ "id": reservation, "language": request.language });
+    request.read(GET_PRECHECKIN_SUBMISSION, arguments).await
 }
 
 /// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
-pub fn opened(visit: &ConsoleRequest, one: &PrecheckinSubmission) -> Option<String> {
+pub fn opened(request: &ConsoleRequest, one: &PrecheckinSubmission) -> Option<String> {
     let count = one.open_steps.len();
-    let words = &visit.words.submissions;
+    let words = &request.words.submissions;
     (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
 }
 
@@ -102,8 +102,8 @@ pub struct SubmissionRow {
 }
 
 impl SubmissionRow {
-    pub fn of(visit: &ConsoleRequest, one: &PrecheckinSubmission) -> Self {
-        let words = &visit.words.submissions;
+    pub fn of(request: &ConsoleRequest, one: &PrecheckinSubmission) -> Self {
+        let words = &request.words.submissions;
         let flat = one
             .property_name
             .clone()
@@ -115,12 +115,15 @@ impl SubmissionRow {
                 .unwrap_or_else(|| words.unknown_guest.to_owned()),
             about: format!(
                 "{flat} · {}",
-                fill(words.arrives, &[("day", &when::date(visit, one.check_in))])
+                fill(
+                    words.arrives,
+                    &[("day", &when::date(request, one.check_in))]
+                )
             ),
-            since: when::of_any(visit, one.submitted_at),
-            opened: opened(visit, one),
+            since: when::of_any(request, one.submitted_at),
+            opened: opened(request, one),
             status: precheckin_status(words, one.status.as_ref()),
-            way: visit.address(&format!("/submissions/{}", one.reservation_id)),
+            way: request.address(&format!("/submissions/{}", one.reservation_id)),
         }
     }
 }
@@ -140,24 +143,24 @@ struct SubmissionList<'v> {
     next_action: Option<(&'static str, String)>,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.submissions;
-        let asked = visit.asks("status").unwrap_or_default();
+        let words = &request.words.submissions;
+        let asked = request.asks("status").unwrap_or_default();
         let status = STATUSES
             .into_iter()
             .find(|status| *status == asked)
             .unwrap_or(STATUSES[0]);
-        let flat = FlatFilter::of(visit, SCREEN.path).await?;
+        let flat = FlatFilter::of(request, SCREEN.path).await?;
         let mut arguments =
-            json!({ "limit": ROWS, "offset": Paging::offset(visit), "propertyId": flat.id });
+            json!({ "limit": ROWS, "offset": Paging::offset(request), "propertyId": flat.id });
         if status != "all" {
             arguments["status"] = status.into();
         }
         let (found, total) = if flat.is_open() {
             (Arc::default(), 0)
         } else {
-            let answer = visit
+            let answer = request
                 .read_page(LIST_PRECHECKIN_SUBMISSIONS, arguments)
                 .await?;
             (answer.data, answer.total.unwrap_or_default())
@@ -177,28 +180,28 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             };
             (
                 called,
-                visit.address_with(SCREEN.path, &query),
+                request.address_with(SCREEN.path, &query),
                 known == status,
             )
         };
         let page = SubmissionList {
-            frame: ConsoleFrame::new(visit, words.submissions),
+            frame: ConsoleFrame::new(request, words.submissions),
             tabs: STATUSES.into_iter().map(tab).collect(),
-            path: visit.address(SCREEN.path),
+            path: request.address(SCREEN.path),
             status,
             rows: found
                 .iter()
-                .map(|one| SubmissionRow::of(visit, one))
+                .map(|one| SubmissionRow::of(request, one))
                 .collect(),
-            paging: Paging::of(visit, SCREEN.path, total),
+            paging: Paging::of(request, SCREEN.path, total),
             next_action: if flat.text.is_empty() && flat.id.is_none() {
-                way(visit, "/stays", "").map(|way| (visit.words.records.stays, way))
+                way(request, "/stays", "").map(|way| (request.words.records.stays, way))
             } else {
-                Some((visit.words.records.clear, visit.address(SCREEN.path)))
+                Some((request.words.records.clear, request.address(SCREEN.path)))
             },
             flat,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -238,14 +241,14 @@ struct ShownFlag {
     text: String,
 }
 
-fn shown_flag(visit: &ConsoleRequest, flag: &FlagView, steps: &[ReviewedStep]) -> ShownFlag {
-    let words = &visit.words.submissions;
+fn shown_flag(request: &ConsoleRequest, flag: &FlagView, steps: &[ReviewedStep]) -> ShownFlag {
+    let words = &request.words.submissions;
     let step = steps.iter().find(|step| step.id == flag.step_id);
     ShownFlag {
         step: step.map(|step| step.title.clone()),
         text: match (flag.kind, &flag.key) {
             (FlagKind::Step, _) => words.flag_step.to_owned(),
-            (FlagKind::Check, Some(check)) => labels::label(visit.language, check),
+            (FlagKind::Check, Some(check)) => labels::label(request.language, check),
             (FlagKind::External, _) if flag.message == FAILED => words.flag_failed.to_owned(),
             (FlagKind::Answer | FlagKind::Check | FlagKind::External, _) => flag.message.clone(),
         },
@@ -300,8 +303,8 @@ struct FailureProblem {
 }
 
 impl FailureProblem {
-    fn of(visit: &ConsoleRequest, refusal: &ConsoleRefusal, status: PrecheckinStatus) -> Self {
-        let words = visit.words;
+    fn of(request: &ConsoleRequest, refusal: &ConsoleRefusal, status: PrecheckinStatus) -> Self {
+        let words = request.words;
         let text = match refusal.status {
             400 => words.submissions.is_wrong,
             404 => words.submissions.step_gone,
@@ -313,35 +316,35 @@ impl FailureProblem {
         };
         Self {
             text,
-            messages: refusal.sentences(visit),
+            messages: refusal.sentences(request),
         }
     }
 }
 
 fn shown_step(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     (step, answers): (&ReviewedStep, &Value),
     ticked: &BTreeSet<&str>,
     waivers: &HashMap<String, String>,
 ) -> ShownStep {
-    let words = &visit.words.submissions;
-    let (given, is_cut) = answers::answer_lines(visit, answers, waivers);
+    let words = &request.words.submissions;
+    let (given, is_cut) = answers::answer_lines(request, answers, waivers);
     let progress = |progress: &ReviewedProgress| ShownProgress {
         state: progress_status(words, progress.status),
         message: progress.message.clone(),
         amount: progress
             .amount_cents
             .and_then(|cents| i64::try_from(cents).ok())
-            .map(|cents| visit.dates().money(cents, progress.currency.as_deref())),
+            .map(|cents| request.dates().money(cents, progress.currency.as_deref())),
     };
     let file = |AddressedFile { file, url }: &AddressedFile| ShownFile {
         name: file.name.clone(),
         about: [
             file.document_type
                 .as_deref()
-                .map(|kind| answers::document(visit, kind)),
+                .map(|kind| answers::document(request, kind)),
             Some(file.content_type.clone()),
-            Some(visit.dates().size(file.size)),
+            Some(request.dates().size(file.size)),
         ]
         .into_iter()
         .flatten()
@@ -369,7 +372,7 @@ fn shown_step(
                 fill(words.accepted_text, &values)
             });
             ShownAcceptance {
-                when: when::of(visit, accepted.accepted_at),
+                when: when::of(request, accepted.accepted_at),
                 about,
                 signed_name: accepted.signed_name.clone(),
                 text: accepted.text.clone(),
@@ -384,13 +387,13 @@ fn shown_step(
 
 /// Shows a submission. After a refused decision, the page contains the typed values and the reason.
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &visit.words.submissions;
-    let one = read(visit, visit.named("id")?).await?;
+    let words = &request.words.submissions;
+    let one = read(request, request.named("id")?).await?;
     let item = &one.item;
-    let ticked: BTreeSet<&str> = visit
+    let ticked: BTreeSet<&str> = request
         .fields
         .iter()
         .filter(|(name, _)| name == "step")
@@ -401,15 +404,15 @@ async fn page(
         .iter()
         .map(|step| serde_json::to_value(&step.answers).unwrap_or_default())
         .collect();
-    let waivers = answers::waivers(visit, answers.iter()).await;
+    let waivers = answers::waivers(request, answers.iter()).await;
     let path = format!("/submissions/{}", item.reservation_id);
-    let is_kept = !visit.fields.is_empty() && !visit.may_write();
+    let is_kept = !request.fields.is_empty() && !request.may_write();
     // The page keeps the typed decision, even if the status has changed in the meantime.
     let is_typed = refused.is_some() || is_kept;
-    let may_decide = visit.may(APPROVE) && visit.may(REQUEST);
+    let may_decide = request.may(APPROVE) && request.may(REQUEST);
     let is_approved_ahead = item.status == PrecheckinStatus::Approved && {
-        let zone = flats::zone(visit, item.property_id).await;
-        let today = visit.service.clock.now().to_zoned(zone).date();
+        let zone = flats::zone(request, item.property_id).await;
+        let today = request.service.clock.now().to_zoned(zone).date();
         item.check_in >= today
     };
     let is_waiting = item.status == PrecheckinStatus::InReview || is_typed;
@@ -418,96 +421,96 @@ async fn page(
         .clone()
         .unwrap_or_else(|| words.unknown_guest.to_owned());
     let page = SubmissionPage {
-        frame: ConsoleFrame::new(visit, guest).below(visit, words.submissions, SCREEN.path),
+        frame: ConsoleFrame::new(request, guest).below(request, words.submissions, SCREEN.path),
         status: precheckin_status(words, item.status.as_ref()),
-        opened: opened(visit, item),
-        arrival: when::date(visit, item.check_in),
-        submitted: when::of_any(visit, item.submitted_at),
-        decided: when::of_any(visit, item.decided_at),
+        opened: opened(request, item),
+        arrival: when::date(request, item.check_in),
+        submitted: when::of_any(request, item.submitted_at),
+        decided: when::of_any(request, item.decided_at),
         decided_by: item
             .decided_by
             .as_ref()
             .map(|name| fill(words.decided_by, &[("name", name)])),
-        stay: visit.address(&format!("/stays/{}", item.reservation_id)),
+        stay: request.address(&format!("/stays/{}", item.reservation_id)),
         steps: one
             .steps
             .iter()
             .zip(&answers)
-            .map(|step| shown_step(visit, step, &ticked, &waivers))
+            .map(|step| shown_step(request, step, &ticked, &waivers))
             .collect(),
         flags: one
             .flags
             .iter()
-            .map(|flag| shown_flag(visit, flag, &one.steps))
+            .map(|flag| shown_flag(request, flag, &one.steps))
             .collect(),
         approve: (may_decide && is_waiting && !is_approved_ahead)
-            .then(|| visit.address(&format!("{path}/approve"))),
+            .then(|| request.address(&format!("{path}/approve"))),
         ask: (may_decide && (is_waiting || is_approved_ahead))
-            .then(|| visit.address(&format!("{path}/changes"))),
-        message: visit.sent("message").unwrap_or_default().to_owned(),
+            .then(|| request.address(&format!("{path}/changes"))),
+        message: request.sent("message").unwrap_or_default().to_owned(),
         problem: refused
             .as_ref()
-            .map(|refusal| FailureProblem::of(visit, refusal, item.status)),
+            .map(|refusal| FailureProblem::of(request, refusal, item.status)),
         is_kept,
-        key: visit.new_key(),
-        charges: StayCharges::of(visit, item.reservation_id).await,
-        changed: Changed::of(visit, item.reservation_id).await,
+        key: request.new_key(),
+        charges: StayCharges::of(request, item.reservation_id).await,
+        changed: Changed::of(request, item.reservation_id).await,
         one,
     };
     Ok(reply::of(
-        visit,
+        request,
         refused.map_or(200, |refusal| refusal.status),
         &page,
     ))
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(page(visit, None))
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(page(request, None))
 }
 
 /// Sends a decision. Afterwards redirects to the submission, or shows the form again with the
 /// error.
 async fn decide(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     operation: &str,
     arguments: Value,
 ) -> Result<Response, ConsoleRefusal> {
-    let id = visit.named("id")?;
-    if !visit.may_write() {
-        return page(visit, None).await;
+    let id = request.named("id")?;
+    if !request.may_write() {
+        return page(request, None).await;
     }
-    match visit
-        .create::<Value>(operation, arguments, &visit.key(operation))
+    match request
+        .create::<Value>(operation, arguments, &request.key(operation))
         .await
     {
         Ok(_) => Ok(reply::done(
-            visit,
+            request,
             &format!("/submissions/{id}"),
             CompletedAction::Saved,
         )),
         Err(refusal) if refusal.status == 401 => Err(refusal),
         // If the submission does not exist, `page` responds with 404.
-        Err(refusal) => page(visit, Some(refusal)).await,
+        Err(refusal) => page(request, Some(refusal)).await,
     }
 }
 
-fn approve(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move { decide(visit, APPROVE, json!({ "id": visit.named("id")? })).await })
+fn approve(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move { decide(request, APPROVE, json!({ "id": request.named("id")? })).await })
 }
 
-fn request_changes(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn request_changes(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let steps: Vec<&str> = visit
+        let steps: Vec<&str> = request
             .fields
             .iter()
             .filter(|(name, _)| name == "step")
             .map(|(_, value)| value.as_str())
             .collect();
-        let message = visit.sent("message").unwrap_or_default();
+        let message = request.sent("message").unwrap_or_default();
         decide(
-            visit,
+            request,
             REQUEST,
-            json!({ "id": visit.named("id")?, "stepIds": steps, "message": message }),
+            json!({ "id": request.named("id")?, "stepIds": steps, "message": message }),
         )
         .await
     })

@@ -22,19 +22,19 @@ const MOST_TEXTS: usize = 20;
 /// Reads texts in the language of the page, or in the nearest language that exists. Texts that
 /// cannot be read are left out.
 pub async fn texts(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,
 ) -> HashMap<Uuid, String> {
-    texts_in(visit, visit.language, ids).await
+    texts_in(request, request.language, ids).await
 }
 
 /// Reads texts in this language. Omits texts that cannot be read.
 pub async fn texts_in(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     language: &str,
     ids: impl Iterator<Item = Uuid>,
 ) -> HashMap<Uuid, String> {
-    texts_of_form(visit, language, ids)
+    texts_of_form(request, language, ids)
         .await
         .unwrap_or_default()
 }
@@ -42,7 +42,7 @@ pub async fn texts_in(
 /// Reads texts for a form. A refusal is an error, because an empty field instead of a text would
 /// overwrite the text when the form is saved.
 pub async fn texts_of_form(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     language: &str,
     ids: impl Iterator<Item = Uuid>,
 ) -> Result<HashMap<Uuid, String>, ConsoleRefusal> {
@@ -50,7 +50,7 @@ pub async fn texts_of_form(
     let mut results = HashMap::new();
     for part in ids.chunks(MOST) {
         let arguments = json!({ "ids": part, "language": language });
-        let texts = visit.read(LIST_TRANSLATIONS, arguments).await?;
+        let texts = request.read(LIST_TRANSLATIONS, arguments).await?;
         found.extend(texts.iter().map(|text| (text.id, text.text.clone())));
     }
     Ok(results)
@@ -59,12 +59,12 @@ pub async fn texts_of_form(
 /// Writes a text in a language. All forms write existing texts with this function. The caller has
 /// checked that the text may be overwritten ([`super::merge`]).
 pub async fn write(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     id: &str,
     language: &str,
     text: &str,
 ) -> Result<(), ConsoleRefusal> {
-    visit
+    request
         .change(
             "setTranslationEntry",
             json!({ "id": id, "language": language, "text": text }),
@@ -75,11 +75,11 @@ pub async fn write(
 
 /// Deletes a text in one language.
 pub async fn remove(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     id: Uuid,
     language: &str,
 ) -> Result<(), ConsoleRefusal> {
-    visit
+    request
         .change(
             "deleteTranslationEntry",
             json!({ "id": id, "language": language }),
@@ -90,12 +90,12 @@ pub async fn remove(
 
 /// Returns the texts of a source table that a resource shows.
 pub async fn texts_of(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     table: &str,
     thing: Uuid,
 ) -> Result<Arc<Vec<ShownText>>, ConsoleRefusal> {
     let arguments = json!({ "sourceTable": table, "thingId": thing, "limit": MOST });
-    visit.read(LIST_SHOWN_TEXTS, arguments).await
+    request.read(LIST_SHOWN_TEXTS, arguments).await
 }
 
 /// `LANGUAGES` is the maximum number of languages shown of a text, `LETTERS` the maximum number of
@@ -126,17 +126,17 @@ pub struct TextInLanguage {
 impl TextWithVersions {
     /// Reads texts in all languages, each with the label of its field. Returns none if they cannot
     /// be read.
-    pub async fn all(visit: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
+    pub async fn all(request: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
         let texts = &texts[..texts.len().min(MOST_TEXTS)];
         if texts.is_empty() {
             return Vec::new();
         }
         let ids: Vec<Uuid> = texts.iter().map(|(_, id)| *id).collect();
         let arguments = json!({ "ids": ids });
-        let Ok(found) = visit.read(LIST_TRANSLATION_VERSIONS, arguments).await else {
+        let Ok(found) = request.read(LIST_TRANSLATION_VERSIONS, arguments).await else {
             return Vec::new();
         };
-        let own = visit
+        let own = request
             .signed_in
             .organization
             .settings
@@ -162,7 +162,7 @@ impl TextWithVersions {
         };
         let spoken = |(field, id): &(String, Uuid)| Self {
             field: field.clone(),
-            way: way(visit, "/translations/{id}", &id.to_string()),
+            way: way(request, "/translations/{id}", &id.to_string()),
             versions: languages
                 .iter()
                 .map(|language| version(*id, language))

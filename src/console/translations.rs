@@ -141,10 +141,10 @@ struct TextList<'v> {
 
 /// Returns the name of each resource by id.
 async fn names(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     source: &TextSource,
 ) -> Result<HashMap<String, String>, ConsoleRefusal> {
-    let rows: Vec<Value> = visit.get(source.list, json!({})).await?;
+    let rows: Vec<Value> = request.get(source.list, json!({})).await?;
     Ok(rows
         .iter()
         .filter_map(|row| {
@@ -156,37 +156,37 @@ async fn names(
         .collect())
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let sources: Vec<&TextSource> = SOURCES
             .iter()
-            .filter(|source| visit.may(source.list))
+            .filter(|source| request.may(source.list))
             .collect();
-        let word = visit.asks("of").unwrap_or_default();
+        let word = request.asks("of").unwrap_or_default();
         let source = *sources
             .iter()
             .find(|source| source.word == word)
             .or(sources.first())
             .ok_or_else(ConsoleRefusal::missing)?;
-        let languages = &visit.signed_in.organization.settings.languages;
-        let language = visit
+        let languages = &request.signed_in.organization.settings.languages;
+        let language = request
             .asks("language")
             .filter(|tag| languages.iter().any(|known| known == tag))
-            .unwrap_or(visit.language)
+            .unwrap_or(request.language)
             .to_owned();
-        let is_todo = visit.asks("todo").is_some();
+        let is_todo = request.asks("todo").is_some();
         let arguments = json!({
-            "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(visit),
+            "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(request),
         });
-        let texts = visit.read_page(LIST_SHOWN_TEXTS, arguments).await?;
-        let names = names(visit, source).await?;
+        let texts = request.read_page(LIST_SHOWN_TEXTS, arguments).await?;
+        let names = names(request, source).await?;
         let line = |text: &ShownText| TextLine {
-            way: visit.address(&format!("/translations/{}", text.id)),
+            way: request.address(&format!("/translations/{}", text.id)),
             thing: names
                 .get(&text.thing_id.to_string())
                 .cloned()
                 .unwrap_or_default(),
-            field: labels::label(visit.language, &text.field),
+            field: labels::label(request.language, &text.field),
             is_missing: !text.language.eq_ignore_ascii_case(&language),
             is_machine: text.is_machine_translated,
             is_outdated: text.is_outdated,
@@ -200,14 +200,14 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .chain(todo)
                 .collect();
             (
-                (other.title)(visit.words),
-                visit.address_with("/translations", &query),
+                (other.title)(request.words),
+                request.address_with("/translations", &query),
                 std::ptr::eq(*other, source),
             )
         };
         let page = TextList {
-            frame: ConsoleFrame::new(visit, visit.words.translations.translations),
-            path: visit.address("/translations"),
+            frame: ConsoleFrame::new(request, request.words.translations.translations),
+            path: request.address("/translations"),
             tabs: sources.iter().map(tab).collect(),
             of: source.word,
             languages: languages
@@ -215,11 +215,12 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language))
                 .collect(),
             is_todo,
-            empty_link: way(visit, source.screen, "").map(|way| ((source.title)(visit.words), way)),
-            paging: Paging::of(visit, "/translations", texts.total.unwrap_or_default()),
+            empty_link: way(request, source.screen, "")
+                .map(|way| ((source.title)(request.words), way)),
+            paging: Paging::of(request, "/translations", texts.total.unwrap_or_default()),
             lines: texts.data.iter().map(line).collect(),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -321,10 +322,10 @@ struct TranslationPage<'v> {
 
 /// Returns the versions of a text, and an empty version for each language of the organization that
 /// the text lacks.
-async fn versions(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, ConsoleRefusal> {
+async fn versions(request: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, ConsoleRefusal> {
     let arguments = json!({ "id": id });
-    let entries = visit.read(LIST_TRANSLATION_ENTRIES, arguments).await?;
-    let lacking = visit
+    let entries = request.read(LIST_TRANSLATION_ENTRIES, arguments).await?;
+    let lacking = request
         .signed_in
         .organization
         .settings
@@ -343,36 +344,36 @@ async fn versions(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, 
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     id: Uuid,
     versions: Vec<VersionItem>,
     extras: TranslationExtras,
 ) -> Response {
-    let words = visit.words;
+    let words = request.words;
     let first = versions
         .iter()
         .find(|version| !version.was.is_empty())
         .map(|version| version.was.chars().take(60).collect::<String>());
     let page = TranslationPage {
         frame: ConsoleFrame::new(
-            visit,
+            request,
             first.unwrap_or_else(|| words.translations.text.to_owned()),
         )
-        .below(visit, words.translations.translations, "/translations"),
-        action: visit.address(&format!("/translations/{id}")),
+        .below(request, words.translations.translations, "/translations"),
+        action: request.address(&format!("/translations/{id}")),
         is_asked: versions.iter().any(|version| version.theirs.is_some()),
         versions,
         note: extras.note,
         problems: extras.problems,
-        may_change: visit.may("setTranslationEntry"),
-        placeholders: Placeholders::of(visit).await,
+        may_change: request.may("setTranslationEntry"),
+        placeholders: Placeholders::of(request).await,
         // A failed preview does not prevent the member from using the form.
-        text_preview: FlatTextPreview::of(visit, Some(id), &format!("/translations/{id}"))
+        text_preview: FlatTextPreview::of(request, Some(id), &format!("/translations/{id}"))
             .await
             .unwrap_or_default(),
     };
     reply::of(
-        visit,
+        request,
         if extras.status == 0 {
             200
         } else {
@@ -382,31 +383,31 @@ async fn page(
     )
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
+        let id = request.named("id")?;
         Ok(page(
-            visit,
+            request,
             id,
-            versions(visit, id).await?,
+            versions(request, id).await?,
             TranslationExtras::default(),
         )
         .await)
     })
 }
 
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
-        let mut versions = versions(visit, id).await?;
+        let id = request.named("id")?;
+        let mut versions = versions(request, id).await?;
         // English is saved first: a new English text starts machine translations, which must not
         // replace the texts of this form.
         versions.sort_by_key(|version| version.language != ENGLISH);
         let fates: Vec<MergeResult> = versions
             .iter_mut()
-            .map(|version| version.take(&visit.fields))
+            .map(|version| version.take(&request.fields))
             .collect();
-        if !visit.may_write() {
+        if !request.may_write() {
             // Nothing is saved in this case. `was` keeps the text that the form was opened with, so
             // that the next save still detects changes by others.
             for (version, _) in versions
@@ -414,16 +415,16 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .zip(&fates)
                 .filter(|(_, result)| **result != MergeResult::Stored)
             {
-                first(&visit.fields, &format!("was.{}", version.language))
+                first(&request.fields, &format!("was.{}", version.language))
                     .unwrap_or_default()
                     .clone_into(&mut version.was);
             }
             return Ok(page(
-                visit,
+                request,
                 id,
                 versions,
                 TranslationExtras {
-                    note: Some(visit.words.frame.is_kept),
+                    note: Some(request.words.frame.is_kept),
                     ..TranslationExtras::default()
                 },
             )
@@ -438,7 +439,7 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 version.theirs = Some(version.was.clone());
             }
             return Ok(page(
-                visit,
+                request,
                 id,
                 versions,
                 TranslationExtras {
@@ -455,9 +456,9 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .filter(|(_, result)| **result == MergeResult::Typed)
         {
             let written = if version.is_removed() {
-                texts::remove(visit, id, &version.language).await
+                texts::remove(request, id, &version.language).await
             } else {
-                texts::write(visit, &id.to_string(), &version.language, &version.text).await
+                texts::write(request, &id.to_string(), &version.language, &version.text).await
             };
             match written {
                 Ok(()) => {
@@ -486,9 +487,9 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         if extras.problems.is_empty() {
             let action = CompletedAction::of_save(is_changed);
-            return Ok(reply::done(visit, &visit.path, action));
+            return Ok(reply::done(request, &request.path, action));
         }
-        extras.note = is_changed.then_some(visit.words.forms.rest_saved);
-        Ok(page(visit, id, versions, extras).await)
+        extras.note = is_changed.then_some(request.words.forms.rest_saved);
+        Ok(page(request, id, versions, extras).await)
     })
 }

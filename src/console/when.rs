@@ -14,69 +14,71 @@ pub struct When {
 }
 
 /// Formats a moment from an operation's answer, in UTC.
-pub fn of(visit: &ConsoleRequest, at: Moment) -> When {
+pub fn of(request: &ConsoleRequest, at: Moment) -> When {
     When {
         iso: at.to_string(),
-        text: in_words(visit, at.0),
+        text: in_words(request, at.0),
     }
 }
 
 /// Formats a moment that may be missing.
-pub fn of_any(visit: &ConsoleRequest, at: Option<Moment>) -> Option<When> {
-    at.map(|at| of(visit, at))
+pub fn of_any(request: &ConsoleRequest, at: Option<Moment>) -> Option<When> {
+    at.map(|at| of(request, at))
 }
 
-fn in_words(visit: &ConsoleRequest, at: Timestamp) -> String {
+fn in_words(request: &ConsoleRequest, at: Timestamp) -> String {
     let there = TimeZone::UTC.to_datetime(at);
     format!(
         "{}, {} UTC",
-        visit.dates().full(there.date()),
-        visit.dates().time(there.time())
+        request.dates().full(there.date()),
+        request.dates().time(there.time())
     )
 }
 
 /// Formats a moment from the text of an operation's answer, in UTC. Text that cannot be parsed is
 /// shown unchanged.
-pub fn moment(visit: &ConsoleRequest, at: &str) -> When {
+pub fn moment(request: &ConsoleRequest, at: &str) -> When {
     When {
         iso: at.to_owned(),
         text: at
             .parse()
-            .map_or_else(|_| at.to_owned(), |at| in_words(visit, at)),
+            .map_or_else(|_| at.to_owned(), |at| in_words(request, at)),
     }
 }
 
 /// Formats a day from an operation's answer.
-pub fn date(visit: &ConsoleRequest, day: Date) -> String {
-    visit.dates().full(day)
+pub fn date(request: &ConsoleRequest, day: Date) -> String {
+    request.dates().full(day)
 }
 
 /// Formats a day from the text of an operation's answer.
-pub fn day(visit: &ConsoleRequest, day: &str) -> String {
+pub fn day(request: &ConsoleRequest, day: &str) -> String {
     day.parse()
-        .map_or_else(|_| day.to_owned(), |day| date(visit, day))
+        .map_or_else(|_| day.to_owned(), |day| date(request, day))
 }
 
 /// Formats a range of dates without years.
-pub fn days_of_any_year(visit: &ConsoleRequest, from: &str, until: &str) -> String {
+pub fn days_of_any_year(request: &ConsoleRequest, from: &str, until: &str) -> String {
     match (from.parse::<Date>(), until.parse::<Date>()) {
-        (Ok(first), Ok(last)) => visit.dates().days_of_any_year(first, last),
+        (Ok(first), Ok(last)) => request.dates().days_of_any_year(first, last),
         _ => format!("{from} – {until}"),
     }
 }
 
 /// Formats a range of dates, with years that are not the current year.
-pub fn days(visit: &ConsoleRequest, from: &str, until: &str) -> String {
+pub fn days(request: &ConsoleRequest, from: &str, until: &str) -> String {
     let (Ok(first), Ok(last)) = (from.parse::<Date>(), until.parse::<Date>()) else {
         return format!("{from} – {until}");
     };
-    visit.dates().days(first, last, today(visit))
+    request.dates().days(first, last, today(request))
 }
 
 /// Returns the current date in UTC. An organization can have flats in several time zones, so no
 /// flat's date would be right.
-pub fn today(visit: &ConsoleRequest) -> Date {
-    TimeZone::UTC.to_datetime(visit.service.clock.now()).date()
+pub fn today(request: &ConsoleRequest) -> Date {
+    TimeZone::UTC
+        .to_datetime(request.service.clock.now())
+        .date()
 }
 
 /// Returns the date of a timestamp at an offset from UTC in hours.

@@ -34,20 +34,20 @@ pub async fn get(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let mut response = match visit.look().await {
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let mut response = match request.look().await {
         Ok(page_stay) => {
             let words = &page_stay.words.extras;
-            let notice = match visit.asks("sent") {
+            let notice = match request.asks("sent") {
                 Some("kept") => Some(words.kept),
                 Some(_) => Some(words.requested),
                 None => None,
             };
             page(&page_stay, notice)
         }
-        Err(refusal) => visit.instead(&refusal),
+        Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getExtrasPage", visit.requester);
+    note(&mut response, "getExtrasPage", request.requester);
     response
 }
 
@@ -69,28 +69,28 @@ pub async fn post(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, body) = PageRequest::of(service, params, request);
-    let mut response = choose(&mut visit, body).await;
-    note(&mut response, "saveCartPage", visit.requester);
+    let (mut request, body) = PageRequest::of(service, params, request);
+    let mut response = choose(&mut request, body).await;
+    note(&mut response, "saveCartPage", request.requester);
     response
 }
 
-async fn choose(visit: &mut PageRequest, body: Body) -> Response {
-    let page_stay = match visit.look().await {
+async fn choose(request: &mut PageRequest, body: Body) -> Response {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return visit.instead(&refusal),
+        Err(refusal) => return request.instead(&refusal),
     };
     if page_stay.view.extras.is_empty() {
         return page(&page_stay, None);
     }
     let words = page_stay.words;
-    let fields = read_form(&visit.headers, body).await;
+    let fields = read_form(&request.headers, body).await;
     let filled = checked(&page_stay, fields.as_ref(), |fields| {
         form::cart(&page_stay.view.extras, fields)
     });
     let rejection = match filled {
         Ok((items, true)) if items.is_empty() => Rejection::whole(400, words.extras.empty),
-        Ok((items, is_request)) => match send(visit, &Value::Array(items), is_request).await {
+        Ok((items, is_request)) => match send(request, &Value::Array(items), is_request).await {
             Ok(()) => return reply::redirect(&page_stay.links.extras_sent(is_request)),
             Err(refusal) => {
                 let text = match refusal.status {
@@ -110,11 +110,17 @@ async fn choose(visit: &mut PageRequest, body: Body) -> Response {
     })
 }
 
-async fn send(visit: &mut PageRequest, items: &Value, is_request: bool) -> Result<(), PageRefusal> {
+async fn send(
+    request: &mut PageRequest,
+    items: &Value,
+    is_request: bool,
+) -> Result<(), PageRefusal> {
     let body = Body::from(json!({ "items": items }).to_string());
-    visit.send("saveCart", &[], HeaderMap::new(), body).await?;
+    request
+        .send("saveCart", &[], HeaderMap::new(), body)
+        .await?;
     if is_request {
-        visit
+        request
             .send("requestExtras", &[], HeaderMap::new(), Body::empty())
             .await?;
     }

@@ -40,17 +40,17 @@ pub async fn get(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let mut response = match visit.look().await {
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let mut response = match request.look().await {
         Ok(page_stay) => {
-            let is_sent = visit.asks("sent").is_some();
-            let issues = reported(&mut visit).await;
+            let is_sent = request.asks("sent").is_some();
+            let issues = reported(&mut request).await;
             let html = render(&page_stay, &issues, is_sent, None);
             reply::page_of_stay(&page_stay, 200, html)
         }
-        Err(refusal) => visit.instead(&refusal),
+        Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getIssuesPage", visit.requester);
+    note(&mut response, "getIssuesPage", request.requester);
     response
 }
 
@@ -61,23 +61,25 @@ pub async fn post(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, body) = PageRequest::of(service, params, request);
-    let mut response = report(&mut visit, body).await;
-    note(&mut response, "reportIssuePage", visit.requester);
+    let (mut request, body) = PageRequest::of(service, params, request);
+    let mut response = report(&mut request, body).await;
+    note(&mut response, "reportIssuePage", request.requester);
     response
 }
 
-async fn report(visit: &mut PageRequest, body: Body) -> Response {
-    let page_stay = match visit.look().await {
+async fn report(request: &mut PageRequest, body: Body) -> Response {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return visit.instead(&refusal),
+        Err(refusal) => return request.instead(&refusal),
     };
-    let fields = read_form(&visit.headers, body).await;
+    let fields = read_form(&request.headers, body).await;
     let filled = checked(&page_stay, fields.as_ref(), form::issue);
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
-            let answer = visit.send("reportIssue", &[], HeaderMap::new(), body).await;
+            let answer = request
+                .send("reportIssue", &[], HeaderMap::new(), body)
+                .await;
             match answer {
                 Ok(()) => return reply::redirect(&page_stay.links.issue_sent()),
                 Err(refusal) => refused(&page_stay, &refusal),
@@ -85,7 +87,7 @@ async fn report(visit: &mut PageRequest, body: Body) -> Response {
         }
         Err(rejection) => rejection,
     };
-    let issues = reported(visit).await;
+    let issues = reported(request).await;
     rejection.response(&page_stay, fields, |refused| {
         render(&page_stay, &issues, false, Some(refused))
     })
@@ -110,8 +112,8 @@ fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
 
 /// Returns the guest's earlier issues; none if they cannot be read, so that the guest can still
 /// report one.
-async fn reported(visit: &mut PageRequest) -> Arc<Vec<GuestIssue>> {
-    visit
+async fn reported(request: &mut PageRequest) -> Arc<Vec<GuestIssue>> {
+    request
         .ask(LIST_OWN_ISSUES, &[], Body::empty())
         .await
         .unwrap_or_default()

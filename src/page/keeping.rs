@@ -15,8 +15,8 @@ use crate::words::fill;
 
 /// Returns the calendar file of the stay.
 #[must_use]
-pub fn calendar(visit: &PageRequest, page_stay: &PageStay) -> String {
-    let url = visit.url(&page_stay.view);
+pub fn calendar(request: &PageRequest, page_stay: &PageStay) -> String {
+    let url = request.url(&page_stay.view);
     with_event(page_stay, Some(&url), calendar::ics)
 }
 
@@ -65,7 +65,7 @@ fn with_event(
 
 /// Returns the wallet pass of the stay.
 pub(crate) fn pass(
-    visit: &PageRequest,
+    request: &PageRequest,
     page_stay: &PageStay,
     signer: &PassSigner,
     details: &PassView,
@@ -76,8 +76,8 @@ pub(crate) fn pass(
         &wallet::pass(
             page_stay,
             signer,
-            &visit.url(&page_stay.view),
-            &visit.passes_url(),
+            &request.url(&page_stay.view),
+            &request.passes_url(),
             details,
         ),
         brand,

@@ -1,7 +1,7 @@
 //! The guest's page at `/stay/…`: the data of the guest interface as HTML for phones, and the forms
 //! that call its operations (rules: stays#page).
 //!
-//! [`routes`] has the addresses, [`visit`] reads a request, and [`sending`] handles a form. Pages
+//! [`routes`] has the addresses, [`request`] reads a request, and [`sending`] handles a form. Pages
 //! are rendered from [`page_stay::PageStay`]: [`home`], [`step`], [`review`], [`reading`],
 //! [`messages`], each with its template in `templates/page`.
 

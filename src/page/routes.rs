@@ -123,15 +123,15 @@ async fn shown(
     operation: &'static str,
     made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(server.0, params, request);
-    let mut response = match visit.look().await {
+    let (mut request, _) = PageRequest::of(server.0, params, request);
+    let mut response = match request.look().await {
         Ok(page_stay) => {
-            let (status, html) = made(&visit, &page_stay);
+            let (status, html) = made(&request, &page_stay);
             reply::page_of_stay(&page_stay, status, html)
         }
-        Err(refusal) => visit.instead(&refusal),
+        Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, operation, visit.requester);
+    note(&mut response, operation, request.requester);
     response
 }
 
@@ -143,31 +143,31 @@ async fn read(
     operation: &'static str,
     made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let mut response = opened(&mut visit, operation, made)
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let mut response = opened(&mut request, operation, made)
         .await
-        .unwrap_or_else(|refusal| visit.instead(&refusal));
-    note(&mut response, operation, visit.requester);
+        .unwrap_or_else(|refusal| request.instead(&refusal));
+    note(&mut response, operation, request.requester);
     response
 }
 
 async fn opened(
-    visit: &mut PageRequest,
+    request: &mut PageRequest,
     operation: &str,
     made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Result<Response, PageRefusal> {
-    let key = visit.key(operation);
-    let view = visit.view().await?;
+    let key = request.key(operation);
+    let view = request.view().await?;
     let state = view.state.clone();
     if let Some(key) = &key
-        && let Some(page) = visit.remembered(key, state.as_ref())
+        && let Some(page) = request.remembered(key, state.as_ref())
     {
-        return Ok(reply::kept(&page, &visit.headers).await);
+        return Ok(reply::kept(&page, &request.headers).await);
     }
-    let page_stay = visit.page_stay(view)?;
-    let (status, html) = made(visit, &page_stay);
+    let page_stay = request.page_stay(view)?;
+    let (status, html) = made(request, &page_stay);
     if let (Some(key), Some(state), 200, Ok(html)) = (key, state, status, &html) {
-        visit.remember(key, &page_stay, state, html);
+        request.remember(key, &page_stay, state, html);
     }
     Ok(reply::page_of_stay(&page_stay, status, html))
 }
@@ -181,7 +181,7 @@ async fn home_page(server: PageService, params: PathParams, request: HttpRequest
         params,
         request,
         "getStayPage",
-        |visit, page_stay| (200, home::render(page_stay, visit.is_handed_in())),
+        |request, page_stay| (200, home::render(page_stay, request.is_handed_in())),
     )
     .await
 }
@@ -192,11 +192,11 @@ async fn step_page(server: PageService, params: PathParams, request: HttpRequest
         params,
         request,
         "getStepPage",
-        |visit, page_stay| {
-            let Some(step) = visit.named("stepId").and_then(|id| page_stay.step(id)) else {
+        |request, page_stay| {
+            let Some(step) = request.named("stepId").and_then(|id| page_stay.step(id)) else {
                 return (404, notice::missing(page_stay, MissingThing::Step));
             };
-            let guests = visit
+            let guests = request
                 .asks("guests")
                 .and_then(|number| number.parse().ok())
                 .filter(|number| *number <= form::MOST_GUESTS);
@@ -207,7 +207,7 @@ async fn step_page(server: PageService, params: PathParams, request: HttpRequest
                     step,
                     StepOptions {
                         guests,
-                        shows_lacks: visit.asks("lacking").is_some(),
+                        shows_lacks: request.asks("lacking").is_some(),
                     },
                     None,
                 ),
@@ -230,7 +230,10 @@ async fn manual_page(server: PageService, params: PathParams, request: HttpReque
         params,
         request,
         "getManualPage",
-        |visit, page_stay| match visit.named("manualId").and_then(|id| page_stay.manual(id)) {
+        |request, page_stay| match request
+            .named("manualId")
+            .and_then(|id| page_stay.manual(id))
+        {
             Some(manual) => (200, reading::render(page_stay, manual)),
             None => (404, notice::missing(page_stay, MissingThing::Manual)),
         },
@@ -243,23 +246,23 @@ async fn messages_page(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let mut response = match visit.look().await {
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let mut response = match request.look().await {
         Ok(page_stay) => {
-            let messages = written(&mut visit).await;
+            let messages = written(&mut request).await;
             let html = messages::render(&page_stay, &messages, None);
             reply::page_of_stay(&page_stay, 200, html)
         }
-        Err(refusal) => visit.instead(&refusal),
+        Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getMessagesPage", visit.requester);
+    note(&mut response, "getMessagesPage", request.requester);
     response
 }
 
 /// Returns the guest's messages. Returns none where they cannot be read, so that the guest can
 /// still write.
-pub(super) async fn written(visit: &mut PageRequest) -> Arc<Vec<Message>> {
-    visit
+pub(super) async fn written(request: &mut PageRequest) -> Arc<Vec<Message>> {
+    request
         .ask(LIST_OWN_MESSAGES, &[], Body::empty())
         .await
         .unwrap_or_default()
@@ -273,12 +276,12 @@ async fn file(
     operation: &'static str,
     made: impl FnOnce(&PageRequest, &PageStay) -> Response,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(server.0, params, request);
-    let mut response = match visit.look().await {
-        Ok(page_stay) => made(&visit, &page_stay),
-        Err(refusal) => visit.instead(&refusal),
+    let (mut request, _) = PageRequest::of(server.0, params, request);
+    let mut response = match request.look().await {
+        Ok(page_stay) => made(&request, &page_stay),
+        Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, operation, visit.requester);
+    note(&mut response, operation, request.requester);
     response
 }
 
@@ -288,10 +291,10 @@ async fn calendar_file(server: PageService, params: PathParams, request: HttpReq
         params,
         request,
         "getStayCalendar",
-        |visit, page_stay| {
+        |request, page_stay| {
             reply::file(
                 "text/calendar; charset=utf-8",
-                keeping::calendar(visit, page_stay),
+                keeping::calendar(request, page_stay),
             )
         },
     )
@@ -303,23 +306,23 @@ async fn pass_file(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let mut response = offered_pass(&mut visit)
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let mut response = offered_pass(&mut request)
         .await
-        .unwrap_or_else(|refusal| visit.instead(&refusal));
-    note(&mut response, "getStayPass", visit.requester);
+        .unwrap_or_else(|refusal| request.instead(&refusal));
+    note(&mut response, "getStayPass", request.requester);
     response
 }
 
-async fn offered_pass(visit: &mut PageRequest) -> Result<Response, PageRefusal> {
-    let page_stay = visit.look().await?;
+async fn offered_pass(request: &mut PageRequest) -> Result<Response, PageRefusal> {
+    let page_stay = request.look().await?;
     if !page_stay.offers_pass() {
         let html = notice::missing(&page_stay, MissingThing::Pass);
         return Ok(reply::page(404, html, page_stay.language));
     }
-    let details = visit.ask(GET_PASS, &[], Body::empty()).await?;
-    let pass = match visit.signer() {
-        Some(signer) => keeping::pass(visit, &page_stay, signer, &details),
+    let details = request.ask(GET_PASS, &[], Body::empty()).await?;
+    let pass = match request.signer() {
+        Some(signer) => keeping::pass(request, &page_stay, signer, &details),
         None => {
             return Ok(reply::page(
                 404,
@@ -358,22 +361,22 @@ async fn step_file(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let ids = visit.named("stepId").zip(visit.named("fileId"));
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let ids = request.named("stepId").zip(request.named("fileId"));
     let mut response = match ids {
         Some((step, file)) => {
             let path = [("stepId", step), ("fileId", file)];
-            match visit.ask(GET_STEP_FILE, &path, Body::empty()).await {
+            match request.ask(GET_STEP_FILE, &path, Body::empty()).await {
                 Ok(file) => reply::redirect(&file.url),
-                Err(refusal) => visit.instead(&refusal),
+                Err(refusal) => request.instead(&refusal),
             }
         }
-        None => visit.instead(&PageRefusal {
+        None => request.instead(&PageRefusal {
             status: 404,
             ..PageRefusal::default()
         }),
     };
-    note(&mut response, "getStepFilePage", visit.requester);
+    note(&mut response, "getStepFilePage", request.requester);
     response
 }
 
@@ -383,10 +386,10 @@ async fn to_step(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, _) = PageRequest::of(service, params, request);
-    match visit.named("stepId").filter(|_| visit.is_plausible()) {
-        Some(step) => reply::redirect(&visit.links.step(step)),
-        None => visit.instead(&PageRefusal {
+    let (request, _) = PageRequest::of(service, params, request);
+    match request.named("stepId").filter(|_| request.is_plausible()) {
+        Some(step) => reply::redirect(&request.links.step(step)),
+        None => request.instead(&PageRefusal {
             status: 404,
             ..PageRefusal::default()
         }),
@@ -398,8 +401,8 @@ async fn to_review(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, _) = PageRequest::of(service, params, request);
-    reply::redirect(&visit.links.review())
+    let (request, _) = PageRequest::of(service, params, request);
+    reply::redirect(&request.links.review())
 }
 
 /// Handles every other address below a stay's page. Redirects to the stay if only punctuation
@@ -412,8 +415,8 @@ async fn behind_token(server: PageService, params: PathParams, request: HttpRequ
 }
 
 async fn lost(State(service): PageService, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, _) = PageRequest::of(service, params, request);
-    visit.instead(&PageRefusal {
+    let (request, _) = PageRequest::of(service, params, request);
+    request.instead(&PageRefusal {
         status: 404,
         ..PageRefusal::default()
     })

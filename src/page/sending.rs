@@ -33,13 +33,13 @@ type SendingService = State<Arc<Service>>;
 
 /// The response to a form, with the request that it belongs to.
 struct FormAnswer {
-    visit: PageRequest,
+    request: PageRequest,
     response: Response,
 }
 
 impl FormAnswer {
     fn noted(mut self, operation: &'static str) -> Response {
-        note(&mut self.response, operation, self.visit.requester);
+        note(&mut self.response, operation, self.request.requester);
         self.response
     }
 }
@@ -50,22 +50,22 @@ pub async fn step(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, body) = PageRequest::of(service, params, request);
-    save(visit, body).await.noted("saveStepAnswersPage")
+    let (request, body) = PageRequest::of(service, params, request);
+    save(request, body).await.noted("saveStepAnswersPage")
 }
 
-async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
-    let page_stay = match visit.look().await {
+async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return instead(visit, &refusal),
+        Err(refusal) => return instead(request, &refusal),
     };
-    let Some(step) = visit.named("stepId").and_then(|id| page_stay.step(id)) else {
-        return no_step(visit, &page_stay);
+    let Some(step) = request.named("stepId").and_then(|id| page_stay.step(id)) else {
+        return no_step(request, &page_stay);
     };
-    let fields = read_form(&visit.headers, body).await;
+    let fields = read_form(&request.headers, body).await;
     if page_stay.is_preview {
         return of_step(
-            visit,
+            request,
             &page_stay,
             step,
             403,
@@ -99,11 +99,11 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
                     .iter()
                     .flat_map(|fields| additional_faults::of_values(step, fields, &page_stay)),
             );
-            return of_step(visit, &page_stay, step, 400, fields, faults, None);
+            return of_step(request, &page_stay, step, 400, fields, faults, None);
         }
         None => {
             return of_step(
-                visit,
+                request,
                 &page_stay,
                 step,
                 400,
@@ -126,7 +126,7 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
         "answers": filled.answers, "language": page_stay.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,
     });
     let body = Body::from(body.to_string());
-    let answer = visit
+    let answer = request
         .ask(SAVE_STEP_ANSWERS, &[("stepId", step.id)], body)
         .await;
     match answer {
@@ -136,12 +136,12 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
                 None => after_saving(&page_stay, step, &saved),
             };
             FormAnswer {
-                visit,
+                request,
                 response: reply::redirect(&address),
             }
         }
         Err(refusal) if refusal.key.as_deref() == Some(TEXT_CHANGED) => {
-            text_changed(visit, page_stay, id, &refusal, fields).await
+            text_changed(request, page_stay, id, &refusal, fields).await
         }
         Err(refusal) => {
             let mut faults = Faults::found(&refusal, Some(step)).at_places(&filled.places);
@@ -154,7 +154,7 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
             }
             let text = (faults.0.is_empty() || refusal.is_full).then(|| text(&refusal, &page_stay));
             let mut sent = of_step(
-                visit,
+                request,
                 &page_stay,
                 step,
                 refusal.status,
@@ -171,15 +171,15 @@ async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
 /// Shows the form of an agreement whose text has changed since the guest opened it. The box is not
 /// ticked.
 async fn text_changed(
-    mut visit: PageRequest,
+    mut request: PageRequest,
     page_stay: PageStay,
     step: Uuid,
     refusal: &PageRefusal,
     fields: Option<FormFields>,
 ) -> FormAnswer {
-    let page_stay = visit.look().await.unwrap_or(page_stay);
+    let page_stay = request.look().await.unwrap_or(page_stay);
     let Some(step) = page_stay.step(step) else {
-        return no_step(visit, &page_stay);
+        return no_step(request, &page_stay);
     };
     let typed = fields.map(|mut fields| {
         fields.retain(|(name, _)| name != "isAccepted");
@@ -187,7 +187,7 @@ async fn text_changed(
     });
     let text = Some(text(refusal, &page_stay));
     of_step(
-        visit,
+        request,
         &page_stay,
         step,
         refusal.status,
@@ -221,50 +221,51 @@ pub async fn submit(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, body) = PageRequest::of(service, params, request);
-    hand_in(visit, body).await.noted("submitPrecheckinPage")
+    let (request, body) = PageRequest::of(service, params, request);
+    hand_in(request, body).await.noted("submitPrecheckinPage")
 }
 
-async fn hand_in(mut visit: PageRequest, body: Body) -> FormAnswer {
-    let page_stay = match visit.look().await {
+async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return instead(visit, &refusal),
+        Err(refusal) => return instead(request, &refusal),
     };
-    let of_review = |visit: PageRequest, page_stay: &PageStay, status: u16, text: &'static str| {
-        let response = reply::page(
-            status,
-            review::render(page_stay, Some(text)),
-            page_stay.language,
-        );
-        FormAnswer { visit, response }
-    };
-    let fields = read_form(&visit.headers, body).await;
+    let of_review =
+        |request: PageRequest, page_stay: &PageStay, status: u16, text: &'static str| {
+            let response = reply::page(
+                status,
+                review::render(page_stay, Some(text)),
+                page_stay.language,
+            );
+            FormAnswer { request, response }
+        };
+    let fields = read_form(&request.headers, body).await;
     if page_stay.is_preview {
-        return of_review(visit, &page_stay, 403, page_stay.words.preview.forms);
+        return of_review(request, &page_stay, 403, page_stay.words.preview.forms);
     }
     if fields.is_none_or(|fields| form::nothing(&fields).is_err()) {
-        return of_review(visit, &page_stay, 400, page_stay.words.errors.not_saved);
+        return of_review(request, &page_stay, 400, page_stay.words.errors.not_saved);
     }
-    let answer = visit
+    let answer = request
         .send("submitPrecheckin", &[], HeaderMap::new(), Body::empty())
         .await;
     let Err(refusal) = answer else {
         let response = reply::redirect(&page_stay.links.home_handed_in());
-        return FormAnswer { visit, response };
+        return FormAnswer { request, response };
     };
     // The guest may have submitted a moment ago from another page, so the current state decides.
     let page_stay = if refusal.status == 409 {
-        visit.look().await.unwrap_or(page_stay)
+        request.look().await.unwrap_or(page_stay)
     } else {
         page_stay
     };
     let is_submitted = page_stay.view.precheckin.status.is_submitted() && !page_stay.has_new();
     if refusal.status == 409 && is_submitted && refusal.key.is_none() {
         let response = reply::redirect(&page_stay.links.home());
-        return FormAnswer { visit, response };
+        return FormAnswer { request, response };
     }
     let text = text(&refusal, &page_stay);
-    let mut sent = of_review(visit, &page_stay, refusal.status, text);
+    let mut sent = of_review(request, &page_stay, refusal.status, text);
     sent.response = reply::retriable(sent.response, refusal.retry_after);
     sent
 }
@@ -276,16 +277,16 @@ pub async fn message(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, body) = PageRequest::of(service, params, request);
-    write(visit, body).await.noted("sendGuestMessagePage")
+    let (request, body) = PageRequest::of(service, params, request);
+    write(request, body).await.noted("sendGuestMessagePage")
 }
 
-async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
-    let page_stay = match visit.look().await {
+async fn write(mut request: PageRequest, body: Body) -> FormAnswer {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return instead(visit, &refusal),
+        Err(refusal) => return instead(request, &refusal),
     };
-    let fields = read_form(&visit.headers, body).await;
+    let fields = read_form(&request.headers, body).await;
     let input = match fields.as_deref().map(form::message) {
         _ if page_stay.is_preview => Err((
             403,
@@ -305,7 +306,7 @@ async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
     let answer = match input {
         Ok(input) => {
             let body = Body::from(input.to_string());
-            let answer = visit
+            let answer = request
                 .send("sendGuestMessage", &[], HeaderMap::new(), body)
                 .await;
             answer.map_err(|refusal: PageRefusal| {
@@ -334,7 +335,7 @@ async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
     let response = match answer {
         Ok(()) => reply::redirect(&page_stay.links.messages()),
         Err((status, faults, text, retry_after)) => {
-            let messages = written(&mut visit).await;
+            let messages = written(&mut request).await;
             let refused = RefusedForm {
                 typed: fields,
                 faults,
@@ -344,7 +345,7 @@ async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
             reply::retriable(reply::page(status, html, page_stay.language), retry_after)
         }
     };
-    FormAnswer { visit, response }
+    FormAnswer { request, response }
 }
 
 /// Adds a file to a step. Passes the body to the operation as it arrives.
@@ -353,8 +354,8 @@ pub async fn file(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, body) = PageRequest::of(service, params, request);
-    hand_over(visit, body, "addStepFile")
+    let (request, body) = PageRequest::of(service, params, request);
+    hand_over(request, body, "addStepFile")
         .await
         .noted("addStepFilePage")
 }
@@ -365,27 +366,27 @@ pub async fn remove_file(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, _) = PageRequest::of(service, params, request);
-    hand_over(visit, Body::empty(), "removeStepFile")
+    let (request, _) = PageRequest::of(service, params, request);
+    hand_over(request, Body::empty(), "removeStepFile")
         .await
         .noted("removeStepFilePage")
 }
 
-async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) -> FormAnswer {
-    let page_stay = match visit.look().await {
+async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str) -> FormAnswer {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return instead(visit, &refusal),
+        Err(refusal) => return instead(request, &refusal),
     };
-    let Some(step) = visit
+    let Some(step) = request
         .named("stepId")
         .and_then(|id| page_stay.step(id))
-        .filter(|_| visit.is_plausible())
+        .filter(|_| request.is_plausible())
     else {
-        return no_step(visit, &page_stay);
+        return no_step(request, &page_stay);
     };
     if page_stay.is_preview {
         return of_step(
-            visit,
+            request,
             &page_stay,
             step,
             403,
@@ -394,25 +395,28 @@ async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) 
             Some(page_stay.words.preview.forms),
         );
     }
-    let path: Vec<(&str, Uuid)> = [("stepId", Some(step.id)), ("fileId", visit.named("fileId"))]
-        .into_iter()
-        .filter_map(|(name, id)| Some((name, id?)))
-        .collect();
+    let path: Vec<(&str, Uuid)> = [
+        ("stepId", Some(step.id)),
+        ("fileId", request.named("fileId")),
+    ]
+    .into_iter()
+    .filter_map(|(name, id)| Some((name, id?)))
+    .collect();
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, CONTENT_LENGTH] {
-        for value in visit.headers.get_all(&name) {
+        for value in request.headers.get_all(&name) {
             headers.append(name.clone(), value.clone());
         }
     }
-    match visit.send(operation, &path, headers, body).await {
+    match request.send(operation, &path, headers, body).await {
         Ok(()) => {
             let response = reply::redirect(&page_stay.links.step(step.id));
-            FormAnswer { visit, response }
+            FormAnswer { request, response }
         }
         // The file has already been removed, so the request has reached its aim.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&page_stay.links.step(step.id));
-            FormAnswer { visit, response }
+            FormAnswer { request, response }
         }
         Err(refusal) => {
             let mut faults = Faults::found(&refusal, Some(step));
@@ -423,7 +427,15 @@ async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) 
                 503 => Some(page_stay.words.errors.uploads_off),
                 _ => faults.0.is_empty().then(|| text(&refusal, &page_stay)),
             };
-            let mut sent = of_step(visit, &page_stay, step, refusal.status, None, faults, text);
+            let mut sent = of_step(
+                request,
+                &page_stay,
+                step,
+                refusal.status,
+                None,
+                faults,
+                text,
+            );
             sent.response = reply::retriable(sent.response, refusal.retry_after);
             sent
         }
@@ -432,7 +444,7 @@ async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) 
 
 /// Returns the page of a step with the refused form.
 fn of_step(
-    visit: PageRequest,
+    request: PageRequest,
     page_stay: &PageStay,
     step: &StepView,
     status: u16,
@@ -450,21 +462,21 @@ fn of_step(
         step_page::render(page_stay, step, StepOptions::default(), Some(&refused)),
         page_stay.language,
     );
-    FormAnswer { visit, response }
+    FormAnswer { request, response }
 }
 
-fn instead(visit: PageRequest, refusal: &PageRefusal) -> FormAnswer {
-    let response = visit.instead(refusal);
-    FormAnswer { visit, response }
+fn instead(request: PageRequest, refusal: &PageRefusal) -> FormAnswer {
+    let response = request.instead(refusal);
+    FormAnswer { request, response }
 }
 
-fn no_step(visit: PageRequest, page_stay: &PageStay) -> FormAnswer {
+fn no_step(request: PageRequest, page_stay: &PageStay) -> FormAnswer {
     let response = reply::page(
         404,
         notice::missing(page_stay, MissingThing::Step),
         page_stay.language,
     );
-    FormAnswer { visit, response }
+    FormAnswer { request, response }
 }
 
 /// Returns the text that explains a refusal to the guest. The refusal's own message is English and

@@ -42,15 +42,15 @@ pub async fn get(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = PageRequest::of(service, params, request);
-    let mut response = match visit.look().await {
+    let (mut request, _) = PageRequest::of(service, params, request);
+    let mut response = match request.look().await {
         Ok(page_stay) => {
-            let is_sent = visit.asks("sent").is_some();
+            let is_sent = request.asks("sent").is_some();
             page(&page_stay, kind, is_sent)
         }
-        Err(refusal) => visit.instead(&refusal),
+        Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getReviewRequestPage", visit.requester);
+    note(&mut response, "getReviewRequestPage", request.requester);
     response
 }
 
@@ -73,25 +73,27 @@ pub async fn post(
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, body) = PageRequest::of(service, params, request);
-    let mut response = give(&mut visit, kind, body).await;
-    note(&mut response, "giveReviewPage", visit.requester);
+    let (mut request, body) = PageRequest::of(service, params, request);
+    let mut response = give(&mut request, kind, body).await;
+    note(&mut response, "giveReviewPage", request.requester);
     response
 }
 
-async fn give(visit: &mut PageRequest, kind: SurveyKind, body: Body) -> Response {
-    let page_stay = match visit.look().await {
+async fn give(request: &mut PageRequest, kind: SurveyKind, body: Body) -> Response {
+    let page_stay = match request.look().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return visit.instead(&refusal),
+        Err(refusal) => return request.instead(&refusal),
     };
-    let fields = read_form(&visit.headers, body).await;
+    let fields = read_form(&request.headers, body).await;
     let filled = checked(&page_stay, fields.as_ref(), |fields| {
         form::survey(kind, fields)
     });
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
-            let answer = visit.send("giveReview", &[], HeaderMap::new(), body).await;
+            let answer = request
+                .send("giveReview", &[], HeaderMap::new(), body)
+                .await;
             match answer {
                 Ok(()) => return reply::redirect(&page_stay.links.survey_sent(kind)),
                 // It was given just now, by the same form.

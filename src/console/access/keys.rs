@@ -32,11 +32,11 @@ const MOST: usize = 100;
 const ANSWERS: usize = 10;
 
 /// Reads the key that the path names.
-async fn named(visit: &ConsoleRequest) -> Result<TeamApiKey, ConsoleRefusal> {
-    let id = visit.named("id")?;
+async fn named(request: &ConsoleRequest) -> Result<TeamApiKey, ConsoleRefusal> {
+    let id = request.named("id")?;
     for answer in 0..ANSWERS {
         let arguments = json!({ "limit": MOST, "offset": answer * MOST });
-        let keys = visit.read(LIST_TEAM_API_KEYS, arguments).await?;
+        let keys = request.read(LIST_TEAM_API_KEYS, arguments).await?;
         let is_last = keys.len() < MOST;
         if let Some(found) = keys.iter().find(|key| key.id == id) {
             return Ok(found.clone());
@@ -78,17 +78,17 @@ struct Keys<'v> {
 
 /// Returns whether the member may create and revoke keys. The server must allow it, and the member
 /// must manage the whole organization.
-fn are_made_here(visit: &ConsoleRequest) -> bool {
-    visit
+fn are_made_here(request: &ConsoleRequest) -> bool {
+    request
         .service
         .app_state
         .extension::<ConsoleKeys>()
         .is_some_and(|keys| keys.0)
-        && visit.answers_for_organization()
+        && request.answers_for_organization()
 }
 
 fn row(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     TeamApiKey {
         id,
         key,
@@ -100,20 +100,20 @@ fn row(
     are_made_here: bool,
 ) -> KeyRow {
     let id = id.to_string();
-    let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
+    let way = |place: &str| are_made_here.then(|| request.address(&format!("{PATH}/{id}/{place}")));
     let has_expired = key
         .expires_at
-        .is_some_and(|at| at.0 <= visit.service.clock.now());
+        .is_some_and(|at| at.0 <= request.service.clock.now());
     KeyRow {
-        may: may(visit, &key.permissions),
-        made: when::of(visit, *created_at),
-        expires: when::of_any(visit, key.expires_at),
+        may: may(request, &key.permissions),
+        made: when::of(request, *created_at),
+        expires: when::of_any(request, key.expires_at),
         has_expired,
-        last: when::of_any(visit, *last_used_at),
+        last: when::of_any(request, *last_used_at),
         written,
-        history: visit
+        history: request
             .answers_for_organization()
-            .then(|| visit.address_with("/audit", &[("actor", &id)])),
+            .then(|| request.address_with("/audit", &[("actor", &id)])),
         // An expired key could be rotated but would stay expired.
         rotate: way("rotate").filter(|_| !has_expired),
         revoke: way("revoke"),
@@ -121,18 +121,18 @@ fn row(
     }
 }
 
-pub(super) fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let ListPage { rows, paging } = ListPage::of(visit, LIST_TEAM_API_KEYS, PATH).await?;
-        let are_made_here = are_made_here(visit);
+        let ListPage { rows, paging } = ListPage::of(request, LIST_TEAM_API_KEYS, PATH).await?;
+        let are_made_here = are_made_here(request);
         let writes: Vec<_> = rows
             .iter()
             .filter_map(|one| Some((one.key.name.as_str(), one.last_write.as_ref()?)))
             .collect();
-        let mut messages = last_writes(visit, &writes).await.into_iter();
+        let mut messages = last_writes(request, &writes).await.into_iter();
         let written = rows.iter().map(|one| {
             Some((
-                when::of(visit, one.last_write.as_ref()?.occurred_at),
+                when::of(request, one.last_write.as_ref()?.occurred_at),
                 messages.next()?,
             ))
         });
@@ -140,18 +140,18 @@ pub(super) fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             .map(|written| written.map(|(at, messages)| (messages, at)))
             .collect();
         let page = Keys {
-            frame: ConsoleFrame::new(visit, visit.words.access.access),
-            tabs: tabs(visit, AccessTab::Keys),
+            frame: ConsoleFrame::new(request, request.words.access.access),
+            tabs: tabs(request, AccessTab::Keys),
             rows: rows
                 .iter()
                 .zip(written)
-                .map(|(one, written)| row(visit, one, written, are_made_here))
+                .map(|(one, written)| row(request, one, written, are_made_here))
                 .collect(),
             paging,
-            new: are_made_here.then(|| visit.address(&format!("{PATH}/new"))),
-            how: address(&visit.service, "/docs/how-to/load-first-data.md"),
+            new: are_made_here.then(|| request.address(&format!("{PATH}/new"))),
+            how: address(&request.service, "/docs/how-to/load-first-data.md"),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -170,78 +170,78 @@ struct NewKey<'v> {
 }
 
 fn form(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    if !are_made_here(visit) {
+    if !are_made_here(request) {
         return Err(ConsoleRefusal::missing());
     }
-    let words = &visit.words.access;
+    let words = &request.words.access;
     let chosen = |name: &str| {
-        visit
+        request
             .fields
             .iter()
             .any(|(known, value)| known == "permission" && value == name)
     };
     let own = Permission::VARIANTS
         .iter()
-        .filter(|permission| visit.holds(**permission))
+        .filter(|permission| request.holds(**permission))
         .map(AsRef::as_ref);
     let FormAttempt {
         status,
         of: messages,
         is_kept,
-    } = FormAttempt::of(visit, refused.as_ref());
+    } = FormAttempt::of(request, refused.as_ref());
     let page = NewKey {
-        frame: ConsoleFrame::new(visit, words.new_key)
-            .below(visit, words.access, SCREEN.path)
-            .below(visit, words.keys, PATH),
-        action: visit.address(&format!("{PATH}/new")),
-        key: visit.form_key(),
-        name: visit.sent("name").unwrap_or_default().to_owned(),
-        expires: visit.sent("expiresAt").unwrap_or_default().to_owned(),
+        frame: ConsoleFrame::new(request, words.new_key)
+            .below(request, words.access, SCREEN.path)
+            .below(request, words.keys, PATH),
+        action: request.address(&format!("{PATH}/new")),
+        key: request.form_key(),
+        name: request.sent("name").unwrap_or_default().to_owned(),
+        expires: request.sent("expiresAt").unwrap_or_default().to_owned(),
         permissions: own
             .map(|name: &'static str| (name, words.permission(name), chosen(name)))
             .collect(),
         messages,
         is_kept,
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
-pub(super) fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(std::future::ready(form(visit, None)))
+pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(std::future::ready(form(request, None)))
 }
 
-pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return form(visit, None);
+        if !request.may_write() {
+            return form(request, None);
         }
-        let permissions: Vec<&str> = visit
+        let permissions: Vec<&str> = request
             .fields
             .iter()
             .filter(|(name, _)| name == "permission")
             .map(|(_, value)| value.as_str())
             .collect();
-        let expires = visit
+        let expires = request
             .sent("expiresAt")
             .map(str::trim)
             .filter(|text| !text.is_empty());
         // Invalid input is passed on as typed, so that the operation refuses it.
         let expires = expires
             .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
-        let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
-        let made = visit
+        let arguments = json!({ "name": request.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
+        let made = request
             .create_as(
                 CREATE_TEAM_API_KEY,
                 arguments,
-                &visit.key(CREATE_TEAM_API_KEY.id()),
+                &request.key(CREATE_TEAM_API_KEY.id()),
             )
             .await;
         match ConsoleRefusal::of_what_was_sent(created)? {
-            Ok(created) => Ok(token_page(visit, &created)),
-            Err(refusal) => form(visit, Some(refusal)),
+            Ok(created) => Ok(token_page(request, &created)),
+            Err(refusal) => form(request, Some(refusal)),
         }
     })
 }
@@ -258,20 +258,20 @@ struct CreatedKeyPage<'v> {
 
 /// Returns the page that shows a token. The page is the answer to the form, so no address shows the
 /// token again. Sending the form again does not show it either.
-fn token_page<'v>(visit: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
-    let words = &visit.words.access;
-    let frame = ConsoleFrame::new(visit, words.token)
-        .below(visit, words.access, SCREEN.path)
-        .below(visit, words.keys, PATH);
-    let rotate = visit.address(&format!("{PATH}/{}/rotate", made.id));
+fn token_page<'v>(request: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
+    let words = &request.words.access;
+    let frame = ConsoleFrame::new(request, words.token)
+        .below(request, words.access, SCREEN.path)
+        .below(request, words.keys, PATH);
+    let rotate = request.address(&format!("{PATH}/{}/rotate", made.id));
     reply::of(
-        visit,
+        request,
         200,
         &CreatedKeyPage {
             frame,
             name: &made.key.name,
             token: made.token.as_deref(),
-            way: visit.address(PATH),
+            way: request.address(PATH),
             rotate,
         },
     )
@@ -296,15 +296,15 @@ struct KeyConfirmation<'v> {
 
 /// Shows the confirmation before a key is revoked or rotated.
 async fn ask(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     is_rotated: bool,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    if !are_made_here(visit) {
+    if !are_made_here(request) {
         return Err(ConsoleRefusal::missing());
     }
-    let words = &visit.words.access;
-    let one = named(visit).await?;
+    let words = &request.words.access;
+    let one = named(request).await?;
     let (title, about, place) = if is_rotated {
         (words.rotate, words.rotate_about, "rotate")
     } else {
@@ -314,61 +314,61 @@ async fn ask(
         status,
         of: messages,
         is_kept,
-    } = FormAttempt::of(visit, refused.as_ref());
+    } = FormAttempt::of(request, refused.as_ref());
     let page = KeyConfirmation {
-        frame: ConsoleFrame::new(visit, title)
-            .below(visit, words.access, SCREEN.path)
-            .below(visit, words.keys, PATH),
-        action: visit.address(&format!("{PATH}/{}/{place}", one.id)),
-        back: visit.address(PATH),
-        key: visit.new_key(),
-        grace: is_rotated.then(|| (grace(visit), LONGEST)),
+        frame: ConsoleFrame::new(request, title)
+            .below(request, words.access, SCREEN.path)
+            .below(request, words.keys, PATH),
+        action: request.address(&format!("{PATH}/{}/{place}", one.id)),
+        back: request.address(PATH),
+        key: request.new_key(),
+        grace: is_rotated.then(|| (grace(request), LONGEST)),
         name: one.key.name,
         about,
         submit: title,
         messages,
         is_kept,
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
-pub(super) fn ask_to_rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(ask(visit, true, None))
+pub(super) fn ask_to_rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(ask(request, true, None))
 }
 
-pub(super) fn rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return ask(visit, true, None).await;
+        if !request.may_write() {
+            return ask(request, true, None).await;
         }
-        let arguments = json!({ "apiKeyId": visit.named("id")?, "graceSeconds": hours(visit) });
-        match visit
+        let arguments = json!({ "apiKeyId": request.named("id")?, "graceSeconds": hours(request) });
+        match request
             .create_as(
                 ROTATE_TEAM_API_KEY,
                 arguments,
-                &visit.key(ROTATE_TEAM_API_KEY.id()),
+                &request.key(ROTATE_TEAM_API_KEY.id()),
             )
             .await
         {
-            Ok(made) => Ok(token_page(visit, &made)),
-            Err(refusal) if refusal.status == 400 => ask(visit, true, Some(refusal)).await,
+            Ok(made) => Ok(token_page(request, &made)),
+            Err(refusal) if refusal.status == 400 => ask(request, true, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         }
     })
 }
 
-pub(super) fn ask_to_revoke(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(ask(visit, false, None))
+pub(super) fn ask_to_revoke(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(ask(request, false, None))
 }
 
-pub(super) fn revoke(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn revoke(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return ask(visit, false, None).await;
+        if !request.may_write() {
+            return ask(request, false, None).await;
         }
-        visit
-            .get::<Value>(REVOKE, json!({ "apiKeyId": visit.named("id")? }))
+        request
+            .get::<Value>(REVOKE, json!({ "apiKeyId": request.named("id")? }))
             .await?;
-        Ok(reply::done(visit, PATH, CompletedAction::Removed))
+        Ok(reply::done(request, PATH, CompletedAction::Removed))
     })
 }

@@ -105,14 +105,14 @@ enum AccessTab {
     Keys,
 }
 
-fn tabs(visit: &ConsoleRequest, shown: AccessTab) -> Tabs {
-    let words = &visit.words.access;
+fn tabs(request: &ConsoleRequest, shown: AccessTab) -> Tabs {
+    let words = &request.words.access;
     [
         (words.apps, SCREEN.path, AccessTab::Apps),
         (words.members, "/access/members", AccessTab::Members),
         (words.keys, "/access/keys", AccessTab::Keys),
     ]
-    .map(|(title, path, tab)| (title, visit.address(path), tab == shown))
+    .map(|(title, path, tab)| (title, request.address(path), tab == shown))
 }
 
 /// One page of a list, with links to the other pages.
@@ -123,26 +123,26 @@ struct ListPage<T> {
 
 impl<T: Send + Sync + 'static> ListPage<T> {
     async fn of(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         operation: OperationName<Vec<T>>,
         path: &str,
     ) -> Result<Self, ConsoleRefusal> {
-        let answer = visit
+        let answer = request
             .read_page(
                 operation,
-                json!({ "limit": ROWS, "offset": Paging::offset(visit) }),
+                json!({ "limit": ROWS, "offset": Paging::offset(request) }),
             )
             .await?;
         Ok(Self {
-            paging: Paging::of(visit, path, answer.total.unwrap_or(answer.data.len())),
+            paging: Paging::of(request, path, answer.total.unwrap_or(answer.data.len())),
             rows: answer.data,
         })
     }
 }
 
 /// Returns the permissions in words.
-fn may(visit: &ConsoleRequest, permissions: &[Permission]) -> String {
-    let words = &visit.words.access;
+fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
+    let words = &request.words.access;
     let all: Vec<&str> = permissions
         .iter()
         .map(|permission| words.permission(permission.as_ref()))
@@ -155,11 +155,11 @@ fn may(visit: &ConsoleRequest, permissions: &[Permission]) -> String {
 }
 
 /// Returns the name of each member by id.
-async fn names(visit: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
+async fn names(request: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
     let mut names = BTreeMap::new();
     for answer in 0..ANSWERS {
         let arguments = json!({ "limit": MOST, "offset": answer * MOST });
-        let members = visit.read(LIST_TEAM_MEMBERS, arguments).await?;
+        let members = request.read(LIST_TEAM_MEMBERS, arguments).await?;
         let is_last = members.len() < MOST;
         names.extend(
             members
@@ -194,11 +194,12 @@ struct Connections<'v> {
     how: String,
 }
 
-fn connections(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn connections(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.access;
-        let ListPage { rows, paging } = ListPage::of(visit, LIST_CONNECTIONS, SCREEN.path).await?;
-        let names = names(visit).await?;
+        let words = &request.words.access;
+        let ListPage { rows, paging } =
+            ListPage::of(request, LIST_CONNECTIONS, SCREEN.path).await?;
+        let names = names(request).await?;
         let row = |one: &ConnectionView| {
             let member = one.member_id.to_string();
             let called = names.get(&one.member_id).unwrap_or(&member);
@@ -213,22 +214,22 @@ fn connections(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                     &[("name", called), ("host", &one.redirect_host)],
                 ),
                 resource: one.resource.clone(),
-                may: may(visit, &one.scopes),
-                since: when::of(visit, one.connected_at),
-                last: when::of(visit, one.last_used_at),
-                end: visit
+                may: may(request, &one.scopes),
+                since: when::of(request, one.connected_at),
+                last: when::of(request, one.last_used_at),
+                end: request
                     .may(END)
-                    .then(|| visit.address_with("/access/end", &query)),
+                    .then(|| request.address_with("/access/end", &query)),
             }
         };
         let page = Connections {
-            frame: ConsoleFrame::new(visit, words.access),
-            tabs: tabs(visit, AccessTab::Apps),
+            frame: ConsoleFrame::new(request, words.access),
+            tabs: tabs(request, AccessTab::Apps),
             rows: rows.iter().map(row).collect(),
             paging,
-            how: crate::people::address(&visit.service, "/docs/how-to/connect-an-assistant.md"),
+            how: crate::people::address(&request.service, "/docs/how-to/connect-an-assistant.md"),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -254,13 +255,13 @@ struct Members<'v> {
     new: Option<String>,
 }
 
-fn members(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn members(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.access;
+        let words = &request.words.access;
         let ListPage { rows, paging } =
-            ListPage::of(visit, LIST_TEAM_MEMBERS, "/access/members").await?;
+            ListPage::of(request, LIST_TEAM_MEMBERS, "/access/members").await?;
         let row = |MemberView { id, member, .. }: &MemberView| MemberRow {
-            may: may(visit, &member.permissions),
+            may: may(request, &member.permissions),
             flats: match &member.property_ids {
                 None => words.all_flats.to_owned(),
                 Some(ids) => words.flats.of(ids.len()),
@@ -272,22 +273,22 @@ fn members(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             },
             email: member.email.clone(),
             is_active: member.is_active,
-            way: visit
+            way: request
                 .answers_for_organization()
-                .then(|| visit.address(&format!("/access/members/{id}"))),
+                .then(|| request.address(&format!("/access/members/{id}"))),
             has_two_factors: member.is_two_factor_enrolled,
         };
         let rows = rows.iter().map(row).collect();
         let page = Members {
-            frame: ConsoleFrame::new(visit, words.access),
-            tabs: tabs(visit, AccessTab::Members),
+            frame: ConsoleFrame::new(request, words.access),
+            tabs: tabs(request, AccessTab::Members),
             rows,
             paging,
-            new: visit
+            new: request
                 .answers_for_organization()
-                .then(|| visit.address("/access/members/new")),
+                .then(|| request.address("/access/members/new")),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -301,14 +302,14 @@ struct AccessConfirmation<'v> {
 }
 
 /// Returns the connection of the app and the member in the query.
-async fn named(visit: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal> {
+async fn named(request: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal> {
     let (app, member) = (
-        visit.asks("app").unwrap_or_default(),
-        visit.asks("member").unwrap_or_default(),
+        request.asks("app").unwrap_or_default(),
+        request.asks("member").unwrap_or_default(),
     );
     for answer in 0..ANSWERS {
         let arguments = json!({ "limit": MOST, "offset": answer * MOST });
-        let connections = visit.read(LIST_CONNECTIONS, arguments).await?;
+        let connections = request.read(LIST_CONNECTIONS, arguments).await?;
         let is_last = connections.len() < MOST;
         if let Some(found) = connections
             .iter()
@@ -323,42 +324,42 @@ async fn named(visit: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal>
     Err(ConsoleRefusal::missing())
 }
 
-fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.access;
-        let one = named(visit).await?;
+        let words = &request.words.access;
+        let one = named(request).await?;
         let member = one.member_id.to_string();
-        let called = names(visit)
+        let called = names(request)
             .await?
             .remove(&one.member_id)
             .unwrap_or_else(|| member.clone());
         let page =
             AccessConfirmation {
-                frame: ConsoleFrame::new(visit, fill(words.end_title, &[("app", &one.name)]))
-                    .below(visit, words.access, SCREEN.path),
+                frame: ConsoleFrame::new(request, fill(words.end_title, &[("app", &one.name)]))
+                    .below(request, words.access, SCREEN.path),
                 about: fill(words.end_about, &[("name", &called)]),
-                action: visit.address_with(
+                action: request.address_with(
                     "/access/end",
                     &[("app", &one.oauth_app_id), ("member", &member)],
                 ),
-                back: visit.address(SCREEN.path),
+                back: request.address(SCREEN.path),
             };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
-fn end(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn end(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return ask(visit).await;
+        if !request.may_write() {
+            return ask(request).await;
         }
         let (app, member) = (
-            visit.asks("app").unwrap_or_default(),
-            visit.asks("member").unwrap_or_default(),
+            request.asks("app").unwrap_or_default(),
+            request.asks("member").unwrap_or_default(),
         );
-        visit
+        request
             .get::<Value>(END, json!({ "oauthAppId": app, "memberId": member }))
             .await?;
-        Ok(reply::done(visit, SCREEN.path, CompletedAction::Removed))
+        Ok(reply::done(request, SCREEN.path, CompletedAction::Removed))
     })
 }

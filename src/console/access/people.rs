@@ -36,19 +36,19 @@ static MEMBER: Resource = Resource {
 };
 
 /// Refuses limited members, who may not manage members.
-fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    if visit.answers_for_organization() {
+fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
+    if request.answers_for_organization() {
         Ok(())
     } else {
         Err(ConsoleRefusal::missing())
     }
 }
 
-fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         for answer in 0..ANSWERS {
             let arguments = json!({ "limit": MOST, "offset": answer * MOST });
-            let members: Vec<Value> = visit.get(MEMBERS, arguments).await?;
+            let members: Vec<Value> = request.get(MEMBERS, arguments).await?;
             let is_last = members.len() < MOST;
             let id_text = id.to_string();
             let found = members
@@ -75,37 +75,40 @@ struct PeoplePage<'v> {
     problem: Option<String>,
 }
 
-fn frame(visit: &ConsoleRequest, title: String) -> ConsoleFrame<'_> {
-    let words = &visit.words.access;
-    ConsoleFrame::new(visit, title).below(visit, words.members, PATH)
+fn frame(request: &ConsoleRequest, title: String) -> ConsoleFrame<'_> {
+    let words = &request.words.access;
+    ConsoleFrame::new(request, title).below(request, words.members, PATH)
 }
 
-fn new_page(visit: &ConsoleRequest, form: FormView) -> Response {
+fn new_page(request: &ConsoleRequest, form: FormView) -> Response {
     let status = form.status;
     let page = PeoplePage {
-        frame: frame(visit, visit.words.access.invite.to_owned()),
+        frame: frame(request, request.words.access.invite.to_owned()),
         form,
         link: None,
         problem: None,
     };
-    reply::of(visit, status, &page)
+    reply::of(request, status, &page)
 }
 
-pub(super) fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let action = visit.address(&format!("{PATH}/new"));
-        Ok(new_page(visit, create_form(visit, &MEMBER, action).await?))
+        require(request)?;
+        let action = request.address(&format!("{PATH}/new"));
+        Ok(new_page(
+            request,
+            create_form(request, &MEMBER, action).await?,
+        ))
     })
 }
 
-pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let action = visit.address(&format!("{PATH}/new"));
-        match created(visit, &MEMBER, action).await? {
-            FormOutcome::Done(made) => Ok(linked(visit, &made, made["signInUrl"].as_str())),
-            FormOutcome::Again(form) => Ok(new_page(visit, *form)),
+        require(request)?;
+        let action = request.address(&format!("{PATH}/new"));
+        match created(request, &MEMBER, action).await? {
+            FormOutcome::Done(made) => Ok(linked(request, &made, made["signInUrl"].as_str())),
+            FormOutcome::Again(form) => Ok(new_page(request, *form)),
         }
     })
 }
@@ -117,7 +120,7 @@ fn called(member: &Value) -> String {
 }
 
 fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     stored: StoredResource,
     form: FormView,
     problem: Option<(u16, String)>,
@@ -126,38 +129,38 @@ fn page(
     let is_active = member["isActive"] == true;
     let status = problem.as_ref().map_or(form.status, |(status, _)| *status);
     let page = PeoplePage {
-        frame: frame(visit, called(&member)),
+        frame: frame(request, called(&member)),
         form,
-        link: (is_active && visit.may(LINK))
-            .then(|| visit.address(&format!("{PATH}/{}/link", stored.id))),
+        link: (is_active && request.may(LINK))
+            .then(|| request.address(&format!("{PATH}/{}/link", stored.id))),
         problem: problem.map(|(_, text)| text),
     };
-    reply::of(visit, status, &page)
+    reply::of(request, status, &page)
 }
 
-fn action(visit: &ConsoleRequest, stored: &StoredResource) -> String {
-    visit.address(&format!("{PATH}/{}", stored.id))
+fn action(request: &ConsoleRequest, stored: &StoredResource) -> String {
+    request.address(&format!("{PATH}/{}", stored.id))
 }
 
-pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let stored = stored(visit, visit.named("id")?).await?;
-        let form = edit_form(visit, &MEMBER, &stored, action(visit, &stored)).await?;
-        Ok(page(visit, stored, form, None))
+        require(request)?;
+        let stored = stored(request, request.named("id")?).await?;
+        let form = edit_form(request, &MEMBER, &stored, action(request, &stored)).await?;
+        Ok(page(request, stored, form, None))
     })
 }
 
-pub(super) fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let stored = stored(visit, visit.named("id")?).await?;
-        match saved(visit, &MEMBER, &stored, action(visit, &stored)).await? {
+        require(request)?;
+        let stored = stored(request, request.named("id")?).await?;
+        match saved(request, &MEMBER, &stored, action(request, &stored)).await? {
             FormOutcome::Done(is_changed) => {
                 let done = CompletedAction::of_save(is_changed);
-                Ok(reply::done(visit, &format!("{PATH}/{}", stored.id), done))
+                Ok(reply::done(request, &format!("{PATH}/{}", stored.id), done))
             }
-            FormOutcome::Again(form) => Ok(page(visit, stored, *form, None)),
+            FormOutcome::Again(form) => Ok(page(request, stored, *form, None)),
         }
     })
 }
@@ -172,35 +175,40 @@ struct LinkPage<'v> {
     way: String,
 }
 
-fn linked(visit: &ConsoleRequest, member: &Value, url: Option<&str>) -> Response {
+fn linked(request: &ConsoleRequest, member: &Value, url: Option<&str>) -> Response {
     let page = LinkPage {
-        frame: frame(visit, visit.words.access.link.to_owned()),
+        frame: frame(request, request.words.access.link.to_owned()),
         name: called(member),
         url: url.map(str::to_owned),
-        way: visit.address(PATH),
+        way: request.address(PATH),
     };
-    reply::of(visit, 200, &page)
+    reply::of(request, 200, &page)
 }
 
-pub(super) fn link(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn link(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let stored = stored(visit, visit.named("id")?).await?;
-        let form = edit_form(visit, &MEMBER, &stored, action(visit, &stored)).await?;
-        if !visit.may_write() {
-            return Ok(page(visit, stored, form, None));
+        require(request)?;
+        let stored = stored(request, request.named("id")?).await?;
+        let form = edit_form(request, &MEMBER, &stored, action(request, &stored)).await?;
+        if !request.may_write() {
+            return Ok(page(request, stored, form, None));
         }
-        let created = visit
-            .create::<Value>(LINK, json!({ "id": stored.id }), &visit.key("link"))
+        let created = request
+            .create::<Value>(LINK, json!({ "id": stored.id }), &request.key("link"))
             .await;
         match created {
             Ok(created) => {
                 let member = Value::Object(stored.value);
-                Ok(linked(visit, &member, created["url"].as_str()))
+                Ok(linked(request, &member, created["url"].as_str()))
             }
             Err(refusal) => {
-                let messages = refusal.sentences(visit).join(" ");
-                Ok(page(visit, stored, form, Some((refusal.status, messages))))
+                let messages = refusal.sentences(request).join(" ");
+                Ok(page(
+                    request,
+                    stored,
+                    form,
+                    Some((refusal.status, messages)),
+                ))
             }
         }
     })

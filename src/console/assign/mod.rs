@@ -171,12 +171,12 @@ struct ResourceAssignments(Arc<EntityScopes>);
 
 impl ResourceAssignments {
     async fn read(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         entity: Entity,
         id: Uuid,
     ) -> Result<Self, ConsoleRefusal> {
         let arguments = json!({ "entityType": entity.name(), "entityId": id });
-        visit.read(LIST_ENTITY_SCOPES, arguments).await.map(Self)
+        request.read(LIST_ENTITY_SCOPES, arguments).await.map(Self)
     }
 
     fn to(&self, target: AssignTarget) -> &[Uuid] {
@@ -212,20 +212,24 @@ pub struct UseCount {
 
 impl UseCount {
     /// Counts where a resource is used. Returns `None` if the assignments cannot be read.
-    pub async fn of(visit: &ConsoleRequest, entity: Entity, id: Uuid) -> Option<Self> {
-        let assigned = ResourceAssignments::read(visit, entity, id).await.ok()?;
+    pub async fn of(request: &ConsoleRequest, entity: Entity, id: Uuid) -> Option<Self> {
+        let assigned = ResourceAssignments::read(request, entity, id).await.ok()?;
         let way = |target: &AssignTarget| {
-            let path = visit.address_with(
+            let path = request.address_with(
                 &format!("/assignments/{}/{id}", entity.word()),
                 &[("to", target.word())],
             );
-            (target.called(visit.words), assigned.to(*target).len(), path)
+            (
+                target.called(request.words),
+                assigned.to(*target).len(),
+                path,
+            )
         };
         let ways: Vec<_> = entity.targets().iter().map(way).collect();
         Some(Self {
             is_unused: ways.iter().all(|(_, count, _)| *count == 0),
             ways,
-            words: visit.words,
+            words: request.words,
         })
     }
 }
@@ -257,22 +261,22 @@ struct TargetFilter {
 
 impl TargetFilter {
     /// Reads the filter from the query of the address.
-    fn requested(visit: &ConsoleRequest, target: AssignTarget) -> Self {
+    fn requested(request: &ConsoleRequest, target: AssignTarget) -> Self {
         Self {
-            to: visit.asks("to").map(|_| target.word()),
-            query: visit.asks("query").unwrap_or_default().to_owned(),
-            is_assigned_only: visit.asks("only").is_some(),
-            from: Paging::offset(visit),
+            to: request.asks("to").map(|_| target.word()),
+            query: request.asks("query").unwrap_or_default().to_owned(),
+            is_assigned_only: request.asks("only").is_some(),
+            from: Paging::offset(request),
         }
     }
 
     /// Reads the filter from the search fields of the form.
-    fn typed(visit: &ConsoleRequest, target: AssignTarget) -> Self {
-        let query = visit.sent("query").unwrap_or_default().trim().to_owned();
+    fn typed(request: &ConsoleRequest, target: AssignTarget) -> Self {
+        let query = request.sent("query").unwrap_or_default().trim().to_owned();
         Self {
             to: Some(target.word()),
             query,
-            is_assigned_only: visit.sent("only").is_some(),
+            is_assigned_only: request.sent("only").is_some(),
             from: 0,
         }
     }
@@ -291,13 +295,13 @@ impl TargetFilter {
             .collect()
     }
 
-    fn address(&self, visit: &ConsoleRequest, path: &str) -> String {
+    fn address(&self, request: &ConsoleRequest, path: &str) -> String {
         let pairs = self.pairs();
         let pairs: Vec<(&str, &str)> = pairs
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
-        visit.address_with(path, &pairs)
+        request.address_with(path, &pairs)
     }
 }
 
@@ -342,23 +346,23 @@ struct AssignmentPage<'v> {
 }
 
 /// Returns the kind and id of the resource, and the kind of target, from the request.
-fn requested(visit: &ConsoleRequest) -> Result<(Entity, Uuid, AssignTarget), ConsoleRefusal> {
-    let entity = Entity::of(visit.param("entity")).ok_or_else(ConsoleRefusal::missing)?;
-    let name = visit.asks("to").unwrap_or_default();
+fn requested(request: &ConsoleRequest) -> Result<(Entity, Uuid, AssignTarget), ConsoleRefusal> {
+    let entity = Entity::of(request.param("entity")).ok_or_else(ConsoleRefusal::missing)?;
+    let name = request.asks("to").unwrap_or_default();
     let target = entity
         .targets()
         .iter()
         .find(|target| target.word() == name)
         .unwrap_or(&entity.targets()[0]);
-    Ok((entity, visit.named("id")?, *target))
+    Ok((entity, request.named("id")?, *target))
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let (_, _, target) = requested(visit)?;
+        let (_, _, target) = requested(request)?;
         page(
-            visit,
-            TargetFilter::requested(visit, target),
+            request,
+            TargetFilter::requested(request, target),
             Selection::default(),
             AssignmentExtras::default(),
         )
@@ -376,41 +380,42 @@ struct AssignmentExtras {
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     filter: TargetFilter,
     ticked: Selection,
     extras: AssignmentExtras,
 ) -> Result<Response, ConsoleRefusal> {
-    let (entity, id, target) = requested(visit)?;
-    let thing: Value = visit.get(entity.read(), json!({ "id": id })).await?;
+    let (entity, id, target) = requested(request)?;
+    let thing: Value = request.get(entity.read(), json!({ "id": id })).await?;
     let name = ["name", "nickname"]
         .iter()
         .find_map(|field| thing[*field].as_str())
         .unwrap_or_default()
         .to_owned();
-    let assigned = ResourceAssignments::read(visit, entity, id).await?;
+    let assigned = ResourceAssignments::read(request, entity, id).await?;
     let path = format!("/assignments/{}/{id}", entity.word());
-    let (listed, paging) = rows(visit, &path, target, &wanted, &assigned).await?;
+    let (listed, paging) = rows(request, &path, target, &wanted, &assigned).await?;
     let is_on = assigned.ids_to(target);
-    let may_change = visit.may("addEntityScopes")
-        && (entity != Entity::Manual || visit.may("updatePortalManual"));
+    let may_change = request.may("addEntityScopes")
+        && (entity != Entity::Manual || request.may("updatePortalManual"));
     let kind = |known: &AssignTarget| {
-        let address = visit.address_with(&path, &[("to", known.word())]);
+        let address = request.address_with(&path, &[("to", known.word())]);
         (
-            known.called(visit.words),
+            known.called(request.words),
             assigned.to(*known).len(),
             address,
             *known == target,
         )
     };
-    let words = visit.words;
+    let words = request.words;
     let (above, above_path) = match entity {
         Entity::Portal => (words.portals.portals, "/portals"),
         Entity::Step => (words.assign.steps, "/steps"),
         Entity::Manual => (words.assign.manuals, "/manuals"),
     };
-    let frame = ConsoleFrame::new(visit, words.assign.assignments).below(visit, above, above_path);
-    let frame = frame.below(visit, name.clone(), &format!("{above_path}/{id}"));
+    let frame =
+        ConsoleFrame::new(request, words.assign.assignments).below(request, above, above_path);
+    let frame = frame.below(request, name.clone(), &format!("{above_path}/{id}"));
     let row = |(id, name): (String, String)| {
         let is_assigned = is_on.contains(&id);
         let is_ticked = ticked.added.contains(&id) || is_assigned && !ticked.removed.contains(&id);
@@ -478,8 +483,8 @@ async fn page(
         frame,
         about: fill(words.assign.about, &[("name", &name)]),
         kinds: entity.targets().iter().map(kind).collect(),
-        action: filter.address(visit, &path),
-        path: visit.address(&path),
+        action: filter.address(request, &path),
+        path: request.address(&path),
         to: target.word(),
         kept,
         unsaved: (ticked.count() > 0).then(|| fill(words.assign.unsaved, &counts)),
@@ -501,10 +506,10 @@ async fn page(
         paging,
         may_change,
         problems: extras.problems,
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        is_kept: !request.fields.is_empty() && !request.may_write(),
     };
     Ok(reply::of(
-        visit,
+        request,
         if extras.status == 0 {
             200
         } else {
@@ -531,7 +536,7 @@ fn named(row: &Value) -> Option<NamedTarget> {
 
 /// Returns the requested page of targets.
 async fn rows(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     path: &str,
     target: AssignTarget,
     filter: &TargetFilter,
@@ -544,14 +549,14 @@ async fn rows(
                 query: filter.query.clone(),
                 ..*filter
             }
-            .address(visit, path)
+            .address(request, path)
         })
     };
-    if let Some(all) = search_rows(visit, target, filter, assigned).await? {
+    if let Some(all) = search_rows(request, target, filter, assigned).await? {
         let paging = paging(all.len());
         return Ok((paging.cut(all), paging));
     }
-    let answer = visit
+    let answer = request
         .ask::<Vec<Value>>(target.list(), part(target, filter, filter.from, ROWS))
         .await?;
     let paging = paging(answer.total.unwrap_or(answer.data.len()));
@@ -560,12 +565,12 @@ async fn rows(
 
 /// Returns the ids of all results, up to the maximum of one request.
 async fn found(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     target: AssignTarget,
     filter: &TargetFilter,
     assigned: &ResourceAssignments,
 ) -> Result<Vec<String>, ConsoleRefusal> {
-    if let Some(all) = search_rows(visit, target, filter, assigned).await? {
+    if let Some(all) = search_rows(request, target, filter, assigned).await? {
         return Ok(all
             .into_iter()
             .map(|(id, _)| id)
@@ -574,7 +579,7 @@ async fn found(
     }
     let mut ids = Vec::new();
     while ids.len() < MOST_AT_ONCE {
-        let answer = visit
+        let answer = request
             .ask_patiently(
                 target.list(),
                 &part(target, filter, ids.len(), MOST_ROWS),
@@ -605,7 +610,7 @@ fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -
 /// Returns all matching rows of a list that the console searches itself, sorted by name: assigned
 /// targets and portals. Returns `None` for a list that the operation searches and pages.
 async fn search_rows(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     target: AssignTarget,
     filter: &TargetFilter,
     assigned: &ResourceAssignments,
@@ -617,7 +622,7 @@ async fn search_rows(
             .map(|id| (id.to_string(), assigned.name_of(*id)))
             .collect()
     } else if target == AssignTarget::Portal {
-        let portals: Vec<portals::ListedPortal> = visit.get(target.list(), json!({})).await?;
+        let portals: Vec<portals::ListedPortal> = request.get(target.list(), json!({})).await?;
         portals
             .into_iter()
             .map(|portal| (portal.id.to_string(), portal.called()))
@@ -636,18 +641,23 @@ const MOST_ROWS: usize = 500;
 
 /// Handles the form. Its buttons for searching, paging and ticking save nothing. Its save button
 /// writes the ticks. Its button for all results writes the results as well.
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let (_, _, target) = requested(visit)?;
+        let (_, _, target) = requested(request)?;
         let (here, ticked) = (
-            TargetFilter::requested(visit, target),
-            Selection::of(&visit.fields),
+            TargetFilter::requested(request, target),
+            Selection::of(&request.fields),
         );
-        let act = visit.sent("act").unwrap_or_default();
+        let act = request.sent("act").unwrap_or_default();
         let all_found = match act.split_once(' ').unwrap_or((act, "")) {
             ("show", _) => {
-                return show_other_rows(visit, here, TargetFilter::typed(visit, target), ticked)
-                    .await;
+                return show_other_rows(
+                    request,
+                    here,
+                    TargetFilter::typed(request, target),
+                    ticked,
+                )
+                .await;
             }
             ("from", number) => {
                 let there = TargetFilter {
@@ -655,21 +665,21 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                     query: here.query.clone(),
                     ..here
                 };
-                return show_other_rows(visit, here, there, ticked).await;
+                return show_other_rows(request, here, there, ticked).await;
             }
-            ("stay", _) => return page(visit, here, ticked, AssignmentExtras::default()).await,
+            ("stay", _) => return page(request, here, ticked, AssignmentExtras::default()).await,
             ("tick", which) => {
                 return page(
-                    visit,
+                    request,
                     here,
-                    ticked.all(&visit.fields, which == "all"),
+                    ticked.all(&request.fields, which == "all"),
                     AssignmentExtras::default(),
                 )
                 .await;
             }
             ("ask", _) => {
                 return page(
-                    visit,
+                    request,
                     here,
                     ticked,
                     AssignmentExtras {
@@ -682,28 +692,28 @@ fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             ("all", which) => Some(which == "add"),
             _ => None,
         };
-        if visit.may_write() {
-            stored(visit, here, ticked, all_found).await
+        if request.may_write() {
+            stored(request, here, ticked, all_found).await
         } else {
-            page(visit, here, ticked, AssignmentExtras::default()).await
+            page(request, here, ticked, AssignmentExtras::default()).await
         }
     })
 }
 
 /// Shows another page or search. The form keeps the ticks of the current rows.
 async fn show_other_rows(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     here: TargetFilter,
     there: TargetFilter,
     ticked: Selection,
 ) -> Result<Response, ConsoleRefusal> {
     if ticked.count() > MOST_KEPT {
         let problem = fill(
-            visit.words.assign.too_many_kept,
+            request.words.assign.too_many_kept,
             &[("most", &MOST_KEPT.to_string())],
         );
         return page(
-            visit,
+            request,
             here,
             ticked,
             AssignmentExtras {
@@ -714,40 +724,40 @@ async fn show_other_rows(
         )
         .await;
     }
-    if ticked.count() > 0 || !visit.may_write() {
-        return page(visit, there, ticked, AssignmentExtras::default()).await;
+    if ticked.count() > 0 || !request.may_write() {
+        return page(request, there, ticked, AssignmentExtras::default()).await;
     }
     let query = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(there.pairs())
         .finish();
-    Ok(reply::to(visit, &format!("{}?{query}", visit.path)))
+    Ok(reply::to(request, &format!("{}?{query}", request.path)))
 }
 
 /// Saves the ticks. `all_found` also assigns (`true`) or unassigns (`false`) all results of the
 /// search.
 async fn stored(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     here: TargetFilter,
     mut ticked: Selection,
     all_found: Option<bool>,
 ) -> Result<Response, ConsoleRefusal> {
-    let (entity, id, target) = requested(visit)?;
-    visit
+    let (entity, id, target) = requested(request)?;
+    request
         .get::<Value>(entity.read(), json!({ "id": id }))
         .await?;
     if let Some(is) = all_found {
-        let assigned = ResourceAssignments::read(visit, entity, id).await?;
+        let assigned = ResourceAssignments::read(request, entity, id).await?;
         let was = assigned.ids_to(target);
-        for id in found(visit, target, &here, &assigned).await? {
+        for id in found(request, target, &here, &assigned).await? {
             ticked.set(&id, was.contains(&id), is);
         }
     }
     let query = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(here.pairs())
         .finish();
-    let back = format!("{}?{query}", visit.path);
+    let back = format!("{}?{query}", request.path);
     if ticked.count() == 0 {
-        return Ok(reply::done(visit, &back, CompletedAction::Unchanged));
+        return Ok(reply::done(request, &back, CompletedAction::Unchanged));
     }
     for (operation, ids) in [
         ("addEntityScopes", &ticked.added),
@@ -760,15 +770,15 @@ async fn stored(
                 ("entityId".to_owned(), json!(id)),
             ]);
             arguments.insert(target.field().to_owned(), json!(ids));
-            if let Err(refusal) = visit.change(operation, arguments.into()).await {
+            if let Err(refusal) = request.change(operation, arguments.into()).await {
                 let extras = AssignmentExtras {
                     status: refusal.status,
-                    problems: refusal.sentences(visit),
+                    problems: refusal.sentences(request),
                     ..AssignmentExtras::default()
                 };
-                return page(visit, here, Selection::of(&visit.fields), extras).await;
+                return page(request, here, Selection::of(&request.fields), extras).await;
             }
         }
     }
-    Ok(reply::done(visit, &back, CompletedAction::Assigned))
+    Ok(reply::done(request, &back, CompletedAction::Assigned))
 }

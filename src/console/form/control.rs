@@ -182,7 +182,7 @@ impl Control {
 
 /// The data that fields need besides their values.
 pub struct FieldContext<'s> {
-    pub visit: &'s ConsoleRequest,
+    pub request: &'s ConsoleRequest,
     pub fields: &'s ConsoleFields,
     /// The lists from which reference fields choose.
     pub listed: &'s Listed,
@@ -204,11 +204,11 @@ impl FieldContext<'_> {
     /// Builds the control of a field. `name` is the full name of the field in the form, including
     /// its parents.
     pub fn control(&self, spec: &Spec, name: &str) -> Control {
-        let (language, words) = (self.visit.language, self.visit.words);
+        let (language, words) = (self.request.language, self.request.words);
         let value = || first(self.fields, name).unwrap_or_default().to_owned();
         let lacks = spec
             .needs
-            .filter(|permission| !self.visit.holds(*permission));
+            .filter(|permission| !self.request.holds(*permission));
         // A member who cannot read a text must not overwrite it, so the field has no value to edit.
         let lacks = lacks.or_else(|| {
             self.unseen
@@ -267,7 +267,7 @@ impl FieldContext<'_> {
             );
         let text = self.texts.get(name).and_then(|id| {
             Some((
-                way(self.visit, "/translations/{id}", id)?,
+                way(self.request, "/translations/{id}", id)?,
                 words.forms.other_languages,
             ))
         });
@@ -306,7 +306,7 @@ impl FieldContext<'_> {
             }),
             rendered: self.layout.markdown.contains(&name).then(|| {
                 (
-                    self.visit.address("/rendered"),
+                    self.request.address("/rendered"),
                     markdown::to_marked_html(&value()).unwrap_or_default(),
                 )
             }),
@@ -315,7 +315,7 @@ impl FieldContext<'_> {
     }
 
     fn input(&self, spec: &Spec, name: &str, value: impl Fn() -> String) -> ControlInput {
-        let (language, words) = (self.visit.language, self.visit.words);
+        let (language, words) = (self.request.language, self.request.words);
         let below = |specs: &[Spec], name: &str| -> Vec<Control> {
             specs
                 .iter()
@@ -463,8 +463,8 @@ impl FieldContext<'_> {
         let about = subject(parts, row, self.fields);
         let rule = self.base.get(name)?.get(&about)?.as_object()?;
         Some((layout.told)(
-            self.visit.words,
-            self.visit.language,
+            self.request.words,
+            self.request.language,
             &about,
             rule,
         ))
@@ -472,7 +472,7 @@ impl FieldContext<'_> {
 
     /// Returns the box that removes a row. `None` for a row without a stored rule.
     fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
-        let words = self.visit.words;
+        let words = self.request.words;
         let name = remove(row);
         let is_on = first(self.fields, &name).is_some();
         let label = match reported {
@@ -494,7 +494,7 @@ impl FieldContext<'_> {
         listed: Vec<(String, String)>,
         chosen: &[String],
     ) -> Vec<ControlOption> {
-        let words = &self.visit.words.forms;
+        let words = &self.request.words.forms;
         let is_listed = |value: &String| listed.iter().any(|(known, _)| known == value);
         let others: Vec<_> = chosen
             .iter()

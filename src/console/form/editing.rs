@@ -48,10 +48,10 @@ pub struct Resource {
 pub type Reading<'v> = BoxFuture<'v, Result<StoredResource, ConsoleRefusal>>;
 
 pub(super) fn operation(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     id: &str,
 ) -> Result<&'static Operation, ConsoleRefusal> {
-    operation_calls::operation(&visit.service, id).ok_or_else(ConsoleRefusal::broken)
+    operation_calls::operation(&request.service, id).ok_or_else(ConsoleRefusal::broken)
 }
 
 /// Returns whether a field has an effect for this type of resource. Only a condition on `stepType`
@@ -91,23 +91,23 @@ pub(super) fn form_fields<'s>(
 
 /// Returns the fields of the form that changes a resource, adapted to its values.
 fn shown_specs(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     base: &Map<String, Value>,
 ) -> Result<Vec<Spec>, ConsoleRefusal> {
     let (update, read) = (
-        operation(visit, resource.update)?,
-        operation(visit, resource.read)?,
+        operation(request, resource.update)?,
+        operation(request, resource.read)?,
     );
     let all = specs(update, Some(read));
     Ok(form_fields(&all, resource.layout, base)
-        .map(|spec| laid_out(visit, spec.clone(), resource.layout, base))
+        .map(|spec| laid_out(request, spec.clone(), resource.layout, base))
         .collect())
 }
 
 /// Adapts a field to the layout of the form and to the values in `base`.
 fn laid_out(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     mut spec: Spec,
     layout: &Layout,
     base: &Map<String, Value>,
@@ -124,7 +124,7 @@ fn laid_out(
                 .and_then(|rules| base.get(rules.list));
             let about = parts.iter_mut().find(|part| part.name == ABOUT);
             if let Some(about) = about {
-                let known = rules::suggested(visit.language, names.unwrap_or_default(), list);
+                let known = rules::suggested(request.language, names.unwrap_or_default(), list);
                 about.kind = InputKind::Suggested(known);
             }
         }
@@ -135,12 +135,12 @@ fn laid_out(
 
 /// Returns the text fields that the response of the read operation does not contain.
 pub fn unreadable_texts(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
 ) -> Result<Vec<String>, ConsoleRefusal> {
     let (update, read) = (
-        operation(visit, resource.update)?,
-        operation(visit, resource.read)?,
+        operation(request, resource.update)?,
+        operation(request, resource.read)?,
     );
     let all = specs(update, Some(read));
     Ok(all
@@ -153,11 +153,11 @@ pub fn unreadable_texts(
 /// Returns the values that a form is opened with: the values of its fields, and the texts that they
 /// refer to. Texts that the member may not read are omitted.
 async fn base_of(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     stored: &StoredResource,
 ) -> Result<Map<String, Value>, ConsoleRefusal> {
-    let specs = shown_specs(visit, resource, &stored.value)?;
+    let specs = shown_specs(request, resource, &stored.value)?;
     let link = |spec: &Spec| match (&spec.linked_by, &spec.kind) {
         (Some(link), _) => Some(link.clone()),
         (None, InputKind::Text(_)) => Some(spec.name.clone()),
@@ -171,7 +171,7 @@ async fn base_of(
             .and_then(|id| id.parse::<Uuid>().ok())
     };
     let texts = match texts_of_form(
-        visit,
+        request,
         ENGLISH,
         specs.iter().filter_map(link).filter_map(|field| id(&field)),
     )
@@ -203,25 +203,25 @@ async fn base_of(
 
 /// Builds the form that changes a resource.
 pub async fn edit_form(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     stored: &StoredResource,
     action: String,
 ) -> Result<FormView, ConsoleRefusal> {
-    let base = base_of(visit, resource, stored).await?;
-    let specs = shown_specs(visit, resource, &stored.value)?;
+    let base = base_of(request, resource, stored).await?;
+    let specs = shown_specs(request, resource, &stored.value)?;
     let mut fields = ConsoleFields::new();
     for spec in &specs {
         fill(spec, base.get(&spec.name), &spec.name, &mut fields);
     }
     let updated_at = stored.updated_at();
-    draw(visit, resource, action, fields, base, updated_at)
+    draw(request, resource, action, fields, base, updated_at)
         .view(&specs)
         .await
 }
 
 fn draw<'v>(
-    visit: &'v ConsoleRequest,
+    request: &'v ConsoleRequest,
     resource: &Resource,
     action: String,
     fields: ConsoleFields,
@@ -229,10 +229,10 @@ fn draw<'v>(
     updated_at: String,
 ) -> FormFieldsView<'v> {
     FormFieldsView {
-        visit,
+        request,
         // Every caller has checked before that the operation exists.
-        operation: operation_calls::operation(&visit.service, resource.update)
-            .unwrap_or(&visit.service.app.operations[0]),
+        operation: operation_calls::operation(&request.service, resource.update)
+            .unwrap_or(&request.service.app.operations[0]),
         layout: resource.layout,
         action,
         fields,
@@ -251,33 +251,36 @@ fn draw<'v>(
 /// Saves a form that changes a resource. `now` is the current stored resource. Returns whether
 /// anything was changed, or the refused form with its messages.
 pub async fn saved(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     now: &StoredResource,
     action: String,
 ) -> Result<FormOutcome<bool>, ConsoleRefusal> {
-    let sent: Option<Map<String, Value>> = visit
+    let sent: Option<Map<String, Value>> = request
         .sent("base")
         .and_then(|text| serde_json::from_str(text).ok());
     let (base, updated_at) = if let Some(base) = sent {
-        (base, visit.sent("updatedAt").unwrap_or_default().to_owned())
+        (
+            base,
+            request.sent("updatedAt").unwrap_or_default().to_owned(),
+        )
     } else {
-        (base_of(visit, resource, now).await?, now.updated_at())
+        (base_of(request, resource, now).await?, now.updated_at())
     };
-    let specs = shown_specs(visit, resource, &base)?;
-    let typed = visit.fields.clone();
-    let mut view = draw(visit, resource, action, typed, base, updated_at);
-    if !visit.may_write() {
+    let specs = shown_specs(request, resource, &base)?;
+    let typed = request.fields.clone();
+    let mut view = draw(request, resource, action, typed, base, updated_at);
+    if !request.may_write() {
         view.problems
             .notes
-            .push(visit.words.frame.is_kept.to_owned());
+            .push(request.words.frame.is_kept.to_owned());
         return view.again(&specs).await;
     }
     if !view.look_up(&specs).await? {
         return view.again(&specs).await;
     }
     let changes = view.changes(&specs);
-    let faults = rules::faults(visit, &specs, &view.fields);
+    let faults = rules::faults(request, &specs, &view.fields);
     if !faults.is_empty() {
         view.problems.status = 400;
         view.problems.fields = faults;
@@ -286,7 +289,7 @@ pub async fn saved(
     if changes.is_empty() {
         return Ok(FormOutcome::Done(false));
     }
-    let current = base_of(visit, resource, now).await?;
+    let current = base_of(request, resource, now).await?;
     let is_asked = |(spec, typed): &(Spec, Value)| {
         fate(
             &view.untouched(spec),
@@ -299,23 +302,23 @@ pub async fn saved(
         return view.conflicting(&specs, current, now).await;
     }
     let is_guarded = takes_expected(view.operation);
-    match written(visit, &mut view, now.id, changes, is_guarded).await {
+    match written(request, &mut view, now.id, changes, is_guarded).await {
         Ok(()) => Ok(FormOutcome::Done(true)),
         Err(refusal) if refusal.status == 409 && is_guarded && !view.is_begun => {
-            let now = (resource.stored)(visit, now.id).await?;
+            let now = (resource.stored)(request, now.id).await?;
             if now.updated_at() == view.updated_at {
-                view.problems = Problems::of(visit, &refusal);
+                view.problems = Problems::of(request, &refusal);
                 return view.again(&specs).await;
             }
-            let current = base_of(visit, resource, &now).await?;
+            let current = base_of(request, resource, &now).await?;
             view.conflicting(&specs, current, &now).await
         }
         Err(refusal) => {
-            view.problems = Problems::of(visit, &refusal);
+            view.problems = Problems::of(request, &refusal);
             if view.is_begun {
                 view.problems
                     .notes
-                    .push(visit.words.forms.rest_saved.to_owned());
+                    .push(request.words.forms.rest_saved.to_owned());
             }
             view.again(&specs).await
         }
@@ -324,21 +327,21 @@ pub async fn saved(
 
 /// Returns the typed values that differ from those that the form was opened with.
 pub fn typed(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
 ) -> Result<Map<String, Value>, ConsoleRefusal> {
-    let Some(base) = visit
+    let Some(base) = request
         .sent("base")
         .and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
     else {
         return Ok(Map::new());
     };
-    let specs = shown_specs(visit, resource, &base)?;
+    let specs = shown_specs(request, resource, &base)?;
     let view = draw(
-        visit,
+        request,
         resource,
         String::new(),
-        visit.fields.clone(),
+        request.fields.clone(),
         base,
         String::new(),
     );
@@ -359,7 +362,7 @@ fn takes_expected(operation: &'static Operation) -> bool {
 /// Writes the changes: first new texts, then the resource, then existing texts. Each written value
 /// is added to the form's base, so that the member can continue if a later write is refused.
 async fn written(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     view: &mut FormFieldsView<'_>,
     id: Uuid,
     changes: Vec<(Spec, Value)>,
@@ -379,7 +382,7 @@ async fn written(
         ) {
             (InputKind::Text(_), Some(linked), Some(text)) => texts.push((linked, text, spec.name)),
             (InputKind::Text(source), None, Some(text)) => {
-                let created = new_text(visit, source, &spec.name, &text)
+                let created = new_text(request, source, &spec.name, &text)
                     .await
                     .map_err(|refusal| about(refusal, &spec.name))?;
                 saved.push((spec.clone(), json!({ "id": created, "text": text })));
@@ -400,11 +403,11 @@ async fn written(
         if is_guarded && !view.updated_at.is_empty() {
             arguments["expectedUpdatedAt"] = view.updated_at.as_str().into();
         }
-        let stored = StoredResource::of(id, visit.get(view.operation.id, arguments).await?);
+        let stored = StoredResource::of(id, request.get(view.operation.id, arguments).await?);
         view.rebase(saved, &stored);
     }
     for (id, text, name) in texts {
-        texts::write(visit, &id, ENGLISH, &text)
+        texts::write(request, &id, ENGLISH, &text)
             .await
             .map_err(|refusal| about(refusal, &name))?;
         view.base.insert(name, json!({ "id": id, "text": text }));
@@ -416,7 +419,7 @@ async fn written(
 /// Creates a text for a field and returns its id. A second submission of the form does not create a
 /// second text. Two fields with the same wording get separate texts.
 pub async fn new_text(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     source: &str,
     place: &str,
     text: &str,
@@ -427,11 +430,11 @@ pub async fn new_text(
         .chain_update(text)
         .finalize();
     let arguments = json!({ "sourceTable": source, "text": text });
-    let created: Value = visit
+    let created: Value = request
         .create(
             "createTranslation",
             arguments,
-            &visit.key(&URL_SAFE_NO_PAD.encode(&digest[..8])),
+            &request.key(&URL_SAFE_NO_PAD.encode(&digest[..8])),
         )
         .await?;
     Ok(created["id"].as_str().unwrap_or_default().to_owned())
@@ -447,65 +450,68 @@ fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
 
 /// Builds the form that creates a resource.
 pub async fn create_form(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     action: String,
 ) -> Result<FormView, ConsoleRefusal> {
-    create_form_with(visit, resource, action, &Map::new()).await
+    create_form_with(request, resource, action, &Map::new()).await
 }
 
 /// Builds the form that creates a resource, with these initial values.
 pub async fn create_form_with(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     action: String,
     values: &Map<String, Value>,
 ) -> Result<FormView, ConsoleRefusal> {
-    let specs = specs_of_new(visit, resource)?;
+    let specs = specs_of_new(request, resource)?;
     let mut fields = ConsoleFields::new();
     for spec in &specs {
         // A link to this form can contain initial values in its query.
-        let initial = visit.asks(&spec.name).map(|text| json!(text));
+        let initial = request.asks(&spec.name).map(|text| json!(text));
         let initial = initial.as_ref().or_else(|| values.get(&spec.name));
         fill(spec, initial, &spec.name, &mut fields);
     }
-    new_view(visit, resource, action, fields)?
+    new_view(request, resource, action, fields)?
         .view(&specs)
         .await
 }
 
-fn specs_of_new(visit: &ConsoleRequest, resource: &Resource) -> Result<Vec<Spec>, ConsoleRefusal> {
-    let all = specs(operation(visit, resource.create)?, None);
+fn specs_of_new(
+    request: &ConsoleRequest,
+    resource: &Resource,
+) -> Result<Vec<Spec>, ConsoleRefusal> {
+    let all = specs(operation(request, resource.create)?, None);
     Ok(resource.layout.of_new(&all).into_iter().cloned().collect())
 }
 
 fn new_view<'v>(
-    visit: &'v ConsoleRequest,
+    request: &'v ConsoleRequest,
     resource: &Resource,
     action: String,
     fields: ConsoleFields,
 ) -> Result<FormFieldsView<'v>, ConsoleRefusal> {
-    let create = operation(visit, resource.create)?;
+    let create = operation(request, resource.create)?;
     Ok(FormFieldsView {
         operation: create,
         is_new: true,
-        ..draw(visit, resource, action, fields, Map::new(), String::new())
+        ..draw(request, resource, action, fields, Map::new(), String::new())
     })
 }
 
 /// Creates a resource from a submitted form. Returns the new resource, or the form again with its
 /// messages.
 pub async fn created(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     resource: &Resource,
     action: String,
 ) -> Result<FormOutcome<Value>, ConsoleRefusal> {
-    let specs = specs_of_new(visit, resource)?;
-    let mut view = new_view(visit, resource, action, visit.fields.clone())?;
-    if !visit.may_write() {
+    let specs = specs_of_new(request, resource)?;
+    let mut view = new_view(request, resource, action, request.fields.clone())?;
+    if !request.may_write() {
         view.problems
             .notes
-            .push(visit.words.frame.is_kept.to_owned());
+            .push(request.words.frame.is_kept.to_owned());
         return view.again(&specs).await;
     }
     if !view.look_up(&specs).await? {
@@ -519,18 +525,18 @@ pub async fn created(
     let arguments: Map<String, Value> = text
         .map(|(spec, value)| (spec.name.clone(), value))
         .collect();
-    match visit
-        .create(resource.create, arguments.into(), &visit.key("create"))
+    match request
+        .create(resource.create, arguments.into(), &request.key("create"))
         .await
     {
         Ok(made) => Ok(FormOutcome::Done(made)),
         Err(refusal) => {
-            view.problems = Problems::of(visit, &refusal);
+            view.problems = Problems::of(request, &refusal);
             if refusal.status == 422 {
                 // The idempotency key has been used for a create with other values, so the form
                 // gets a new key.
                 view.fields.retain(|(name, _)| name != "key");
-                view.problems.general = vec![visit.words.forms.made_already.to_owned()];
+                view.problems.general = vec![request.words.forms.made_already.to_owned()];
             }
             view.again(&specs).await
         }

@@ -64,7 +64,7 @@ impl StoredResource {
 
 /// The fields of a form, and the data needed to show them.
 pub(super) struct FormFieldsView<'v> {
-    pub visit: &'v ConsoleRequest,
+    pub request: &'v ConsoleRequest,
     pub operation: &'static Operation,
     pub layout: &'static Layout,
     pub action: String,
@@ -94,8 +94,8 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn of(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> Self {
-        let words = &visit.words.forms;
+    pub(super) fn of(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Self {
+        let words = &request.words.forms;
         let mut general = Vec::new();
         if refusal.issues.is_empty() {
             general.push(refusal.message.clone());
@@ -132,8 +132,8 @@ impl Problems {
 }
 
 /// Returns the values that a form was opened with.
-pub(super) fn sent_base(visit: &ConsoleRequest) -> Map<String, Value> {
-    visit
+pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
+    request
         .sent("base")
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
@@ -143,7 +143,7 @@ impl FormFieldsView<'_> {
     /// Looks up the names that were typed for rows of long lists. Returns whether each name
     /// identifies one row.
     pub(super) async fn look_up(&mut self, specs: &[Spec]) -> Result<bool, ConsoleRefusal> {
-        let looked = look_up(self.visit, specs, &mut self.fields).await?;
+        let looked = look_up(self.request, specs, &mut self.fields).await?;
         if looked.problems.is_empty() {
             return Ok(true);
         }
@@ -231,8 +231,8 @@ impl FormFieldsView<'_> {
     }
 
     pub(super) async fn view(self, specs: &[Spec]) -> Result<FormView, ConsoleRefusal> {
-        let (visit, words) = (self.visit, self.visit.words);
-        let listed = Listed::load(visit, specs, &self.fields, &self.found).await;
+        let (request, words) = (self.request, self.request.words);
+        let listed = Listed::load(request, specs, &self.fields, &self.found).await;
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let (mut errors, mut problems): (HashMap<String, Vec<String>>, Vec<_>) =
             (HashMap::new(), Vec::new());
@@ -249,7 +249,7 @@ impl FormFieldsView<'_> {
                 .iter()
                 .rfind(|segment| segment.parse::<usize>().is_err())
                 .map_or("", String::as_str);
-            let label = || labels::label(visit.language, field);
+            let label = || labels::label(request.language, field);
             let wording = if field.is_empty() {
                 message.clone()
             } else {
@@ -282,9 +282,9 @@ impl FormFieldsView<'_> {
             .filter(is_unseen)
             .map(|spec| spec.name.clone())
             .collect();
-        let is_read_only = self.is_locked || !visit.may(self.operation.id);
+        let is_read_only = self.is_locked || !request.may(self.operation.id);
         let showing = FieldContext {
-            visit,
+            request,
             fields: &self.fields,
             listed: &listed,
             errors: &errors,
@@ -302,7 +302,7 @@ impl FormFieldsView<'_> {
         };
         let text = |spec: &&Spec| {
             Some((
-                labels::label(visit.language, &spec.name),
+                labels::label(request.language, &spec.name),
                 texts.get(&spec.name)?.parse().ok()?,
             ))
         };
@@ -321,9 +321,9 @@ impl FormFieldsView<'_> {
             )
         });
         let sections = sections.collect();
-        let key = first(&self.fields, "key").map_or_else(|| visit.new_key(), str::to_owned);
+        let key = first(&self.fields, "key").map_or_else(|| request.new_key(), str::to_owned);
         let mut hidden = vec![
-            ("form".to_owned(), visit.signed_in.form_token()),
+            ("form".to_owned(), request.signed_in.form_token()),
             ("key".to_owned(), key),
         ];
         if !self.is_new {

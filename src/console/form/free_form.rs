@@ -38,7 +38,7 @@ static FREE: Layout = Layout {
 impl FreeForm<'_> {
     fn view<'v>(
         &self,
-        visit: &'v ConsoleRequest,
+        request: &'v ConsoleRequest,
         fields: ConsoleFields,
         base: Map<String, Value>,
     ) -> Result<FormFieldsView<'v>, ConsoleRefusal> {
@@ -48,8 +48,8 @@ impl FreeForm<'_> {
             .unwrap_or_default()
             .to_owned();
         Ok(FormFieldsView {
-            visit,
-            operation: operation(visit, self.operation)?,
+            request,
+            operation: operation(request, self.operation)?,
             layout: &FREE,
             action: self.action.clone(),
             fields,
@@ -68,33 +68,33 @@ impl FreeForm<'_> {
     /// Returns the form with these values.
     pub async fn begin(
         &self,
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         values: Map<String, Value>,
     ) -> Result<FormView, ConsoleRefusal> {
         let mut fields = ConsoleFields::new();
         for spec in self.specs {
             fill(spec, values.get(&spec.name), &spec.name, &mut fields);
         }
-        self.view(visit, fields, values)?.view(self.specs).await
+        self.view(request, fields, values)?.view(self.specs).await
     }
 
     /// Returns the submitted form with a refusal, or with a note that nothing is lost.
     pub async fn again(
         &self,
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         refusal: Option<&ConsoleRefusal>,
     ) -> Result<FormView, ConsoleRefusal> {
-        let mut view = self.view(visit, visit.fields.clone(), sent_base(visit))?;
+        let mut view = self.view(request, request.fields.clone(), sent_base(request))?;
         match refusal {
             Some(refusal) => {
                 // The form shows the rows that the typed names identify.
                 view.look_up(self.specs).await?;
-                view.problems = Problems::of(visit, refusal);
+                view.problems = Problems::of(request, refusal);
             }
             None => view
                 .problems
                 .notes
-                .push(visit.words.frame.is_kept.to_owned()),
+                .push(request.words.frame.is_kept.to_owned()),
         }
         view.view(self.specs).await
     }
@@ -102,10 +102,10 @@ impl FreeForm<'_> {
     /// Returns the form with the values that another member has saved in between.
     pub async fn conflicting(
         &self,
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         now: &StoredResource,
     ) -> Result<FormView, ConsoleRefusal> {
-        let form_view = self.view(visit, visit.fields.clone(), sent_base(visit))?;
+        let form_view = self.view(request, request.fields.clone(), sent_base(request))?;
         match form_view
             .conflicting(self.specs, now.value.clone(), now)
             .await?
@@ -120,9 +120,9 @@ impl FreeForm<'_> {
     /// does not identify one row.
     pub async fn typed(
         &self,
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
     ) -> Result<FormOutcome<Map<String, Value>>, ConsoleRefusal> {
-        let mut view = self.view(visit, visit.fields.clone(), sent_base(visit))?;
+        let mut view = self.view(request, request.fields.clone(), sent_base(request))?;
         if !view.look_up(self.specs).await? {
             return view.again(self.specs).await;
         }

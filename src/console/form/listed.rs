@@ -73,7 +73,7 @@ impl Listed {
     /// Reads the lists of reference fields. `found` has search results, by the name of the field.
     /// If a list cannot be read, the member types an id instead.
     pub async fn load(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         specs: &[Spec],
         fields: &ConsoleFields,
         found: &HashMap<String, Vec<Row>>,
@@ -83,7 +83,7 @@ impl Listed {
         for spec in specs {
             let Some(list) = list_of(spec) else { continue };
             if !listed.short.contains_key(list) && !long.contains(list) {
-                match read(visit, list).await {
+                match read(request, list).await {
                     Some(List::Short(rows)) => {
                         listed.short.insert(list.to_owned(), rows);
                     }
@@ -95,7 +95,7 @@ impl Listed {
             }
             if long.contains(list) {
                 let found = found.get(&spec.name).cloned().unwrap_or_default();
-                let rows = with_chosen(visit, list, &spec.name, fields, found).await;
+                let rows = with_chosen(request, list, &spec.name, fields, found).await;
                 listed.long.insert(spec.name.clone(), rows);
             }
         }
@@ -155,21 +155,21 @@ fn kind_of(list: &str) -> Option<RecordKind> {
 
 /// Reads a list. Several operations are joined by `+`. Returns `None` if a list cannot be read, or
 /// is too long and cannot be searched.
-async fn read(visit: &ConsoleRequest, lists: &str) -> Option<List> {
+async fn read(request: &ConsoleRequest, lists: &str) -> Option<List> {
     let mut all = Vec::new();
     for list in lists.split('+') {
-        let kind = kind_of(list).filter(|_| visit.may(BY_NAME));
+        let kind = kind_of(list).filter(|_| request.may(BY_NAME));
         let (operation, arguments) = if let Some(kind) = kind {
             (BY_NAME, json!({ "kind": kind, "limit": MOST_OFFERED }))
         } else {
-            let paging = operation_calls::operation(&visit.service, list)?.paging;
+            let paging = operation_calls::operation(&request.service, list)?.paging;
             let arguments = paging.map_or_else(
                 || json!({}),
                 |paging| json!({ "limit": paging.max.min(MOST_OFFERED) }),
             );
             (list, arguments)
         };
-        let answer = visit.ask::<Vec<Value>>(operation, arguments).await.ok()?;
+        let answer = request.ask::<Vec<Value>>(operation, arguments).await.ok()?;
         if answer.total.is_some_and(|total| total > answer.data.len()) {
             return kind.map(|_| List::Long);
         }
@@ -185,7 +185,7 @@ fn sort(rows: &mut [Row]) {
 
 /// Returns the selected rows of a field, followed by the search results.
 async fn with_chosen(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     lists: &str,
     field: &str,
     fields: &ConsoleFields,
@@ -196,14 +196,14 @@ async fn with_chosen(
         .iter()
         .filter(|(name, id)| name == field && is_uuid(id) && !is_found(id));
     let ids: Vec<&str> = chosen.map(|(_, id)| id.as_str()).collect();
-    let mut rows = by_ids(visit, lists, &ids).await;
+    let mut rows = by_ids(request, lists, &ids).await;
     sort(&mut rows);
     rows.extend(found);
     rows
 }
 
 /// Returns the rows with these ids. Omits rows that cannot be read.
-async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
+async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for list in lists.split('+') {
         let Some(kind) = kind_of(list) else { continue };
@@ -220,13 +220,13 @@ async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
             let remaining: Vec<&str> = remaining.take(most).collect();
             if !remaining.is_empty() {
                 let arguments = json!({ "ids": remaining, "limit": most });
-                results = visit.get(list, arguments).await.unwrap_or_default();
+                results = request.get(list, arguments).await.unwrap_or_default();
             }
         } else {
             let remaining: Vec<&str> = remaining.take(MOST_FOUND).collect();
             for id in remaining {
                 let arguments = json!({ "kind": kind, "id": id });
-                results.extend(visit.get::<Value>(ONE, arguments).await.ok());
+                results.extend(request.get::<Value>(ONE, arguments).await.ok());
             }
         }
         rows.extend(results.iter().filter_map(named));
@@ -236,18 +236,18 @@ async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
 
 /// Returns the rows whose name contains a text, or the row whose id the text is.
 async fn search(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     lists: &str,
     text: &str,
 ) -> Result<Vec<Row>, ConsoleRefusal> {
     if is_uuid(text) {
-        return Ok(by_ids(visit, lists, &[text]).await);
+        return Ok(by_ids(request, lists, &[text]).await);
     }
     let query: String = text.chars().take(200).collect();
     let mut rows = Vec::new();
     for kind in lists.split('+').filter_map(kind_of) {
         let arguments = json!({ "kind": kind, "query": query, "limit": MOST_FOUND });
-        let found: Vec<Value> = visit.get(BY_NAME, arguments).await?;
+        let found: Vec<Value> = request.get(BY_NAME, arguments).await?;
         rows.extend(found.iter().filter_map(named));
     }
     Ok(rows)
@@ -266,11 +266,11 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
 
 /// Looks up the typed names of a form, and sets the fields that they identify.
 pub async fn look_up(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     specs: &[Spec],
     fields: &mut ConsoleFields,
 ) -> Result<LookedUp, ConsoleRefusal> {
-    let words = &visit.words.forms;
+    let words = &request.words.forms;
     let mut looked = LookedUp::default();
     for spec in specs {
         let Some(list) = list_of(spec) else { continue };
@@ -283,7 +283,7 @@ pub async fn look_up(
             .collect();
         let mut remaining: Vec<&str> = Vec::new();
         for name in names {
-            let rows = search(visit, list, name).await?;
+            let rows = search(request, list, name).await?;
             let is_chosen = fields.iter().any(|(field, value)| {
                 *field == spec.name && rows.iter().any(|(id, _)| id == value)
             });

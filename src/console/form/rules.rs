@@ -45,11 +45,11 @@ pub fn suggested(
 /// Returns the errors that the operation cannot find, because it gets an object with one rule per
 /// name: two rules with the same name, and a rule without a name.
 pub fn faults(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     specs: &[Spec],
     fields: &ConsoleFields,
 ) -> Vec<(Vec<String>, String)> {
-    let words = &visit.words.forms;
+    let words = &request.words.forms;
     let mut faults = Vec::new();
     for spec in specs {
         let InputKind::Rules(parts) = &spec.kind else {

@@ -37,7 +37,7 @@ pub struct PresentCover {
 }
 
 impl PresentCover {
-    pub fn of(visit: &ConsoleRequest, stored: &StoredResource) -> Self {
+    pub fn of(request: &ConsoleRequest, stored: &StoredResource) -> Self {
         let text = |field: &str| {
             stored
                 .value
@@ -48,19 +48,23 @@ impl PresentCover {
         Self {
             icon: text("iconName").map(icon).unwrap_or_default(),
             photo: text("imageUrl").map(str::to_owned),
-            way: visit.address(&format!("/manuals/{}/icon", stored.id)),
-            choose: if has_photos(visit) {
-                visit.words.manuals.choose_cover
+            way: request.address(&format!("/manuals/{}/icon", stored.id)),
+            choose: if has_photos(request) {
+                request.words.manuals.choose_cover
             } else {
-                visit.words.manuals.icon
+                request.words.manuals.icon
             },
         }
     }
 }
 
 /// Returns whether the service has a photo provider.
-fn has_photos(visit: &ConsoleRequest) -> bool {
-    visit.service.app_state.extension::<StockPhotos>().is_some()
+fn has_photos(request: &ConsoleRequest) -> bool {
+    request
+        .service
+        .app_state
+        .extension::<StockPhotos>()
+        .is_some()
 }
 
 /// A photo, as the page shows it.
@@ -111,15 +115,15 @@ fn safe(url: &str) -> Option<String> {
     (is_web && url.len() <= LONGEST).then(|| url.to_owned())
 }
 
-async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
-    let words = &visit.words.manuals;
-    let number = visit
+async fn photos(request: &ConsoleRequest, query: &str) -> FoundCovers {
+    let words = &request.words.manuals;
+    let number = request
         .asks("page")
         .and_then(|page| page.parse::<u64>().ok())
         .unwrap_or(1)
         .clamp(1, MOST_PAGES);
     let arguments = json!({ "query": query, "perPage": MOST_PHOTOS, "page": number });
-    let Ok(photos) = visit.read(SEARCH_STOCK_PHOTOS, arguments).await else {
+    let Ok(photos) = request.read(SEARCH_STOCK_PHOTOS, arguments).await else {
         return FoundCovers {
             problem: Some(words.photos_failed),
             ..FoundCovers::default()
@@ -152,8 +156,8 @@ async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
         })
     };
     let more = || {
-        visit.address_with(
-            &visit.path,
+        request.address_with(
+            &request.path,
             &[("query", query), ("page", &(number + 1).to_string())],
         )
     };
@@ -171,20 +175,20 @@ async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &visit.words.manuals;
-    let stored = stored(visit, visit.named("id")?).await?;
-    let query = visit.asks("query").unwrap_or_default().trim().to_owned();
-    let has_photos = has_photos(visit);
+    let words = &request.words.manuals;
+    let stored = stored(request, request.named("id")?).await?;
+    let query = request.asks("query").unwrap_or_default().trim().to_owned();
+    let has_photos = has_photos(request);
     let mut arguments = json!({ "limit": if has_photos { FEWER_ICONS } else { MOST_ICONS } });
     if !query.is_empty() {
         arguments["query"] = query.as_str().into();
     }
-    let icons = visit.read(SEARCH_COVER_ICONS, arguments).await?;
+    let icons = request.read(SEARCH_COVER_ICONS, arguments).await?;
     let found = if has_photos && !query.is_empty() {
-        Some(photos(visit, &query).await)
+        Some(photos(request, &query).await)
     } else {
         None
     };
@@ -194,11 +198,11 @@ async fn page(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let cover = PresentCover::of(visit, &stored);
-    let frame = ConsoleFrame::new(visit, cover.choose).below(visit, words.manuals, "/manuals");
+    let cover = PresentCover::of(request, &stored);
+    let frame = ConsoleFrame::new(request, cover.choose).below(request, words.manuals, "/manuals");
     let page = CoverPage {
-        frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
-        action: visit.address(&visit.path),
+        frame: frame.below(request, nickname, &format!("/manuals/{}", stored.id)),
+        action: request.address(&request.path),
         query,
         find: if has_photos {
             words.find_cover
@@ -215,40 +219,42 @@ async fn page(
         has_photo: cover.photo.is_some(),
         problem: refused
             .as_ref()
-            .map(|refusal| refusal.sentences(visit).join(" ")),
-        may_change: visit.may(MANUAL.update),
+            .map(|refusal| refusal.sentences(request).join(" ")),
+        may_change: request.may(MANUAL.update),
     };
     Ok(reply::of(
-        visit,
+        request,
         refused.map_or(200, |refusal| refusal.status),
         &page,
     ))
 }
 
-pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(page(visit, None))
+pub fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(page(request, None))
 }
 
 /// Sets an icon or a photo as the cover.
-pub fn choose(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn choose(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
-        let field = if visit.sent("imageUrl").is_some() {
+        let id = request.named("id")?;
+        let field = if request.sent("imageUrl").is_some() {
             "imageUrl"
         } else {
             "iconName"
         };
-        let value = visit.sent(field).filter(|value| !value.is_empty());
-        match visit
+        let value = request.sent(field).filter(|value| !value.is_empty());
+        match request
             .get::<Value>(MANUAL.update, json!({ "id": id, "data": { field: value } }))
             .await
         {
             Ok(_) => Ok(reply::done(
-                visit,
+                request,
                 &format!("/manuals/{id}"),
                 CompletedAction::Saved,
             )),
-            Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
+            Err(refusal) if matches!(refusal.status, 400 | 409) => {
+                page(request, Some(refusal)).await
+            }
             Err(refusal) => Err(refusal),
         }
     })

@@ -138,27 +138,27 @@ struct ManualList<'v> {
     new: Option<String>,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let query = visit.asks("search").unwrap_or_default().to_owned();
+        let query = request.asks("search").unwrap_or_default().to_owned();
         let arguments = if query.is_empty() {
             json!({})
         } else {
             json!({ "search": query })
         };
-        let rows = visit.read(LIST_PORTAL_MANUALS, arguments).await?;
-        let paging = Paging::of(visit, "/manuals", rows.len());
+        let rows = request.read(LIST_PORTAL_MANUALS, arguments).await?;
+        let paging = Paging::of(request, "/manuals", rows.len());
         let rows = paging.cut(rows.iter().map(|row| &row.manual).collect());
-        let titles = texts(visit, rows.iter().filter_map(|row| row.title_id)).await;
-        let arguments = json!({ "language": visit.language });
-        let categories = visit.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await;
+        let titles = texts(request, rows.iter().filter_map(|row| row.title_id)).await;
+        let arguments = json!({ "language": request.language });
+        let categories = request.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await;
         let categories = categories.unwrap_or_default();
         let categories: HashMap<Uuid, Option<&str>> = categories
             .iter()
             .map(|category| (category.id, category.title.as_deref()))
             .collect();
         let line = |row: &WrittenManual| ManualLine {
-            way: visit.address(&format!("/manuals/{}", row.id)),
+            way: request.address(&format!("/manuals/{}", row.id)),
             icon: row
                 .icon_name
                 .as_deref()
@@ -171,22 +171,22 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .and_then(|id| categories.get(&id).copied().flatten())
                 .map(str::to_owned),
             is_active: row.is_active,
-            when: sentence::of_typed(&row.visibility_rules, visit),
-            is_over: sentence::are_over(&row.visibility_rules, visit),
+            when: sentence::of_typed(&row.visibility_rules, request),
+            is_over: sentence::are_over(&row.visibility_rules, request),
             nickname: row.nickname.clone(),
         };
         let lines = rows.into_iter().map(line).collect();
-        let new = visit
+        let new = request
             .may(MANUAL.create)
-            .then(|| visit.address("/manuals/new"));
-        let frame = ConsoleFrame::new(visit, visit.words.manuals.manuals);
+            .then(|| request.address("/manuals/new"));
+        let frame = ConsoleFrame::new(request, request.words.manuals.manuals);
         Ok(reply::of(
-            visit,
+            request,
             200,
             &ManualList {
                 frame,
                 query,
-                path: visit.address("/manuals"),
+                path: request.address("/manuals"),
                 lines,
                 paging,
                 new,
@@ -220,60 +220,60 @@ impl Editor for ManualEditor {
     const RESOURCE: &'static Resource = &MANUAL;
 
     async fn page(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         stored: Option<&StoredResource>,
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &visit.words.manuals;
+        let words = &request.words.manuals;
         let title = stored.map_or(words.new, |stored| stored.text("nickname"));
-        let frame = ConsoleFrame::new(visit, title).below(visit, words.manuals, "/manuals");
+        let frame = ConsoleFrame::new(request, title).below(request, words.manuals, "/manuals");
         let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
         let mut has_ended = false;
         let mut text_preview = None;
         if let Some(stored) = stored {
             let text = stored.text("descriptionId").parse().ok();
             let path = format!("/manuals/{}", stored.id);
-        // A failed preview does not prevent the member from using the form.
-        text_preview = FlatTextPreview::of(visit, text, &path)
+            // A failed preview does not prevent the member from using the form.
+            text_preview = FlatTextPreview::of(request, text, &path)
                 .await
                 .unwrap_or_default();
-            used = UseCount::of(visit, Entity::Manual, stored.id).await;
-            changed = Changed::of(visit, stored.id).await;
+            used = UseCount::of(request, Entity::Manual, stored.id).await;
+            changed = Changed::of(request, stored.id).await;
             let rules = stored
                 .value
                 .get("visibilityRules")
                 .and_then(Value::as_array)
                 .cloned()
                 .unwrap_or_default();
-        has_ended = sentence::has_ended(&rules, visit);
+            has_ended = sentence::has_ended(&rules, request);
             when = Some((
-                sentence::sentence(&rules, visit),
-                visit.address(&format!("/manuals/{}/visibility", stored.id)),
+                sentence::sentence(&rules, request),
+                request.address(&format!("/manuals/{}/visibility", stored.id)),
             ));
-            cover = Some(PresentCover::of(visit, stored));
+            cover = Some(PresentCover::of(request, stored));
         }
         reply::of(
-            visit,
+            request,
             status,
             &ManualEditorPage {
                 frame,
                 form,
                 used,
                 when,
-            has_ended,
+                has_ended,
                 cover,
                 changed,
-                placeholders: Placeholders::of(visit).await,
+                placeholders: Placeholders::of(request).await,
                 text_preview,
             },
         )
     }
 }
 
-fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
-        visit
+        request
             .get::<Value>("getPortalManual", json!({ "id": id }))
             .await
             .map(|value| StoredResource::of(id, value))
@@ -281,10 +281,10 @@ fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
 }
 
 /// Renders Markdown as guests see it. Marks parts that guests do not see.
-fn rendered(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn rendered(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         Ok(
-            markdown::to_marked_html(visit.sent("text").unwrap_or_default())
+            markdown::to_marked_html(request.sent("text").unwrap_or_default())
                 .unwrap_or_default()
                 .into_response(),
         )

@@ -8,40 +8,40 @@ use crate::manuals::{VisibilityRule, seasons_are_over};
 use crate::words::fill;
 
 /// Returns sentences that say when guests see a manual with these rules.
-pub fn sentence(rules: &[Value], visit: &ConsoleRequest) -> String {
+pub fn sentence(rules: &[Value], request: &ConsoleRequest) -> String {
     if rules.is_empty() {
-        return visit.words.manuals.always.to_owned();
+        return request.words.manuals.always.to_owned();
     }
     rules
         .iter()
-        .map(|rule| of_rule(rule, visit))
+        .map(|rule| of_rule(rule, request))
         .collect::<Vec<_>>()
         .join(" ")
 }
 
 /// Returns when guests see a manual with these rules.
-pub fn of_typed(rules: &[VisibilityRule], visit: &ConsoleRequest) -> String {
+pub fn of_typed(rules: &[VisibilityRule], request: &ConsoleRequest) -> String {
     let rules = rules
         .iter()
         .filter_map(|rule| serde_json::to_value(rule).ok());
-    sentence(&rules.collect::<Vec<Value>>(), visit)
+    sentence(&rules.collect::<Vec<Value>>(), request)
 }
 
 /// Returns whether the seasons of a manual with these rules are over in every time zone.
-pub fn are_over(rules: &[VisibilityRule], visit: &ConsoleRequest) -> bool {
-    seasons_are_over(rules, when::day_at(visit.service.clock.now(), -12))
+pub fn are_over(rules: &[VisibilityRule], request: &ConsoleRequest) -> bool {
+    seasons_are_over(rules, when::day_at(request.service.clock.now(), -12))
 }
 
 /// Does the same for rules as JSON.
-pub fn is_over(rules: &[Value], visit: &ConsoleRequest) -> bool {
+pub fn is_over(rules: &[Value], request: &ConsoleRequest) -> bool {
     let rules = rules
         .iter()
         .filter_map(|rule| serde_json::from_value(rule.clone()).ok());
-    are_over(&rules.collect::<Vec<VisibilityRule>>(), visit)
+    are_over(&rules.collect::<Vec<VisibilityRule>>(), request)
 }
 
-fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
-    let words = &visit.words.manuals;
+fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
+    let words = &request.words.manuals;
     let listed = |field: &str| -> String {
         let items = rule[field]
             .as_array()
@@ -49,7 +49,7 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
             .flatten()
             .filter_map(Value::as_str);
         items
-            .map(|item| labels::choice(visit.language, item))
+            .map(|item| labels::choice(request.language, item))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -67,12 +67,12 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
             let from = moment(
                 rule,
                 ["startDateRelativeType", "daysBefore", "daysBeforeTimeUnit"],
-                visit,
+                request,
             );
             let until = moment(
                 rule,
                 ["endDateRelativeType", "daysAfter", "daysAfterTimeUnit"],
-                visit,
+                request,
             );
             match (from, until) {
                 (Some(from), Some(until)) => {
@@ -88,10 +88,14 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
                 let day = |field: &str| window[field].as_str().unwrap_or_default();
                 let (first, last) = (day("startDate"), day("endDate"));
                 if window["isYearly"] == true {
-                    let days = when::days_of_any_year(visit, first, last);
+                    let days = when::days_of_any_year(request, first, last);
                     return fill(words.yearly, &[("window", &days)]);
                 }
-                format!("{} – {}", when::day(visit, first), when::day(visit, last))
+                format!(
+                    "{} – {}",
+                    when::day(request, first),
+                    when::day(request, last)
+                )
             };
             let windows: Vec<String> = rule["seasonalWindows"]
                 .as_array()
@@ -102,7 +106,7 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
             fill(words.seasons, &[("windows", &windows.join(", "))])
         }
         "length_of_stay" => {
-            let nights = |number: i64| visit.words.stays.nights.of(number);
+            let nights = |number: i64| request.words.stays.nights.of(number);
             match (
                 rule["lengthOfStayFromDays"].as_i64(),
                 rule["lengthOfStayToDays"].as_i64(),
@@ -137,9 +141,9 @@ fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
 fn moment(
     rule: &Value,
     [anchor, number, unit]: [&str; 3],
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
 ) -> Option<String> {
-    let words = &visit.words.manuals;
+    let words = &request.words.manuals;
     let anchor = rule[anchor].as_str()?;
     let event = if anchor.contains("check_in") {
         words.check_in
@@ -150,7 +154,7 @@ fn moment(
     if anchor.ends_with("_time") || count == 0 {
         return Some(event.to_owned());
     }
-    let counted = &visit.words.stays;
+    let counted = &request.words.stays;
     let time = if rule[unit] == "hour" {
         counted.hours.of(count)
     } else {

@@ -36,8 +36,8 @@ const LINES: &[&[&str]] = &[
 type RuleCategoryFields = (String, String, Vec<Vec<Spec>>);
 
 /// Returns the categories of rules.
-fn categories(visit: &ConsoleRequest) -> Result<Vec<RuleCategoryFields>, ConsoleRefusal> {
-    let operation = operation_calls::operation(&visit.service, MANUAL.update)
+fn categories(request: &ConsoleRequest) -> Result<Vec<RuleCategoryFields>, ConsoleRefusal> {
+    let operation = operation_calls::operation(&request.service, MANUAL.update)
         .ok_or_else(ConsoleRefusal::broken)?;
     let schema = operation.input_schema(&mut inline_generator());
     let items = schema
@@ -179,11 +179,11 @@ impl OpenedRules {
         }
     }
 
-    fn sent(visit: &ConsoleRequest, stored: &StoredResource) -> Self {
-        let rules = visit
+    fn sent(request: &ConsoleRequest, stored: &StoredResource) -> Self {
+        let rules = request
             .sent("base")
             .and_then(|text| serde_json::from_str(text).ok());
-        let updated_at = visit.sent("updatedAt").unwrap_or_default().to_owned();
+        let updated_at = request.sent("updatedAt").unwrap_or_default().to_owned();
         Self {
             rules: rules.unwrap_or_else(|| rules_of(stored)),
             updated_at,
@@ -192,18 +192,18 @@ impl OpenedRules {
 }
 
 fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     stored: &StoredResource,
     fields: &ConsoleFields,
     opened: OpenedRules,
     extras: VisibilityExtras,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = visit.words;
+    let words = request.words;
     let (listed, nothing, unseen) = (Listed::default(), HashMap::new(), HashSet::new());
     let base = serde_json::Map::new();
-    let may_change = visit.may(MANUAL.update);
+    let may_change = request.may(MANUAL.update);
     let showing = FieldContext {
-        visit,
+        request,
         fields,
         listed: &listed,
         errors: &extras.errors,
@@ -215,8 +215,8 @@ fn page(
         base: &base,
     };
     let rule = |(category, about, lines): RuleCategoryFields| RuleItem {
-        title: labels::choice(visit.language, &category),
-        about: labels::rule(visit.language, &category).map_or(about, str::to_owned),
+        title: labels::choice(request.language, &category),
+        about: labels::rule(request.language, &category).map_or(about, str::to_owned),
         is_on: first(fields, &switch(&category)).is_some(),
         lines: lines
             .iter()
@@ -230,35 +230,35 @@ fn page(
         theirs: extras.both.get(&category).cloned(),
         category,
     };
-    let rules = categories(visit)?.into_iter().map(rule).collect();
+    let rules = categories(request)?.into_iter().map(rule).collect();
     let nickname = stored
         .value
         .get("nickname")
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let frame = ConsoleFrame::new(visit, words.manuals.visibility).below(
-        visit,
+    let frame = ConsoleFrame::new(request, words.manuals.visibility).below(
+        request,
         words.manuals.manuals,
         "/manuals",
     );
     let page = VisibilityPage {
-        frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
-        action: visit.address(&visit.path),
+        frame: frame.below(request, nickname, &format!("/manuals/{}", stored.id)),
+        action: request.address(&request.path),
         hidden: vec![
-            ("form".to_owned(), visit.signed_in.form_token()),
+            ("form".to_owned(), request.signed_in.form_token()),
             ("base".to_owned(), Value::Array(opened.rules).to_string()),
             ("updatedAt".to_owned(), opened.updated_at),
         ],
         rules,
-        when: sentence::sentence(&rules_of(stored), visit),
+        when: sentence::sentence(&rules_of(stored), request),
         problems: extras.problems,
         note: extras.note,
         theirs: extras.theirs,
         may_change,
     };
     Ok(reply::of(
-        visit,
+        request,
         if extras.status == 0 {
             200
         } else {
@@ -268,12 +268,12 @@ fn page(
     ))
 }
 
-pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let fields = filled(&rules_of(&stored), &categories(visit)?);
+        let stored = stored(request, request.named("id")?).await?;
+        let fields = filled(&rules_of(&stored), &categories(request)?);
         page(
-            visit,
+            request,
             &stored,
             &fields,
             OpenedRules::of(&stored),
@@ -285,7 +285,7 @@ pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 /// Merges the typed rules with the stored ones. Also returns the other member's version of each
 /// rule that both members changed.
 fn merged(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     was: &[Value],
     stored: &[Value],
     categories: &[RuleCategoryFields],
@@ -294,16 +294,16 @@ fn merged(
     let (mut fields, mut both) = (ConsoleFields::new(), HashMap::new());
     for (category, _, lines) in categories {
         let of = |fields: &ConsoleFields| rule_in(category, lines, fields);
-        let is_theirs = visit.sent(&format!("choose.{category}")) == Some("theirs");
+        let is_theirs = request.sent(&format!("choose.{category}")) == Some("theirs");
         let fate = if is_theirs {
             MergeResult::Stored
         } else {
-            fate(&of(&was), &of(&is), &of(&visit.fields))
+            fate(&of(&was), &of(&is), &of(&request.fields))
         };
         let from = if fate == MergeResult::Stored {
             &is
         } else {
-            &visit.fields
+            &request.fields
         };
         let (own, below) = (switch(category), format!("{category}."));
         fields.extend(
@@ -322,7 +322,7 @@ fn merged(
                 if theirs.is_empty() {
                     String::new()
                 } else {
-                    sentence::sentence(&theirs, visit)
+                    sentence::sentence(&theirs, request)
                 },
             );
         }
@@ -330,16 +330,16 @@ fn merged(
     (fields, both)
 }
 
-pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let now = stored(visit, visit.named("id")?).await?;
-        let opened = OpenedRules::sent(visit, &now);
-        if !visit.may_write() {
-            let note = Some(visit.words.frame.is_kept);
+        let now = stored(request, request.named("id")?).await?;
+        let opened = OpenedRules::sent(request, &now);
+        if !request.may_write() {
+            let note = Some(request.words.frame.is_kept);
             return page(
-                visit,
+                request,
                 &now,
-                &visit.fields,
+                &request.fields,
                 opened,
                 VisibilityExtras {
                     note,
@@ -347,12 +347,12 @@ pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 },
             );
         }
-        let categories = categories(visit)?;
-        let (fields, both) = merged(visit, &opened.rules, &rules_of(&now), &categories);
+        let categories = categories(request)?;
+        let (fields, both) = merged(request, &opened.rules, &rules_of(&now), &categories);
         if opened.updated_at != updated_at(&now) || !both.is_empty() {
-            let theirs = Some(sentence::sentence(&rules_of(&now), visit));
+            let theirs = Some(sentence::sentence(&rules_of(&now), request));
             return page(
-                visit,
+                request,
                 &now,
                 &fields,
                 OpenedRules::of(&now),
@@ -374,14 +374,14 @@ pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             rules.push(rule);
             chosen.push(category);
         }
-        match visit
+        match request
             .get::<Value>(
                 MANUAL.update,
                 json!({ "id": now.id, "data": { "visibilityRules": rules } }),
             )
             .await
         {
-            Ok(_) => Ok(reply::done(visit, &visit.path, CompletedAction::Saved)),
+            Ok(_) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
             Err(refusal) => {
                 let mut extras = VisibilityExtras {
                     status: refusal.status,
@@ -409,9 +409,9 @@ pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                         .skip(place + 2)
                         .rfind(|segment| segment.parse::<usize>().is_err());
                     let label = match (field, category) {
-                        (Some(field), _) => labels::label(visit.language, field),
-                        (None, Some(category)) => labels::choice(visit.language, category),
-                        (None, None) => visit.words.manuals.visibility.to_owned(),
+                        (Some(field), _) => labels::label(request.language, field),
+                        (None, Some(category)) => labels::choice(request.language, category),
+                        (None, None) => request.words.manuals.visibility.to_owned(),
                     };
                     extras.problems.push(format!("{label}: {}", issue.message));
                     extras
@@ -423,7 +423,7 @@ pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 if extras.problems.is_empty() {
                     extras.problems.push(refusal.message);
                 }
-                page(visit, &now, &fields, opened, extras)
+                page(request, &now, &fields, opened, extras)
             }
         }
     })

@@ -67,49 +67,49 @@ struct ReadySet<'v> {
     problem: Option<String>,
 }
 
-fn page(visit: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
+fn page(request: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
     let page = ReadySet {
-        frame: ConsoleFrame::new(visit, visit.words.begin.ready),
-        action: visit.address(PATH),
-        key: visit.form_key(),
+        frame: ConsoleFrame::new(request, request.words.begin.ready),
+        action: request.address(PATH),
+        key: request.form_key(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
+    reply::of(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
 /// Shows the content of the set before it is created.
-pub fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move { Ok(page(visit, None)) })
+pub fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move { Ok(page(request, None)) })
 }
 
 /// Creates the set.
-pub fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         // If the member may not create all parts of the set, none is created.
         for operation in NEEDS {
-            visit.require(operation)?;
+            request.require(operation)?;
         }
         // Without an idempotency key, sending the form twice would create the set twice.
-        let has_key = visit.sent("key").is_some_and(is_uuid);
-        if !visit.may_write() || !has_key {
-            return Ok(page(visit, None));
+        let has_key = request.sent("key").is_some_and(is_uuid);
+        if !request.may_write() || !has_key {
+            return Ok(page(request, None));
         }
-        match create_all(visit).await {
-            Ok(()) => Ok(reply::done(visit, "/steps", CompletedAction::Created)),
+        match create_all(request).await {
+            Ok(()) => Ok(reply::done(request, "/steps", CompletedAction::Created)),
             Err(refusal) => {
-                let text = refusal.sentences(visit).join(" ");
-                Ok(page(visit, Some((refusal.status, text))))
+                let text = refusal.sentences(request).join(" ");
+                Ok(page(request, Some((refusal.status, text))))
             }
         }
     })
 }
 
-async fn create_all(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    let agreement = text(visit, "precheck_step_detail", "agreement", |words| {
+async fn create_all(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
+    let agreement = text(request, "precheck_step_detail", "agreement", |words| {
         words.agreement
     })
     .await?;
-    let question = text(visit, "precheck_question", "question", |words| {
+    let question = text(request, "precheck_question", "question", |words| {
         words.question
     })
     .await?;
@@ -125,26 +125,26 @@ async fn create_all(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     ];
     for (place, mut step) in steps.into_iter().enumerate() {
         step["isActive"] = false.into();
-        let key = visit.key(&format!("step{place}"));
-        visit
+        let key = request.key(&format!("step{place}"));
+        request
             .create::<Value>("createPrecheckStep", step, &key)
             .await?;
     }
     for manual in &MANUALS {
         let title = text(
-            visit,
+            request,
             "manual",
             &format!("{} title", manual.icon),
             manual.title,
         )
         .await?;
-        let body = text(visit, "manual", manual.icon, manual.text).await?;
+        let body = text(request, "manual", manual.icon, manual.text).await?;
         let arguments = json!({
             "nickname": manual.nickname, "iconName": manual.icon, "titleId": title, "descriptionId": body,
             "isActive": false,
         });
-        let key = visit.key(&format!("manual {}", manual.icon));
-        visit
+        let key = request.key(&format!("manual {}", manual.icon));
+        request
             .create::<Value>("createPortalManual", arguments, &key)
             .await?;
     }
@@ -153,21 +153,21 @@ async fn create_all(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
 
 /// Creates a text in the languages of the organization. Returns its id.
 async fn text(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     source: &str,
     name: &str,
     text: ReadyText,
 ) -> Result<String, ConsoleRefusal> {
     let arguments = json!({ "sourceTable": source, "text": text(table(ENGLISH)) });
-    let key = visit.key(&format!("text {name}"));
-    let created: Value = visit.create("createTranslation", arguments, &key).await?;
+    let key = request.key(&format!("text {name}"));
+    let created: Value = request.create("createTranslation", arguments, &key).await?;
     let id = created["id"].as_str().unwrap_or_default().to_owned();
-    for language in &visit.signed_in.organization.settings.languages {
+    for language in &request.signed_in.organization.settings.languages {
         let primary = language.split('-').next().unwrap_or_default();
         if primary != ENGLISH && LANGUAGES.contains(&primary) {
             let text = text(table(primary));
             let arguments = json!({ "id": id, "language": language, "text": text });
-            visit.change("setTranslationEntry", arguments).await?;
+            request.change("setTranslationEntry", arguments).await?;
         }
     }
     Ok(id)

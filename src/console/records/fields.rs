@@ -12,13 +12,13 @@ const PLACES: &str = "listProperties+listPropertyGroups+listTags";
 /// Returns the fields of a kind that a form can edit, including a flat's custom fields. `stored` is
 /// the stored record; `None` for a new one.
 pub(super) async fn specs(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: RecordKind,
     stored: Option<&Map<String, Value>>,
 ) -> Vec<Spec> {
     let mut specs = of_schema(kind, stored);
     if kind == RecordKind::Property {
-        specs.extend(custom_fields(visit).await);
+        specs.extend(custom_fields(request).await);
     }
     specs
 }
@@ -137,8 +137,8 @@ const CUSTOM: &str = "customFields";
 
 /// Returns the field with a flat's values of the organization's custom fields. `None` if there are
 /// none.
-async fn custom_fields(visit: &ConsoleRequest) -> Option<Spec> {
-    let fields: Vec<Value> = visit.get("listCustomFields", json!({})).await.ok()?;
+async fn custom_fields(request: &ConsoleRequest) -> Option<Spec> {
+    let fields: Vec<Value> = request.get("listCustomFields", json!({})).await.ok()?;
     let part = |field: &Value| Spec {
         called: field["name"].as_str().map(str::to_owned),
         ..plain(field["id"].as_str().unwrap_or_default(), Control::Area)

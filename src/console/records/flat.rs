@@ -43,7 +43,7 @@ pub(super) struct PartRow {
 
 /// The data of a flat that its sections use.
 struct Flat<'s> {
-    visit: &'s ConsoleRequest,
+    request: &'s ConsoleRequest,
     id: String,
     name: &'s str,
     /// Whether the member may add records.
@@ -52,17 +52,17 @@ struct Flat<'s> {
 
 /// Reads the parts of a flat. Parts that the member may not read are left out.
 pub(super) async fn parts(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     id: Uuid,
     value: &Map<String, Value>,
     is_open: bool,
 ) -> Vec<FlatPart> {
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let flat = Flat {
-        visit,
+        request,
         id: id.to_string(),
         name: text("name"),
-        is_open: visit.answers_for_organization() && visit.may(PUT),
+        is_open: request.answers_for_organization() && request.may(PUT),
     };
     let (setup, manuals, stays, codes, feeds) = tokio::join!(
         Box::pin(flat.setup()),
@@ -91,7 +91,7 @@ impl Flat<'_> {
     ) -> FlatPart {
         let more = rows.len().saturating_sub(MOST);
         rows.truncate(MOST);
-        let words = &self.visit.words.forms;
+        let words = &self.request.words.forms;
         let found = ways
             .into_iter()
             .filter_map(|(label, way)| Some((label, way?)));
@@ -107,17 +107,17 @@ impl Flat<'_> {
     fn new_record(&self, kind: RecordKind) -> Option<String> {
         let query: [(&str, &str); 2] = [("kind", kind.as_ref()), ("propertyId", &*self.id)];
         self.is_open
-            .then(|| self.visit.address_with("/flats/new", &query))
+            .then(|| self.request.address_with("/flats/new", &query))
     }
 
     async fn setup(&self) -> Vec<FlatPart> {
-        let visit = self.visit;
+        let request = self.request;
         let arguments = json!({ "propertyId": self.id });
-        let Ok(setup) = visit.read(GET_PROPERTY_SETUP, arguments).await else {
+        let Ok(setup) = request.read(GET_PROPERTY_SETUP, arguments).await else {
             return Vec::new();
         };
         let portal = &setup.portal;
-        let words = visit.words;
+        let words = request.words;
         let id = portal.id.map(|id| id.to_string());
         let reason = words.stays.reason(portal.reason.key);
         let facts = portal.reason.facts.as_ref();
@@ -131,17 +131,17 @@ impl Flat<'_> {
                 || portal.reason.message.clone(),
                 |text| fill(text, &[("name", name.unwrap_or_default())]),
             ),
-            way: id.as_ref().and_then(|id| way(visit, "/portals/{id}", id)),
+            way: id.as_ref().and_then(|id| way(request, "/portals/{id}", id)),
         };
-        let assignments = id.as_ref().filter(|_| visit.may("listEntityScopes"));
+        let assignments = id.as_ref().filter(|_| request.may("listEntityScopes"));
         let assignments =
-            assignments.map(|id| visit.address(&format!("/assignments/portals/{id}")));
+            assignments.map(|id| request.address(&format!("/assignments/portals/{id}")));
         let of_portal = self.part(
             words.stays.portal,
             vec![row],
             vec![
                 (words.stays.open_assignments, assignments),
-                (words.stays.open_portals, way(visit, "/portals", "")),
+                (words.stays.open_portals, way(request, "/portals", "")),
             ],
         );
         let items = setup.steps.iter();
@@ -151,30 +151,30 @@ impl Flat<'_> {
             words.steps.steps,
             rows,
             vec![
-                (words.steps.new, way(visit, "/steps/new", "")),
-                (words.records.to_list, way(visit, "/steps", "")),
+                (words.steps.new, way(request, "/steps/new", "")),
+                (words.records.to_list, way(request, "/steps", "")),
             ],
         );
         vec![of_portal, of_steps]
     }
 
     async fn manuals(&self) -> Option<FlatPart> {
-        let visit = self.visit;
-        if !visit.may(LIST_PORTAL_MANUALS_BY_PROPERTY.id()) {
+        let request = self.request;
+        if !request.may(LIST_PORTAL_MANUALS_BY_PROPERTY.id()) {
             return None;
         }
         let arguments = json!({ "propertyId": self.id });
-        let manuals = visit
+        let manuals = request
             .read(LIST_PORTAL_MANUALS_BY_PROPERTY, arguments)
             .await
             .ok()?;
         let items = manuals.iter().map(|placed| &placed.row.manual);
         let items = items.map(|manual| (manual.id, &*manual.nickname, manual.is_active));
-        let words = visit.words;
+        let words = request.words;
         let rows = self.items(items, "/manuals/{id}", words.manuals.inactive);
         let ways = vec![
-            (words.manuals.new, way(visit, "/manuals/new", "")),
-            (words.records.to_list, way(visit, "/manuals", "")),
+            (words.manuals.new, way(request, "/manuals/new", "")),
+            (words.records.to_list, way(request, "/manuals", "")),
         ];
         Some(self.part(words.manuals.manuals, rows, ways))
     }
@@ -192,7 +192,7 @@ impl Flat<'_> {
             } else {
                 inactive.to_owned()
             },
-            way: way(self.visit, path, &id.to_string()),
+            way: way(self.request, path, &id.to_string()),
             name: nickname.to_owned(),
         };
         items.map(row).collect()
@@ -200,27 +200,27 @@ impl Flat<'_> {
 
     /// Builds the section with the next stays.
     async fn stays(&self) -> Option<FlatPart> {
-        let visit = self.visit;
-        if !visit.may(STAYS) {
+        let request = self.request;
+        if !request.may(STAYS) {
             return None;
         }
         let arguments = json!({
-            "propertyId": self.id, "checkInFrom": when::today(visit).to_string(), "limit": MOST_READ,
+            "propertyId": self.id, "checkInFrom": when::today(request).to_string(), "limit": MOST_READ,
         });
-        let mut stays: Vec<StayItem> = visit.get(STAYS, arguments).await.ok()?;
+        let mut stays: Vec<StayItem> = request.get(STAYS, arguments).await.ok()?;
         stays.sort_by(|one, other| one.check_in.cmp(&other.check_in));
-        let words = visit.words;
+        let words = request.words;
         let row = |stay: &StayItem| PartRow {
-            name: stay.called(visit),
+            name: stay.called(request),
             note: format!(
                 "{} · {}",
-                when::days(visit, &stay.check_in, &stay.check_out),
+                when::days(request, &stay.check_in, &stay.check_out),
                 stay_status(&words.stays, &stay.status).0
             ),
-            way: way(visit, "/stays/{id}", &stay.id.to_string()),
+            way: way(request, "/stays/{id}", &stay.id.to_string()),
         };
         let rows = stays.iter().map(row).collect();
-        let all = visit.address_with("/stays", &[("flat", self.name), ("propertyId", &self.id)]);
+        let all = request.address_with("/stays", &[("flat", self.name), ("propertyId", &self.id)]);
         let ways = vec![
             (
                 words.records.new_stay,
@@ -232,25 +232,25 @@ impl Flat<'_> {
     }
 
     async fn codes(&self) -> Option<FlatPart> {
-        let visit = self.visit;
-        if !visit.may(CODES) {
+        let request = self.request;
+        if !request.may(CODES) {
             return None;
         }
         let arguments = json!({ "propertyId": self.id, "limit": MOST_READ });
         // The platform may have sent additional fields, so the codes are read as JSON.
-        let codes: Vec<Value> = visit.get(CODES, arguments).await.ok()?;
-        let words = &visit.words.records;
+        let codes: Vec<Value> = request.get(CODES, arguments).await.ok()?;
+        let words = &request.words.records;
         let row = |code: &Value| {
             let path = format!("/flats/{}", code["id"].as_str().unwrap_or_default());
             let name = code["name"].as_str().filter(|name| !name.trim().is_empty());
             PartRow {
                 name: name.unwrap_or(words.codes).to_owned(),
                 note: String::new(),
-                way: Some(address(visit, &path, RecordKind::LockCode)),
+                way: Some(address(request, &path, RecordKind::LockCode)),
             }
         };
         let rows = codes.iter().map(row).collect();
-        let all = address(visit, "/flats", RecordKind::LockCode);
+        let all = address(request, "/flats", RecordKind::LockCode);
         let ways = vec![
             (words.new_code, self.new_record(RecordKind::LockCode)),
             (words.to_list, Some(all)),
@@ -259,14 +259,14 @@ impl Flat<'_> {
     }
 
     async fn feeds(&self, id: Uuid) -> Option<FlatPart> {
-        let visit = self.visit;
-        if !visit.may(LIST_CALENDAR_FEEDS.id()) {
+        let request = self.request;
+        if !request.may(LIST_CALENDAR_FEEDS.id()) {
             return None;
         }
-        let feeds = visit.read(LIST_CALENDAR_FEEDS, json!({})).await.ok()?;
-        let words = &visit.words.calendars;
+        let feeds = request.read(LIST_CALENDAR_FEEDS, json!({})).await.ok()?;
+        let words = &request.words.calendars;
         let row = |feed: &CalendarFeed| PartRow {
-            way: way(visit, "/calendars/{id}", &feed.id.to_string()),
+            way: way(request, "/calendars/{id}", &feed.id.to_string()),
             name: feed.channel.clone(),
             note: if feed.last_error.is_some() {
                 words.failing.to_owned()
@@ -276,11 +276,14 @@ impl Flat<'_> {
         };
         let own = feeds.iter().filter(|feed| feed.property_id == id);
         let rows = own.map(row).collect();
-        let new = way(visit, "/calendars/new", "")
-            .map(|_| visit.address_with("/calendars/new", &[("flat", self.name)]));
+        let new = way(request, "/calendars/new", "")
+            .map(|_| request.address_with("/calendars/new", &[("flat", self.name)]));
         let ways = vec![
             (words.new, new),
-            (visit.words.records.to_list, way(visit, "/calendars", "")),
+            (
+                request.words.records.to_list,
+                way(request, "/calendars", ""),
+            ),
         ];
         Some(self.part(words.feeds, rows, ways))
     }
@@ -298,7 +301,7 @@ impl Flat<'_> {
             vec![row]
         };
         let change = is_open.then(|| "#f-wifiName".to_owned());
-        let words = self.visit.words;
+        let words = self.request.words;
         self.part(
             words.records.network,
             rows,

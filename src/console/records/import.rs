@@ -32,29 +32,30 @@ struct Import<'v> {
 }
 
 async fn form(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: RecordKind,
     problem: Option<(u16, String)>,
 ) -> Response {
-    let words = &visit.words.records;
+    let words = &request.words.records;
     let mut fields = tables::field_names(kind);
     if kind == RecordKind::Property {
-        fields.extend(custom_names(visit).await);
+        fields.extend(custom_names(request).await);
     }
     let page = Import {
-        frame: frame(visit, kind, words.import.to_owned()),
-        action: address(visit, "/flats/import", kind),
-        columns: visit.sent("columns").unwrap_or_default().to_owned(),
-        dates: visit.sent("dates").unwrap_or_default().to_owned(),
+        frame: frame(request, kind, words.import.to_owned()),
+        action: address(request, "/flats/import", kind),
+        columns: request.sent("columns").unwrap_or_default().to_owned(),
+        dates: request.sent("dates").unwrap_or_default().to_owned(),
         fields: fields.join(", "),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
+    reply::of(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
 /// Returns the column names of custom fields.
-async fn custom_names(visit: &ConsoleRequest) -> Vec<String> {
-    let fields: Result<Vec<Value>, ConsoleRefusal> = visit.get("listCustomFields", json!({})).await;
+async fn custom_names(request: &ConsoleRequest) -> Vec<String> {
+    let fields: Result<Vec<Value>, ConsoleRefusal> =
+        request.get("listCustomFields", json!({})).await;
     // The list only helps to name columns. If it cannot be read, the form works without it.
     let fields = fields.unwrap_or_default().into_iter();
     fields
@@ -63,10 +64,10 @@ async fn custom_names(visit: &ConsoleRequest) -> Vec<String> {
 }
 
 /// Shows the upload form.
-pub(super) fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        Ok(form(visit, kind_of(visit)?, None).await)
+        require(request)?;
+        Ok(form(request, kind_of(request)?, None).await)
     })
 }
 
@@ -97,42 +98,42 @@ struct ImportDonePage<'v> {
 }
 
 /// Shows the preview of a file, or imports the file.
-pub(super) fn import(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn import(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let kind = kind_of(visit)?;
-        let words = &visit.words.records;
-        let csv = visit.sent("csv").unwrap_or_default();
-        if csv.trim().is_empty() || !visit.may_write() {
+        require(request)?;
+        let kind = kind_of(request)?;
+        let words = &request.words.records;
+        let csv = request.sent("csv").unwrap_or_default();
+        if csv.trim().is_empty() || !request.may_write() {
             let problem = words.no_file.to_owned();
-            return Ok(form(visit, kind, Some((400, problem))).await);
+            return Ok(form(request, kind, Some((400, problem))).await);
         }
         if csv.contains('\u{fffd}') {
             let problem = words.no_text.to_owned();
-            return Ok(form(visit, kind, Some((400, problem))).await);
+            return Ok(form(request, kind, Some((400, problem))).await);
         }
-        let is_final = visit.sent("import").is_some();
-        let dates = visit.sent("dates").unwrap_or_default().trim();
+        let is_final = request.sent("import").is_some();
+        let dates = request.sent("dates").unwrap_or_default().trim();
         let arguments = json!({
-            "kind": kind, "csv": csv, "columns": columns(visit), "dryRun": !is_final,
+            "kind": kind, "csv": csv, "columns": columns(request), "dryRun": !is_final,
             "dateFormat": (!dates.is_empty()).then_some(dates),
         });
-        match visit.read(IMPORT_RECORDS, arguments).await {
-            Ok(imported) if is_final => Ok(finished(visit, kind, &imported)),
-            Ok(imported) => Ok(look(visit, kind, csv, &imported)),
-            Err(refusal) => Ok(refused(visit, kind, &refusal).await),
+        match request.read(IMPORT_RECORDS, arguments).await {
+            Ok(imported) if is_final => Ok(finished(request, kind, &imported)),
+            Ok(imported) => Ok(look(request, kind, csv, &imported)),
+            Err(refusal) => Ok(refused(request, kind, &refusal).await),
         }
     })
 }
 
-async fn refused(visit: &ConsoleRequest, kind: RecordKind, refusal: &ConsoleRefusal) -> Response {
-    let problem = refusal.sentences(visit).join(" ");
-    form(visit, kind, Some((refusal.status, problem))).await
+async fn refused(request: &ConsoleRequest, kind: RecordKind, refusal: &ConsoleRefusal) -> Response {
+    let problem = refusal.sentences(request).join(" ");
+    form(request, kind, Some((refusal.status, problem))).await
 }
 
 /// Returns the fields that the member assigned to columns.
-fn columns(visit: &ConsoleRequest) -> BTreeMap<String, Value> {
-    visit
+fn columns(request: &ConsoleRequest) -> BTreeMap<String, Value> {
+    request
         .sent("columns")
         .unwrap_or_default()
         .lines()
@@ -141,13 +142,13 @@ fn columns(visit: &ConsoleRequest) -> BTreeMap<String, Value> {
         .collect()
 }
 
-fn ignored(visit: &ConsoleRequest, imported: &Imported) -> Option<String> {
+fn ignored(request: &ConsoleRequest, imported: &Imported) -> Option<String> {
     let names = imported.ignored_columns.join(", ");
-    (!names.is_empty()).then(|| fill(visit.words.records.ignored, &[("names", &names)]))
+    (!names.is_empty()).then(|| fill(request.words.records.ignored, &[("names", &names)]))
 }
 
-fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Imported) -> Response {
-    let words = &visit.words.records;
+fn look(request: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Imported) -> Response {
+    let words = &request.words.records;
     let count = |text: &str, count: usize| fill(text, &[("count", &count.to_string())]);
     let line = |line: u64| fill(words.line, &[("line", &line.to_string())]);
     let place = |error: &TableError| match &error.column {
@@ -162,12 +163,12 @@ fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Imported
         LineResult::Unchanged | LineResult::Wrong => None,
     };
     let page = ImportPreview {
-        frame: frame(visit, kind, words.import.to_owned()),
-        action: address(visit, "/flats/import", kind),
-        again: address(visit, "/flats/import", kind),
+        frame: frame(request, kind, words.import.to_owned()),
+        action: address(request, "/flats/import", kind),
+        again: address(request, "/flats/import", kind),
         csv: csv.to_owned(),
-        columns: visit.sent("columns").unwrap_or_default().to_owned(),
-        dates: visit.sent("dates").unwrap_or_default().to_owned(),
+        columns: request.sent("columns").unwrap_or_default().to_owned(),
+        dates: request.sent("dates").unwrap_or_default().to_owned(),
         counts: [
             count(words.count_new, imported.added),
             count(words.count_changed, imported.changed),
@@ -189,18 +190,18 @@ fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Imported
                 (name, change, row.fields.join(", "))
             })
             .collect(),
-        ignored: ignored(visit, imported),
+        ignored: ignored(request, imported),
         submit: (wrong == 0 && total > 0).then(|| count(words.do_import, total)),
     };
-    reply::of(visit, if wrong > 0 { 400 } else { 200 }, &page)
+    reply::of(request, if wrong > 0 { 400 } else { 200 }, &page)
 }
 
-fn finished(visit: &ConsoleRequest, kind: RecordKind, imported: &Imported) -> Response {
-    let words = &visit.words.records;
+fn finished(request: &ConsoleRequest, kind: RecordKind, imported: &Imported) -> Response {
+    let words = &request.words.records;
     let [added, changed, unchanged] =
         [imported.added, imported.changed, imported.unchanged].map(|count| count.to_string());
     let page = ImportDonePage {
-        frame: frame(visit, kind, words.import.to_owned()),
+        frame: frame(request, kind, words.import.to_owned()),
         text: fill(
             words.imported,
             &[
@@ -209,8 +210,8 @@ fn finished(visit: &ConsoleRequest, kind: RecordKind, imported: &Imported) -> Re
                 ("unchanged", &unchanged),
             ],
         ),
-        ignored: ignored(visit, imported),
-        way: address(visit, SCREEN.path, kind),
+        ignored: ignored(request, imported),
+        way: address(request, SCREEN.path, kind),
     };
-    reply::of(visit, 200, &page)
+    reply::of(request, 200, &page)
 }

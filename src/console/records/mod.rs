@@ -78,8 +78,8 @@ const KINDS: [RecordKind; 13] = [
 ];
 
 /// Returns the kind that the query names.
-fn kind_of(visit: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
-    match visit.asks("kind") {
+fn kind_of(request: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
+    match request.asks("kind") {
         None => Ok(RecordKind::Property),
         Some(name) => name
             .parse()
@@ -90,11 +90,11 @@ fn kind_of(visit: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
 }
 
 /// Returns the address of a page about a kind.
-fn address(visit: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
+fn address(request: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
     if kind == RecordKind::Property {
-        visit.address(path)
+        request.address(path)
     } else {
-        visit.address_with(path, &[("kind", kind.as_ref())])
+        request.address_with(path, &[("kind", kind.as_ref())])
     }
 }
 
@@ -108,8 +108,8 @@ fn path(path: &str, kind: RecordKind) -> String {
 }
 
 /// Refuses limited members, who may not change records.
-fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    if visit.answers_for_organization() {
+fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
+    if request.answers_for_organization() {
         Ok(())
     } else {
         Err(ConsoleRefusal::missing())
@@ -119,14 +119,14 @@ fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
 /// A tab of the screen: label, address, and whether it is selected.
 type RecordTab = (&'static str, String, bool);
 
-fn tabs(visit: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
+fn tabs(request: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
     KINDS
         .into_iter()
         .filter(|kind| *kind != RecordKind::Reservation || *kind == shown)
         .map(|kind| {
             (
-                records_title(&visit.words.records, kind),
-                address(visit, SCREEN.path, kind),
+                records_title(&request.words.records, kind),
+                address(request, SCREEN.path, kind),
                 kind == shown,
             )
         })
@@ -158,38 +158,39 @@ struct RecordList<'v> {
     empty: &'static str,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let kind = kind_of(visit)?;
-        let words = &visit.words.records;
-        let query = visit.asks("query").unwrap_or_default().trim().to_owned();
+        let kind = kind_of(request)?;
+        let words = &request.words.records;
+        let query = request.asks("query").unwrap_or_default().trim().to_owned();
         let asked = (!query.is_empty()).then(|| query.clone());
         let arguments = json!({
-            "kind": kind, "query": asked, "limit": ROWS, "offset": Paging::offset(visit),
+            "kind": kind, "query": asked, "limit": ROWS, "offset": Paging::offset(request),
         });
-        let answer = visit.ask::<Vec<Value>>(LIST, arguments).await?;
+        let answer = request.ask::<Vec<Value>>(LIST, arguments).await?;
         let total = answer.total.unwrap_or(answer.data.len());
-        let is_open = visit.answers_for_organization();
-        let rows = answer.data.iter().map(|record| row(visit, kind, record));
+        let is_open = request.answers_for_organization();
+        let rows = answer.data.iter().map(|record| row(request, kind, record));
         let page = RecordList {
-            frame: ConsoleFrame::new(visit, records_title(words, kind)),
-            tabs: tabs(visit, kind),
-            action: visit.address(SCREEN.path),
+            frame: ConsoleFrame::new(request, records_title(words, kind)),
+            tabs: tabs(request, kind),
+            action: request.address(SCREEN.path),
             kind: (kind != RecordKind::Property).then(|| kind.into()),
             query,
-            all: address(visit, SCREEN.path, kind),
+            all: address(request, SCREEN.path, kind),
             rows: rows.collect(),
-            paging: Paging::of(visit, SCREEN.path, total),
-            new: (is_open && visit.may(PUT))
-                .then(|| (add_label(words, kind), address(visit, "/flats/new", kind))),
-            import: (is_open && visit.may(IMPORT)).then(|| address(visit, "/flats/import", kind)),
+            paging: Paging::of(request, SCREEN.path, total),
+            new: (is_open && request.may(PUT))
+                .then(|| (add_label(words, kind), address(request, "/flats/new", kind))),
+            import: (is_open && request.may(IMPORT))
+                .then(|| address(request, "/flats/import", kind)),
             empty: if kind == RecordKind::Property {
                 words.empty_flats
             } else {
                 words.empty
             },
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -198,7 +199,7 @@ fn text<'r>(record: &'r Value, field: &str) -> &'r str {
 }
 
 /// Returns the name of a record.
-fn name(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
+fn name(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
     let names = [
         text(record, "name").to_owned(),
         text(record, "title").to_owned(),
@@ -210,11 +211,11 @@ fn name(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
             .to_owned(),
     ];
     let name = names.into_iter().find(|name| !typed::is_blank(name));
-    name.unwrap_or_else(|| records_title(&visit.words.records, kind).to_owned())
+    name.unwrap_or_else(|| records_title(&request.words.records, kind).to_owned())
 }
 
-fn row(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
-    let words = &visit.words.records;
+fn row(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
+    let words = &request.words.records;
     let about = match kind {
         RecordKind::Property => text(record, "address").to_owned(),
         RecordKind::Reservation => {
@@ -224,7 +225,7 @@ fn row(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
     };
     let origin = text(record, "origin");
     RecordRow {
-        name: name(visit, kind, record),
+        name: name(request, kind, record),
         about,
         origin: if origin == RecordOrigin::Platform.as_ref() {
             Some(words.by_platform)
@@ -233,7 +234,7 @@ fn row(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
         } else {
             None
         },
-        way: address(visit, &format!("/flats/{}", text(record, "id")), kind),
+        way: address(request, &format!("/flats/{}", text(record, "id")), kind),
     }
 }
 
@@ -252,31 +253,31 @@ struct RecordPage<'v> {
     changed: Option<Changed>,
 }
 
-fn frame(visit: &ConsoleRequest, kind: RecordKind, title: String) -> ConsoleFrame<'_> {
-    ConsoleFrame::new(visit, title).below(
-        visit,
-        records_title(&visit.words.records, kind),
+fn frame(request: &ConsoleRequest, kind: RecordKind, title: String) -> ConsoleFrame<'_> {
+    ConsoleFrame::new(request, title).below(
+        request,
+        records_title(&request.words.records, kind),
         &path(SCREEN.path, kind),
     )
 }
 
-fn form_of_new<'s>(visit: &ConsoleRequest, kind: RecordKind, specs: &'s [Spec]) -> FreeForm<'s> {
+fn form_of_new<'s>(request: &ConsoleRequest, kind: RecordKind, specs: &'s [Spec]) -> FreeForm<'s> {
     FreeForm {
         operation: PUT,
         specs,
-        action: address(visit, "/flats/new", kind),
+        action: address(request, "/flats/new", kind),
         is_new: true,
         is_locked: false,
     }
 }
 
-fn new_page(visit: &ConsoleRequest, kind: RecordKind, form: FormView) -> Response {
+fn new_page(request: &ConsoleRequest, kind: RecordKind, form: FormView) -> Response {
     let status = form.status;
     let page = RecordPage {
         frame: frame(
-            visit,
+            request,
             kind,
-            add_label(&visit.words.records, kind).to_owned(),
+            add_label(&request.words.records, kind).to_owned(),
         ),
         form,
         is_of_platform: false,
@@ -285,70 +286,76 @@ fn new_page(visit: &ConsoleRequest, kind: RecordKind, form: FormView) -> Respons
         remove: None,
         changed: None,
     };
-    reply::of(visit, status, &page)
+    reply::of(request, status, &page)
 }
 
-fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let kind = kind_of(visit)?;
-        let specs = specs(visit, kind, None).await;
-        let settings = &visit.signed_in.organization.settings;
-        let mut values = defaults(kind, settings, visit.service.clock.now());
+        require(request)?;
+        let kind = kind_of(request)?;
+        let specs = specs(request, kind, None).await;
+        let settings = &request.signed_in.organization.settings;
+        let mut values = defaults(kind, settings, request.service.clock.now());
         for spec in &specs {
             // A link to this form can contain initial values in its query.
-            if let Some(text) = visit.asks(&spec.name) {
+            if let Some(text) = request.asks(&spec.name) {
                 values.insert(spec.name.clone(), json!(text));
             }
         }
-        let form = form_of_new(visit, kind, &specs)
-            .begin(visit, values)
+        let form = form_of_new(request, kind, &specs)
+            .begin(request, values)
             .await?;
-        Ok(new_page(visit, kind, form))
+        Ok(new_page(request, kind, form))
     })
 }
 
-fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let kind = kind_of(visit)?;
-        let specs = specs(visit, kind, None).await;
-        let form = form_of_new(visit, kind, &specs);
-        if !visit.may_write() {
-            return Ok(new_page(visit, kind, form.again(visit, None).await?));
+        require(request)?;
+        let kind = kind_of(request)?;
+        let specs = specs(request, kind, None).await;
+        let form = form_of_new(request, kind, &specs);
+        if !request.may_write() {
+            return Ok(new_page(request, kind, form.again(request, None).await?));
         }
-        let typed = match form.typed(visit).await? {
+        let typed = match form.typed(request).await? {
             FormOutcome::Done(typed) => typed,
-            FormOutcome::Again(form) => return Ok(new_page(visit, kind, *form)),
+            FormOutcome::Again(form) => return Ok(new_page(request, kind, *form)),
         };
-        let mut data = completed(visit, kind, typed);
-        if let Some(refusal) = with_timestamps(visit, &mut data) {
-            let form = form.again(visit, Some(&refusal)).await?;
-            return Ok(new_page(visit, kind, form));
+        let mut data = completed(request, kind, typed);
+        if let Some(refusal) = with_timestamps(request, &mut data) {
+            let form = form.again(request, Some(&refusal)).await?;
+            return Ok(new_page(request, kind, form));
         }
         // The form's id becomes the record's id, so sending the form twice creates one record.
-        let id = visit
+        let id = request
             .sent("key")
             .and_then(|key| key.parse::<Uuid>().ok())
-            .unwrap_or_else(|| visit.service.app_state.ids.uuid(visit.service.clock.now()));
+            .unwrap_or_else(|| {
+                request
+                    .service
+                    .app_state
+                    .ids
+                    .uuid(request.service.clock.now())
+            });
         let arguments = json!({ "records": [{ "kind": kind, "id": id, "data": data }] });
-        match visit
-            .create::<Value>(PUT, arguments, &visit.key("create"))
+        match request
+            .create::<Value>(PUT, arguments, &request.key("create"))
             .await
         {
             Ok(_) if kind == RecordKind::Reservation => Ok(reply::done(
-                visit,
+                request,
                 &format!("/stays/{id}"),
                 CompletedAction::Created,
             )),
             Ok(_) => {
                 let to = path(&format!("/flats/{id}"), kind);
-                Ok(reply::done(visit, &to, CompletedAction::Created))
+                Ok(reply::done(request, &to, CompletedAction::Created))
             }
             Err(refusal) => {
                 let refusal = below_data(refusal);
-                let form = form.again(visit, Some(&refusal)).await?;
-                Ok(new_page(visit, kind, form))
+                let form = form.again(request, Some(&refusal)).await?;
+                Ok(new_page(request, kind, form))
             }
         }
     })
@@ -356,12 +363,12 @@ fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 
 /// Adds required fields that the form leaves empty and that have an obvious value.
 fn completed(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: RecordKind,
     typed: Map<String, Value>,
 ) -> Map<String, Value> {
-    let settings = &visit.signed_in.organization.settings;
-    let mut data = defaults(kind, settings, visit.service.clock.now());
+    let settings = &request.signed_in.organization.settings;
+    let mut data = defaults(kind, settings, request.service.clock.now());
     data.extend(typed);
     data
 }
@@ -371,10 +378,10 @@ const TIMESTAMPS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
 
 /// Converts typed local times to timestamps. Returns a refusal if a text is not a time.
 fn with_timestamps(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     data: &mut Map<String, Value>,
 ) -> Option<ConsoleRefusal> {
-    let settings = &visit.signed_in.organization.settings;
+    let settings = &request.signed_in.organization.settings;
     let zone = settings.timezone.as_deref();
     let zone = zone.and_then(|zone| TimeZone::get(zone).ok());
     let zone = zone.unwrap_or(TimeZone::UTC);
@@ -391,7 +398,7 @@ fn with_timestamps(
         } else {
             issues.push(Issue {
                 path: vec![field.to_owned()],
-                message: visit.words.records.no_moment.to_owned(),
+                message: request.words.records.no_moment.to_owned(),
             });
         }
     }
@@ -413,16 +420,16 @@ fn below_data(mut refusal: ConsoleRefusal) -> ConsoleRefusal {
 }
 
 async fn stored(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: RecordKind,
 ) -> Result<StoredResource, ConsoleRefusal> {
-    let id = visit.named("id")?;
-    let value = visit.get(READ, json!({ "kind": kind, "id": id })).await?;
+    let id = request.named("id")?;
+    let value = request.get(READ, json!({ "kind": kind, "id": id })).await?;
     Ok(StoredResource::of(id, value))
 }
 
 fn form_of<'s>(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: RecordKind,
     stored: &StoredResource,
     specs: &'s [Spec],
@@ -430,9 +437,9 @@ fn form_of<'s>(
     FreeForm {
         operation: UPDATE,
         specs,
-        action: address(visit, &format!("/flats/{}", stored.id), kind),
+        action: address(request, &format!("/flats/{}", stored.id), kind),
         is_new: false,
-        is_locked: is_of_platform(stored) || !visit.answers_for_organization(),
+        is_locked: is_of_platform(stored) || !request.answers_for_organization(),
     }
 }
 
@@ -441,7 +448,7 @@ fn is_of_platform(stored: &StoredResource) -> bool {
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: RecordKind,
     stored: StoredResource,
     mut form: FormView,
@@ -452,81 +459,81 @@ async fn page(
         // This page itself explains why the form is read-only.
         form.read_only_note = None;
     }
-    let words = &visit.words.records;
+    let words = &request.words.records;
     let mut ways = Vec::new();
     if kind == RecordKind::Reservation {
-        ways.extend(way(visit, "/stays/{id}", &id).map(|way| (words.page_of, way)));
+        ways.extend(way(request, "/stays/{id}", &id).map(|way| (words.page_of, way)));
     }
-    let is_open = visit.answers_for_organization() && !is_of_platform && visit.may(PUT);
+    let is_open = request.answers_for_organization() && !is_of_platform && request.may(PUT);
     let parts = if kind == RecordKind::Property {
-        let may_change = visit.answers_for_organization() && !is_of_platform;
-        flat::parts(visit, stored.id, &stored.value, may_change).await
+        let may_change = request.answers_for_organization() && !is_of_platform;
+        flat::parts(request, stored.id, &stored.value, may_change).await
     } else {
         Vec::new()
     };
-    let title = name(visit, kind, &Value::Object(stored.value.clone()));
+    let title = name(request, kind, &Value::Object(stored.value.clone()));
     let page = RecordPage {
-        frame: frame(visit, kind, title),
+        frame: frame(request, kind, title),
         form,
         is_of_platform,
         ways,
         parts,
-        remove: is_open.then(|| address(visit, &format!("/flats/{id}/remove"), kind)),
-        changed: Changed::of(visit, stored.id).await,
+        remove: is_open.then(|| address(request, &format!("/flats/{id}/remove"), kind)),
+        changed: Changed::of(request, stored.id).await,
     };
-    reply::of(visit, status, &page)
+    reply::of(request, status, &page)
 }
 
-fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let kind = kind_of(visit)?;
-        let stored = stored(visit, kind).await?;
-        let specs = specs(visit, kind, Some(&stored.value)).await;
-        let form = form_of(visit, kind, &stored, &specs)
-            .begin(visit, stored.value.clone())
+        let kind = kind_of(request)?;
+        let stored = stored(request, kind).await?;
+        let specs = specs(request, kind, Some(&stored.value)).await;
+        let form = form_of(request, kind, &stored, &specs)
+            .begin(request, stored.value.clone())
             .await?;
-        Ok(page(visit, kind, stored, form).await)
+        Ok(page(request, kind, stored, form).await)
     })
 }
 
-fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let kind = kind_of(visit)?;
-        let stored = stored(visit, kind).await?;
-        let specs = specs(visit, kind, Some(&stored.value)).await;
-        let form = form_of(visit, kind, &stored, &specs);
-        if !visit.may_write() {
-            let form = form.again(visit, None).await?;
-            return Ok(page(visit, kind, stored, form).await);
+        require(request)?;
+        let kind = kind_of(request)?;
+        let stored = stored(request, kind).await?;
+        let specs = specs(request, kind, Some(&stored.value)).await;
+        let form = form_of(request, kind, &stored, &specs);
+        if !request.may_write() {
+            let form = form.again(request, None).await?;
+            return Ok(page(request, kind, stored, form).await);
         }
         let to = path(&format!("/flats/{}", stored.id), kind);
-        let mut changes = match form.typed(visit).await? {
+        let mut changes = match form.typed(request).await? {
             FormOutcome::Done(changes) => changes,
-            FormOutcome::Again(form) => return Ok(page(visit, kind, stored, *form).await),
+            FormOutcome::Again(form) => return Ok(page(request, kind, stored, *form).await),
         };
-        if let Some(refusal) = with_timestamps(visit, &mut changes) {
-            let form = form.again(visit, Some(&refusal)).await?;
-            return Ok(page(visit, kind, stored, form).await);
+        if let Some(refusal) = with_timestamps(request, &mut changes) {
+            let form = form.again(request, Some(&refusal)).await?;
+            return Ok(page(request, kind, stored, form).await);
         }
         if changes.is_empty() {
-            return Ok(reply::done(visit, &to, CompletedAction::Unchanged));
+            return Ok(reply::done(request, &to, CompletedAction::Unchanged));
         }
-        let was = visit.sent("updatedAt").unwrap_or_default();
+        let was = request.sent("updatedAt").unwrap_or_default();
         if !was.is_empty() && stored.value.get("updatedAt").and_then(Value::as_str) != Some(was) {
-            let form = form.conflicting(visit, &stored).await?;
-            return Ok(page(visit, kind, stored, form).await);
+            let form = form.conflicting(request, &stored).await?;
+            return Ok(page(request, kind, stored, form).await);
         }
         let expected = (!was.is_empty()).then_some(was);
         let arguments = json!({
             "kind": kind, "id": stored.id, "data": changes, "expectedUpdatedAt": expected,
         });
-        match visit.change(UPDATE, arguments).await {
-            Ok(_) => Ok(reply::done(visit, &to, CompletedAction::Saved)),
+        match request.change(UPDATE, arguments).await {
+            Ok(_) => Ok(reply::done(request, &to, CompletedAction::Saved)),
             Err(refusal) => {
                 let refusal = below_data(refusal);
-                let form = form.again(visit, Some(&refusal)).await?;
-                Ok(page(visit, kind, stored, form).await)
+                let form = form.again(request, Some(&refusal)).await?;
+                Ok(page(request, kind, stored, form).await)
             }
         }
     })
@@ -542,70 +549,70 @@ struct RecordConfirmation<'v> {
 }
 
 async fn ask_page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
-    require(visit)?;
-    let kind = kind_of(visit)?;
-    let stored = stored(visit, kind).await?;
+    require(request)?;
+    let kind = kind_of(request)?;
+    let stored = stored(request, kind).await?;
     let own = format!("/flats/{}", stored.id);
-    let title = name(visit, kind, &Value::Object(stored.value));
+    let title = name(request, kind, &Value::Object(stored.value));
     let page = RecordConfirmation {
-        frame: frame(visit, kind, title),
-        action: address(visit, &format!("{own}/remove"), kind),
-        back: address(visit, &own, kind),
+        frame: frame(request, kind, title),
+        action: address(request, &format!("{own}/remove"), kind),
+        back: address(request, &own, kind),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     Ok(reply::of(
-        visit,
+        request,
         problem.map_or(200, |(status, _)| status),
         &page,
     ))
 }
 
-fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(ask_page(visit, None))
+fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(ask_page(request, None))
 }
 
-fn remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        require(visit)?;
-        let kind = kind_of(visit)?;
-        let stored = stored(visit, kind).await?;
-        if !visit.may_write() {
-            return ask_page(visit, None).await;
+        require(request)?;
+        let kind = kind_of(request)?;
+        let stored = stored(request, kind).await?;
+        if !request.may_write() {
+            return ask_page(request, None).await;
         }
         let record = json!({ "kind": kind, "id": stored.id, "isDeleted": true });
-        match visit.change(PUT, json!({ "records": [record] })).await {
+        match request.change(PUT, json!({ "records": [record] })).await {
             Ok(_) => Ok(reply::done(
-                visit,
+                request,
                 &path(SCREEN.path, kind),
                 CompletedAction::Removed,
             )),
             Err(refusal) => {
-                let text = refusal.sentences(visit).join(" ");
-                ask_page(visit, Some((refusal.status, text))).await
+                let text = refusal.sentences(request).join(" ");
+                ask_page(request, Some((refusal.status, text))).await
             }
         }
     })
 }
 
 /// Returns the address of the page that adds a stay. `None` if the member may not add stays.
-pub fn new_stay(visit: &ConsoleRequest) -> Option<String> {
-    (visit.answers_for_organization() && visit.may(LIST) && visit.may(PUT))
-        .then(|| address(visit, "/flats/new", RecordKind::Reservation))
+pub fn new_stay(request: &ConsoleRequest) -> Option<String> {
+    (request.answers_for_organization() && request.may(LIST) && request.may(PUT))
+        .then(|| address(request, "/flats/new", RecordKind::Reservation))
 }
 
 /// Returns the address of the page that imports stays. `None` if the member may not import stays.
-pub fn import_stays(visit: &ConsoleRequest) -> Option<String> {
-    (visit.answers_for_organization() && visit.may(LIST) && visit.may(IMPORT))
-        .then(|| address(visit, "/flats/import", RecordKind::Reservation))
+pub fn import_stays(request: &ConsoleRequest) -> Option<String> {
+    (request.answers_for_organization() && request.may(LIST) && request.may(IMPORT))
+        .then(|| address(request, "/flats/import", RecordKind::Reservation))
 }
 
 /// Returns the address of the form of a stay. `None` if the member may not open it.
-pub fn edit_stay(visit: &ConsoleRequest, id: Uuid) -> Option<String> {
-    (visit.may(LIST) && visit.may(READ))
-        .then(|| address(visit, &format!("/flats/{id}"), RecordKind::Reservation))
+pub fn edit_stay(request: &ConsoleRequest, id: Uuid) -> Option<String> {
+    (request.may(LIST) && request.may(READ))
+        .then(|| address(request, &format!("/flats/{id}"), RecordKind::Reservation))
 }
 
 /// Sorts rows by name, ignoring case and accents.

@@ -43,10 +43,10 @@ struct SentenceLanguage {
 }
 
 impl SentenceLanguage {
-    const fn of(visit: &ConsoleRequest) -> Self {
+    const fn of(request: &ConsoleRequest) -> Self {
         Self {
-            words: visit.words,
-            language: visit.language,
+            words: request.words,
+            language: request.language,
         }
     }
 
@@ -190,12 +190,12 @@ pub(super) struct StayExplanation(Arc<Explanation>);
 
 impl StayExplanation {
     pub async fn read(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         id: Uuid,
         at: Option<&str>,
     ) -> Result<Self, ConsoleRefusal> {
         let arguments = json!({ "id": id, "at": at });
-        visit.read(EXPLAIN_GUEST_VIEW, arguments).await.map(Self)
+        request.read(EXPLAIN_GUEST_VIEW, arguments).await.map(Self)
     }
 
     /// Returns the steps.
@@ -209,8 +209,8 @@ impl StayExplanation {
     }
 
     /// Returns a sentence about the values that the guest does not see. `None` if there are none.
-    pub fn withheld(&self, visit: &ConsoleRequest) -> Option<String> {
-        let words = &visit.words.stays;
+    pub fn withheld(&self, request: &ConsoleRequest) -> Option<String> {
+        let words = &request.words.stays;
         let value = |withheld: &Withheld| match withheld.value {
             WithheldValue::Wifi => words.w_wifi,
             WithheldValue::DoorCodes => words.w_door_codes,
@@ -225,34 +225,34 @@ impl StayExplanation {
         self.0.portal.id
     }
 
-    pub fn portal(&self, visit: &ConsoleRequest) -> StayPortal {
-        let words = &visit.words.stays;
+    pub fn portal(&self, request: &ConsoleRequest) -> StayPortal {
+        let words = &request.words.stays;
         let portal = &self.0.portal;
         let name = portal
             .id
             .map(|id| portal.name.clone().unwrap_or_else(|| id.to_string()));
-        let mut reason = sentence(&portal.reason, SentenceLanguage::of(visit), None);
-        append_hidden(&portal.hidden_texts, &mut reason, visit.words);
+        let mut reason = sentence(&portal.reason, SentenceLanguage::of(request), None);
+        append_hidden(&portal.hidden_texts, &mut reason, request.words);
         StayPortal {
             name: name.unwrap_or_else(|| words.no_portal_serves.to_owned()),
             reason,
             way: portal
                 .id
-                .and_then(|id| way(visit, "/portals/{id}", &id.to_string())),
-            rule: self.rule_of_portal(visit),
+                .and_then(|id| way(request, "/portals/{id}", &id.to_string())),
+            rule: self.rule_of_portal(request),
         }
     }
 
     /// Returns the setting that selected the stay's portal: its assignments, the default portal, or
     /// the list of portals if the stay has none.
-    fn rule_of_portal(&self, visit: &ConsoleRequest) -> Option<(&'static str, String)> {
-        let words = &visit.words.stays;
+    fn rule_of_portal(&self, request: &ConsoleRequest) -> Option<(&'static str, String)> {
+        let words = &request.words.stays;
         let assigned = |id: Uuid, to: &str| {
             let path = format!("/assignments/portals/{id}");
-            visit.may("listEntityScopes").then(|| {
+            request.may("listEntityScopes").then(|| {
                 (
                     words.open_assignments,
-                    visit.address_with(&path, &[("to", to)]),
+                    request.address_with(&path, &[("to", to)]),
                 )
             })
         };
@@ -262,9 +262,9 @@ impl StayExplanation {
             ("tag", Some(id)) => assigned(id, "tags"),
             ("default", Some(id)) => Some((
                 words.open_rule,
-                way(visit, "/portals/{id}", &id.to_string())? + "#f-isDefault",
+                way(request, "/portals/{id}", &id.to_string())? + "#f-isDefault",
             )),
-            ("no_portal", _) => Some((words.open_portals, way(visit, "/portals", "")?)),
+            ("no_portal", _) => Some((words.open_portals, way(request, "/portals", "")?)),
             _ => None,
         }
     }
@@ -335,13 +335,13 @@ fn change(
 
 /// Returns label and address of the setting that decided.
 fn rule(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: ExplainedKind,
     key: &str,
     id: &str,
     portal: Option<Uuid>,
 ) -> Option<(&'static str, String)> {
-    let words = &visit.words.stays;
+    let words = &request.words.stays;
     let of_visibility = [
         "visible",
         "too_early",
@@ -353,24 +353,27 @@ fn rule(
         "booking_source",
     ];
     match (kind, key) {
-        (_, "no_portal") => Some((words.open_portals, way(visit, "/portals", "")?)),
+        (_, "no_portal") => Some((words.open_portals, way(request, "/portals", "")?)),
         (_, "precheckin_disabled") => Some((
             words.open_portal,
-            way(visit, "/portals/{id}", &portal?.to_string())? + "#f-isPrecheckinEnabled",
+            way(request, "/portals/{id}", &portal?.to_string())? + "#f-isPrecheckinEnabled",
         )),
         (ExplainedKind::Manuals, key)
             if of_visibility.contains(&key)
                 || matches!(key, "verification_status" | "always_visible") =>
         {
-            Some((words.open_rule, way(visit, "/manuals/{id}/visibility", id)?))
+            Some((
+                words.open_rule,
+                way(request, "/manuals/{id}/visibility", id)?,
+            ))
         }
         (ExplainedKind::Manuals, "inactive") => Some((
             words.open_rule,
-            way(visit, "/manuals/{id}", id)? + "#f-isActive",
+            way(request, "/manuals/{id}", id)? + "#f-isActive",
         )),
         (ExplainedKind::Steps, key) => Some((
             words.open_rule,
-            format!("{}#f-{}", way(visit, "/steps/{id}", id)?, field_of(key)?),
+            format!("{}#f-{}", way(request, "/steps/{id}", id)?, field_of(key)?),
         )),
         _ => None,
     }
@@ -390,13 +393,13 @@ struct ExplainedRow {
 }
 
 fn row(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     kind: ExplainedKind,
     item: &ExplainedItem,
     portal: Option<Uuid>,
     days: &str,
 ) -> ExplainedRow {
-    let (words, language) = (&visit.words.stays, SentenceLanguage::of(visit));
+    let (words, language) = (&request.words.stays, SentenceLanguage::of(request));
     let hop = |hop: &PathHop| {
         let text = match hop.kind {
             TargetKind::Property => words.hop_property,
@@ -410,18 +413,19 @@ fn row(
         )
     };
     let id = item.id.to_string();
-    let own = way(visit, &format!("/{}/{{id}}", kind.word()), &id).map(|way| (words.open_it, way));
-    let rule = rule(visit, kind, item.reason.key, &id, portal);
+    let own =
+        way(request, &format!("/{}/{{id}}", kind.word()), &id).map(|way| (words.open_it, way));
+    let rule = rule(request, kind, item.reason.key, &id, portal);
     let is_assigned =
-        own.is_some() && visit.may("listEntityScopes") && item.reason.key != "cancelled";
+        own.is_some() && request.may("listEntityScopes") && item.reason.key != "cancelled";
     let assignments = is_assigned.then(|| {
         (
             words.open_assignments,
-            visit.address(&format!("/assignments/{}/{id}", kind.word())),
+            request.address(&format!("/assignments/{}/{id}", kind.word())),
         )
     });
     let mut reason = sentence(&item.reason, tongue, Some(kind));
-    append_hidden(&item.hidden_texts, &mut reason, visit.words);
+    append_hidden(&item.hidden_texts, &mut reason, request.words);
     ExplainedRow {
         name: item.nickname.clone(),
         is_shown: item.is_shown,
@@ -458,32 +462,34 @@ struct ExplanationPage<'v> {
     paging: Paging,
 }
 
-pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.stays;
-        let id = visit.named("id")?;
-        let stay: StayItem = visit.get("getReservation", json!({ "id": id })).await?;
-        let days = when::days(visit, &stay.check_in, &stay.check_out);
-        let zone = flats::zone(visit, stay.property_id).await;
-        let at = visit.asks("at").unwrap_or_default().trim().to_owned();
+        let words = &request.words.stays;
+        let id = request.named("id")?;
+        let stay: StayItem = request.get("getReservation", json!({ "id": id })).await?;
+        let days = when::days(request, &stay.check_in, &stay.check_out);
+        let zone = flats::zone(request, stay.property_id).await;
+        let at = request.asks("at").unwrap_or_default().trim().to_owned();
         let time = (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
-        let explanation = StayExplanation::read(visit, id, time.as_deref()).await?;
-        let kind = if visit.asks("of") == Some("manuals") {
+        let explanation = StayExplanation::read(request, id, time.as_deref()).await?;
+        let kind = if request.asks("of") == Some("manuals") {
             ExplainedKind::Manuals
         } else {
             ExplainedKind::Steps
         };
-        let shown = match visit.asks("shown") {
+        let shown = match request.asks("shown") {
             Some("yes") => "yes",
             Some("no") => "no",
             _ => "",
         };
-        let query = visit.asks("query").unwrap_or_default().to_owned();
+        let query = request.asks("query").unwrap_or_default().to_owned();
         let path = format!("/stays/{id}/why");
         let tab = |known: ExplainedKind| {
             let (called, count) = match known {
-                ExplainedKind::Steps => (visit.words.assign.steps, explanation.steps().len()),
-                ExplainedKind::Manuals => (visit.words.assign.manuals, explanation.manuals().len()),
+                ExplainedKind::Steps => (request.words.assign.steps, explanation.steps().len()),
+                ExplainedKind::Manuals => {
+                    (request.words.assign.manuals, explanation.manuals().len())
+                }
             };
             let asked: [(&str, &str); 4] = [
                 ("of", known.word()),
@@ -498,7 +504,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             (
                 called,
                 count,
-                visit.address_with(&path, &asked),
+                request.address_with(&path, &asked),
                 known == kind,
             )
         };
@@ -516,20 +522,20 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 && (expected.is_empty() || item.nickname.to_lowercase().contains(&expected))
         };
         let items: Vec<&ExplainedItem> = items.into_iter().filter(is_wanted).collect();
-        let paging = Paging::of(visit, &path, items.len());
-        let guest = stay.called(visit);
+        let paging = Paging::of(request, &path, items.len());
+        let guest = stay.called(request);
         let page = ExplanationPage {
-            frame: ConsoleFrame::new(visit, words.why)
-                .below(visit, words.stays, SCREEN.path)
-                .below(visit, guest, &format!("/stays/{id}")),
-            portal: explanation.portal(visit),
-            withheld: explanation.withheld(visit),
+            frame: ConsoleFrame::new(request, words.why)
+                .below(request, words.stays, SCREEN.path)
+                .below(request, guest, &format!("/stays/{id}")),
+            portal: explanation.portal(request),
+            withheld: explanation.withheld(request),
             rows: paging
                 .cut(items)
                 .into_iter()
-                .map(|item| row(visit, kind, item, explanation.portal_id(), &days))
+                .map(|item| row(request, kind, item, explanation.portal_id(), &days))
                 .collect(),
-            path: visit.address(&path),
+            path: request.address(&path),
             tabs,
             of: kind.word(),
             shown,
@@ -541,7 +547,7 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             ),
             paging,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 

@@ -82,14 +82,14 @@ struct StayGuest {
 
 impl StayItem {
     /// Returns the name of the guest.
-    pub fn called(&self, visit: &ConsoleRequest) -> String {
+    pub fn called(&self, request: &ConsoleRequest) -> String {
         let names = [&self.guest.first_name, &self.guest.last_name]
             .into_iter()
             .flatten()
             .map(|name| typed::trimmed(name));
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         if names.is_empty() {
-            visit.words.submissions.unknown_guest.to_owned()
+            request.words.submissions.unknown_guest.to_owned()
         } else {
             names.join(" ")
         }
@@ -125,16 +125,16 @@ struct StayList<'v> {
     import: Option<String>,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = visit.words;
-        let is_near = !visit
+        let words = request.words;
+        let is_near = !request
             .query
             .iter()
             .any(|(name, _)| FILTERS.contains(&name.as_str()));
-        let asked = |name: &str| visit.asks(name).unwrap_or_default().trim().to_owned();
+        let asked = |name: &str| request.asks(name).unwrap_or_default().trim().to_owned();
         let (from, to) = if is_near {
-            let today = when::today(visit);
+            let today = when::today(request);
             (
                 today.to_string(),
                 today.saturating_add(6.days()).to_string(),
@@ -143,7 +143,7 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             (asked("from-day"), asked("to-day"))
         };
         let (query, status) = (asked("query"), asked("status"));
-        let flat = FlatFilter::of(visit, SCREEN.path).await?;
+        let flat = FlatFilter::of(request, SCREEN.path).await?;
         let message = |text: &str| {
             if text.is_empty() {
                 Value::Null
@@ -152,13 +152,13 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             }
         };
         let arguments = json!({
-            "limit": ROWS, "offset": Paging::offset(visit), "query": message(&query), "propertyId": flat.id,
+            "limit": ROWS, "offset": Paging::offset(request), "query": message(&query), "propertyId": flat.id,
             "checkInFrom": message(&from), "checkInTo": message(&to), "status": message(&status),
         });
         let answer = if flat.is_open() {
             None
         } else {
-            Some(visit.ask::<Vec<StayItem>>(LIST, arguments).await)
+            Some(request.ask::<Vec<StayItem>>(LIST, arguments).await)
         };
         let (mut found, total, problem) = match answer {
             None => (Vec::new(), 0, None),
@@ -170,9 +170,9 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         if total <= ROWS {
             found.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
         }
-        let flats = flats::among(visit, found.iter().filter_map(|stay| stay.property_id)).await?;
+        let flats = flats::among(request, found.iter().filter_map(|stay| stay.property_id)).await?;
         let row = |stay: &StayItem| StayRow {
-            guest: stay.called(visit),
+            guest: stay.called(request),
             flat: match stay.property_id {
                 None => words.submissions.no_flat.to_owned(),
                 Some(id) => flats
@@ -180,17 +180,17 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                     .map(|flat| flat.name.clone())
                     .unwrap_or_default(),
             },
-            dates: when::days(visit, &stay.check_in, &stay.check_out),
+            dates: when::days(request, &stay.check_in, &stay.check_out),
             status: stay_status(&words.stays, &stay.status),
-            way: visit.address(&format!("/stays/{}", stay.id)),
+            way: request.address(&format!("/stays/{}", stay.id)),
         };
         let page = StayList {
-            frame: ConsoleFrame::new(visit, words.stays.stays),
-            path: visit.address(SCREEN.path),
+            frame: ConsoleFrame::new(request, words.stays.stays),
+            path: request.address(SCREEN.path),
             rows: found.iter().map(row).collect(),
-            paging: Paging::of(visit, SCREEN.path, total),
-            new: records::new_stay(visit),
-            import: records::import_stays(visit),
+            paging: Paging::of(request, SCREEN.path, total),
+            new: records::new_stay(request),
+            import: records::import_stays(request),
             statuses: STATUSES
                 .into_iter()
                 .map(|known| (known, stay_status(&words.stays, known).0, known == status))
@@ -200,9 +200,9 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             to,
             flat,
             is_near,
-            problem: problem.map(|refusal| refusal.sentences(visit).join(" ")),
+            problem: problem.map(|refusal| refusal.sentences(request).join(" ")),
         };
         let status = if page.problem.is_some() { 400 } else { 200 };
-        Ok(reply::of(visit, status, &page))
+        Ok(reply::of(request, status, &page))
     })
 }

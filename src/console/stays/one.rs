@@ -61,8 +61,11 @@ struct StayPage<'v> {
 }
 
 /// Reads the messages of the guest, newest first.
-async fn messages(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<(String, When)>, ConsoleRefusal> {
-    let written = visit
+async fn messages(
+    request: &ConsoleRequest,
+    id: Uuid,
+) -> Result<Vec<(String, When)>, ConsoleRefusal> {
+    let written = request
         .read(
             LIST_RESERVATION_MESSAGES,
             json!({ "id": id, "limit": MESSAGES }),
@@ -71,12 +74,12 @@ async fn messages(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<(String, When)
     Ok(written
         .iter()
         .rev()
-        .map(|message| (message.text.clone(), when::of(visit, message.created_at)))
+        .map(|message| (message.text.clone(), when::of(request, message.created_at)))
         .collect())
 }
 
-fn facts(visit: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<LabelledValue> {
-    let words = &visit.words.stays;
+fn facts(request: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<LabelledValue> {
+    let words = &request.words.stays;
     let people = stay.adults.map(|adults| {
         let (adults, children) = (
             adults.to_string(),
@@ -95,11 +98,11 @@ fn facts(visit: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<Lab
     let all = [
         (
             words.flat,
-            Some(flat.unwrap_or(visit.words.submissions.no_flat).to_owned()),
+            Some(flat.unwrap_or(request.words.submissions.no_flat).to_owned()),
         ),
         (
             words.dates,
-            Some(when::days(visit, &stay.check_in, &stay.check_out)),
+            Some(when::days(request, &stay.check_in, &stay.check_out)),
         ),
         (words.people, people),
         (words.email, stay.guest.email.clone()),
@@ -108,7 +111,7 @@ fn facts(visit: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<Lab
         (words.channel, Some(stay.channel.clone())),
         (
             words.booked,
-            Some(when::moment(visit, &stay.booked_at).text),
+            Some(when::moment(request, &stay.booked_at).text),
         ),
     ];
     all.into_iter()
@@ -121,23 +124,23 @@ fn facts(visit: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<Lab
         .collect()
 }
 
-pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.stays;
-        let id = visit.named("id")?;
+        let words = &request.words.stays;
+        let id = request.named("id")?;
         // Each of these can be slow in a large organization, so they are loaded concurrently.
-        let stay = Box::pin(visit.get::<StayItem>("getReservation", json!({ "id": id })));
+        let stay = Box::pin(request.get::<StayItem>("getReservation", json!({ "id": id })));
         let (stay, submission, explanation) = try_join3(
             stay,
-            Box::pin(submissions::read(visit, id)),
-            Box::pin(StayExplanation::read(visit, id, None)),
+            Box::pin(submissions::read(request, id)),
+            Box::pin(StayExplanation::read(request, id, None)),
         )
         .await?;
         let (done, all) = submissions::progress(&submission);
         let (done, all) = (done.to_string(), all.to_string());
-        let zone = flats::zone(visit, stay.property_id).await;
-        let link = if visit.may(GET_GUEST_LINK.id()) {
-            visit.read(GET_GUEST_LINK, json!({ "id": id })).await.ok()
+        let zone = flats::zone(request, stay.property_id).await;
+        let link = if request.may(GET_GUEST_LINK.id()) {
+            request.read(GET_GUEST_LINK, json!({ "id": id })).await.ok()
         } else {
             None
         };
@@ -154,58 +157,58 @@ pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let portal_id = explanation.portal_id();
         let page = StayPage {
-            frame: ConsoleFrame::new(visit, stay.called(visit)).below(
-                visit,
+            frame: ConsoleFrame::new(request, stay.called(request)).below(
+                request,
                 words.stays,
                 SCREEN.path,
             ),
             state: stay_status(words, &stay.status),
-            facts: facts(visit, &stay, submission.item.property_name.as_deref()),
+            facts: facts(request, &stay, submission.item.property_name.as_deref()),
             precheckin: precheckin_status(
-                &visit.words.submissions,
+                &request.words.submissions,
                 submission.item.status.as_ref(),
             ),
-            opened: submissions::opened(visit, &submission.item),
+            opened: submissions::opened(request, &submission.item),
             so_far: fill(words.so_far, &[("done", &done), ("all", &all)]),
-            submission: visit.address(&format!("/submissions/{id}")),
+            submission: request.address(&format!("/submissions/{id}")),
             steps_shown: counted(words.steps_shown, &explanation.steps()),
             manuals_shown: counted(words.manuals_shown, &explanation.manuals()),
-            portal: explanation.portal(visit),
-            why: visit.address(&format!("/stays/{id}/why")),
+            portal: explanation.portal(request),
+            why: request.address(&format!("/stays/{id}/why")),
             preview: portal_id
-                .and_then(|_| PreviewForm::of(visit, &format!("/stays/{id}/preview"))),
+                .and_then(|_| PreviewForm::of(request, &format!("/stays/{id}/preview"))),
             portal_id: portal_id.map(|id| id.to_string()).unwrap_or_default(),
             at_hint: fill(
                 words.at_hint,
                 &[("zone", zone.iana_name().unwrap_or("UTC"))],
             ),
             link: link.map(|link| link.url.clone()),
-            edit: records::edit_stay(visit, id),
-            charges: StayCharges::of(visit, id).await,
-            changed: Changed::of(visit, id).await,
-            messages: messages(visit, id).await?,
+            edit: records::edit_stay(request, id),
+            charges: StayCharges::of(request, id).await,
+            changed: Changed::of(request, id).await,
+            messages: messages(request, id).await?,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
 /// Creates a preview of the page that this stay's guest sees.
-pub(super) fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn preview(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
-        let at = match visit.sent("at").filter(|at| !at.trim().is_empty()) {
+        let id = request.named("id")?;
+        let at = match request.sent("at").filter(|at| !at.trim().is_empty()) {
             None => None,
             Some(at) => {
-                let submission = submissions::read(visit, id).await?;
-                let zone = flats::zone(visit, submission.item.property_id).await;
+                let submission = submissions::read(request, id).await?;
+                let zone = flats::zone(request, submission.item.property_id).await;
                 // Invalid input is sent as typed, and the operation refuses it.
                 Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))
             }
         };
-        let language = visit.sent("language").filter(|tag| !tag.is_empty());
-        let is_all = visit.sent("includeInactive").is_some();
-        let portal = visit.sent("portal").unwrap_or_default();
+        let language = request.sent("language").filter(|tag| !tag.is_empty());
+        let is_all = request.sent("includeInactive").is_some();
+        let portal = request.sent("portal").unwrap_or_default();
         let arguments = json!({ "id": portal, "reservationId": id, "language": language, "at": at, "includeInactive": is_all });
-        preview::show(visit, arguments).await
+        preview::show(request, arguments).await
     })
 }

@@ -245,14 +245,14 @@ struct Ordered {
 }
 
 impl Ordered {
-    async fn read(visit: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
-        let portals: Vec<portals::ListedPortal> = visit.get("listPortals", json!({})).await?;
-        let chosen = visit
+    async fn read(request: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
+        let portals: Vec<portals::ListedPortal> = request.get("listPortals", json!({})).await?;
+        let chosen = request
             .asks("portal")
             .and_then(|id| id.parse::<Uuid>().ok())
             .filter(|id| portals.iter().any(|portal| portal.id == *id));
         let arguments = chosen.map_or_else(|| json!({}), |id| json!({ "portalSettingsIds": [id] }));
-        let rows = visit.get("listPrecheckSteps", arguments).await?;
+        let rows = request.get("listPrecheckSteps", arguments).await?;
         let deciding = chosen.or_else(|| {
             portals
                 .iter()
@@ -262,7 +262,7 @@ impl Ordered {
         let is_automatic = match deciding {
             // If the member cannot access the portal, the automatic order is assumed.
             Some(id) => {
-                let portal = visit.get::<Value>("getPortal", json!({ "id": id })).await;
+                let portal = request.get::<Value>("getPortal", json!({ "id": id })).await;
                 portal.map_or(true, |portal| portal["isPrecheckOrderAutomatic"] != false)
             }
             None => true,
@@ -290,38 +290,39 @@ impl Ordered {
     }
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move { page(visit, None).await })
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move { page(request, None).await })
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = visit.words;
-    let mut ordered = Ordered::read(visit).await?;
-    let paging = Paging::of(visit, "/steps", ordered.rows.len());
+    let words = request.words;
+    let mut ordered = Ordered::read(request).await?;
+    let paging = Paging::of(request, "/steps", ordered.rows.len());
     let placed = paging.cut(std::mem::take(&mut ordered.rows));
     let rows = placed
         .iter()
         .map(|placed| serde_json::from_str(placed.row.get()))
         .collect::<Result<Vec<ListedConsoleStep>, _>>();
-    let rows = rows
-        .map_err(|error| operation_calls::not_understood(visit.id, "listPrecheckSteps", &error))?;
+    let rows = rows.map_err(|error| {
+        operation_calls::not_understood(request.id, "listPrecheckSteps", &error)
+    })?;
     let titles = texts(
-        visit,
+        request,
         rows.iter().filter_map(|row| row.display_title_ml_text_id),
     );
     let (titles, reached) = tokio::join!(
         titles,
-        reached(visit, rows.iter().map(|row| row.id).collect())
+        reached(request, rows.iter().map(|row| row.id).collect())
     );
     let mut groups: Vec<Vec<StepLine>> = Vec::new();
     let mut before: Option<&StepPosition> = None;
     for (number, (PositionedStep { place, .. }, row)) in placed.iter().zip(&rows).enumerate() {
         let is_beside = before.is_some_and(|before| ordered.is_movable(before, place));
         let line = line(
-            visit,
+            request,
             row,
             paging.first + number,
             &titles,
@@ -339,17 +340,17 @@ async fn page(
         is_chosen: ordered.chosen == Some(portal.id),
     });
     let chosen = ordered.chosen.map(|id| id.to_string());
-    let from = Paging::offset(visit).to_string();
+    let from = Paging::offset(request).to_string();
     let query: Vec<(&str, &str)> = chosen
         .iter()
         .map(|id| ("portal", id.as_str()))
         .chain([("from", from.as_str())])
         .collect();
     let page = StepList {
-        frame: ConsoleFrame::new(visit, words.steps.steps),
+        frame: ConsoleFrame::new(request, words.steps.steps),
         portals: portals.collect(),
-        path: visit.address("/steps"),
-        action: visit.address_with("/steps", &query),
+        path: request.address("/steps"),
+        action: request.address_with("/steps", &query),
         order: if ordered.is_automatic {
             words.steps.automatic
         } else {
@@ -357,13 +358,15 @@ async fn page(
         },
         groups,
         paging,
-        new: visit.may(STEP.create).then(|| visit.address("/steps/new")),
-        may_move: visit.may(STEP.update),
+        new: request
+            .may(STEP.create)
+            .then(|| request.address("/steps/new")),
+        may_move: request.may(STEP.update),
         is_filtered: ordered.chosen.is_some(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     Ok(reply::of(
-        visit,
+        request,
         problem.map_or(200, |(status, _)| status),
         &page,
     ))
@@ -371,12 +374,12 @@ async fn page(
 
 /// Returns the number of flats that each step reaches. The result is empty if the counts cannot be
 /// read.
-async fn reached(visit: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
+async fn reached(request: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
     if ids.is_empty() {
         return HashMap::new();
     }
     let arguments = json!({ "entityType": "precheck_step", "entityIds": ids });
-    let reached = visit.read(COUNT_REACHED_PROPERTIES, arguments).await;
+    let reached = request.read(COUNT_REACHED_PROPERTIES, arguments).await;
     reached
         .unwrap_or_default()
         .iter()
@@ -385,22 +388,22 @@ async fn reached(visit: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize>
 }
 
 fn line(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     row: &ListedConsoleStep,
     number: usize,
     titles: &HashMap<Uuid, String>,
     flats: Option<usize>,
 ) -> StepLine {
-    let words = visit.words;
+    let words = request.words;
     StepLine {
         number,
         id: row.id,
-        way: visit.address(&format!("/steps/{}", row.id)),
+        way: request.address(&format!("/steps/{}", row.id)),
         nickname: row.nickname.clone(),
         title: row
             .display_title_ml_text_id
             .and_then(|id| titles.get(&id).cloned()),
-        kind: labels::choice(visit.language, row.step_type.as_ref()),
+        kind: labels::choice(request.language, row.step_type.as_ref()),
         is_active: row.is_active,
         issue: row.configuration_issue.as_deref().map(|issue| match issue {
             "missing_payment_account" => words.steps.missing_payment_account,
@@ -412,17 +415,21 @@ fn line(
 }
 
 /// Moves a step by one place (buttons), or to the place where it was dragged.
-fn move_one(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn move_one(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
+        let id = |name: &str| {
+            request
+                .sent(name)
+                .and_then(|text| text.parse::<Uuid>().ok())
+        };
         let (up, down) = (id("up"), id("down"));
         let Some(moved) = up.or(down).or_else(|| id("moved")) else {
-            return page(visit, None).await;
+            return page(request, None).await;
         };
-        let ordered = Ordered::read(visit).await?;
+        let ordered = Ordered::read(request).await?;
         let around = ordered.around(moved);
         let before: Vec<Uuid> = around.iter().map(|row| row.id).collect();
-        let order = match visit
+        let order = match request
             .sent("order")
             .filter(|_| up.is_none() && down.is_none())
         {
@@ -438,13 +445,13 @@ fn move_one(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let query = ["portal", "from"]
             .iter()
-            .filter_map(|name| Some((*name, visit.asks(name)?)));
+            .filter_map(|name| Some((*name, request.asks(name)?)));
         let query = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(query)
             .finish();
         let back = format!("/steps?{query}#s-{moved}");
         if order == before {
-            return Ok(reply::done(visit, &back, CompletedAction::Unchanged));
+            return Ok(reply::done(request, &back, CompletedAction::Unchanged));
         }
         let position = |id: &Uuid| {
             around
@@ -455,19 +462,23 @@ fn move_one(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         let wanted: Vec<(Uuid, Option<u32>)> = order.iter().map(|id| (*id, position(id))).collect();
         let changes = moving::changes(&wanted, moved);
         if changes.len() > MOST_MOVED {
-            return page(visit, Some((409, visit.words.steps.too_many.to_owned()))).await;
+            return page(
+                request,
+                Some((409, request.words.steps.too_many.to_owned())),
+            )
+            .await;
         }
         for (id, position) in changes {
             let arguments = json!({ "id": id, "data": { "sortOrder": position } });
-            if let Err(refusal) = visit.change(STEP.update, arguments).await {
+            if let Err(refusal) = request.change(STEP.update, arguments).await {
                 return page(
-                    visit,
-                    Some((refusal.status, refusal.sentences(visit).join(" "))),
+                    request,
+                    Some((refusal.status, refusal.sentences(request).join(" "))),
                 )
                 .await;
             }
         }
-        Ok(reply::done(visit, &back, CompletedAction::Moved))
+        Ok(reply::done(request, &back, CompletedAction::Moved))
     })
 }
 
@@ -495,30 +506,30 @@ impl Editor for StepEditor {
     const RESOURCE: &'static Resource = &STEP;
 
     async fn page(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         stored: Option<&StoredResource>,
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &visit.words.steps;
+        let words = &request.words.steps;
         let title = stored.map_or(words.new, |stored| stored.text("nickname"));
-        let frame = ConsoleFrame::new(visit, title).below(visit, words.steps, "/steps");
+        let frame = ConsoleFrame::new(request, title).below(request, words.steps, "/steps");
         let (mut used, mut who, mut questions, mut changed, mut spoken) =
             (None, None, None, None, Vec::new());
         if let Some(stored) = stored {
-            changed = Changed::of(visit, stored.id).await;
-            used = UseCount::of(visit, Entity::Step, stored.id).await;
-            let flats = reached(visit, vec![stored.id])
+            changed = Changed::of(request, stored.id).await;
+            used = UseCount::of(request, Entity::Step, stored.id).await;
+            let flats = reached(request, vec![stored.id])
                 .await
                 .get(&stored.id)
                 .copied();
             who = Rules::deserialize(Value::Object(stored.value.clone()))
                 .ok()
-                .map(|rules| rules.text_of(visit.words, flats, stored.value["isActive"] == true));
+                .map(|rules| rules.text_of(request.words, flats, stored.value["isActive"] == true));
             let title = stored.text("displayTitleMlTextId").parse().ok();
-            let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
+            let title = title.map(|id| (labels::label(request.language, "displayTitle"), id));
             spoken = TextWithVersions::all(
-                visit,
+                request,
                 &title
                     .into_iter()
                     .chain(form.texts.iter().cloned())
@@ -532,13 +543,13 @@ impl Editor for StepEditor {
                     .and_then(Value::as_array)
                     .map_or(0, Vec::len);
                 questions = Some((
-                    visit.address(&format!("/steps/{}/questions", stored.id)),
+                    request.address(&format!("/steps/{}/questions", stored.id)),
                     count,
                 ));
             }
         }
         reply::of(
-            visit,
+            request,
             status,
             &StepEditorPage {
                 frame,
@@ -548,25 +559,27 @@ impl Editor for StepEditor {
                 questions,
                 changed,
                 texts: spoken,
-                placeholders: Placeholders::of(visit).await,
+                placeholders: Placeholders::of(request).await,
             },
         )
     }
 }
 
-fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
-        let mut stored =
-            StoredResource::of(id, visit.get("getPrecheckStep", json!({ "id": id })).await?);
+        let mut stored = StoredResource::of(
+            id,
+            request.get("getPrecheckStep", json!({ "id": id })).await?,
+        );
         // The read operation answers only some of the texts that a step links.
-        let shown = texts_of(visit, "precheck_step_detail", id).await?;
-        let untold = untold_texts(visit, &STEP)?
+        let shown = texts_of(request, "precheck_step_detail", id).await?;
+        let untold = untold_texts(request, &STEP)?
             .into_iter()
             .map(|field| (field, Value::Null));
         let step_type = stored.value.get("stepType").and_then(Value::as_str);
         let asks = step_type.is_some_and(|known| ASKING.contains(&known));
-        let asked: Map<String, Value> = if asks && visit.may(GUEST_FIELDS_OF) {
-            visit.get(GUEST_FIELDS_OF, json!({ "id": id })).await?
+        let asked: Map<String, Value> = if asks && request.may(GUEST_FIELDS_OF) {
+            request.get(GUEST_FIELDS_OF, json!({ "id": id })).await?
         } else {
             Map::new()
         };

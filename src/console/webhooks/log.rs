@@ -68,9 +68,9 @@ struct DisabledNotice {
 }
 
 impl DisabledNotice {
-    fn of(visit: &ConsoleRequest, one: &WebhookSubscription) -> Option<Self> {
-        let words = &visit.words.webhooks;
-        let at = when::of(visit, one.disabled_at?).text;
+    fn of(request: &ConsoleRequest, one: &WebhookSubscription) -> Option<Self> {
+        let words = &request.words.webhooks;
+        let at = when::of(request, one.disabled_at?).text;
         let like_it = [
             ("event", <&str>::from(one.event)),
             ("targetUrl", one.target_url.as_str()),
@@ -81,32 +81,32 @@ impl DisabledNotice {
                 .map(|reason| disabled_reason(words, reason))
                 .unwrap_or_default(),
             about: fill(words.off, &[("at", &at)]),
-            way: visit
+            way: request
                 .may_send(CREATE, &json!({ "event": one.event }))
-                .then(|| visit.address_with("/webhooks/new", &like_it)),
+                .then(|| request.address_with("/webhooks/new", &like_it)),
         })
     }
 }
 
 fn row(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     path: &str,
     is_off: bool,
     delivery: &WebhookDelivery,
 ) -> DeliveryRow {
-    let words = &visit.words.webhooks;
+    let words = &request.words.webhooks;
     let attempt = |attempt: &Attempt| {
         let outcome = match (attempt.status_code, &attempt.error) {
             (Some(status), _) => fill(words.answered, &[("status", &status.to_string())]),
             (None, error) => error.clone().unwrap_or_default(),
         };
         (
-            when::of(visit, attempt.attempted_at),
+            when::of(request, attempt.attempted_at),
             format!("{outcome} · {} ms", attempt.duration_ms),
         )
     };
     DeliveryRow {
-        made: when::of(visit, delivery.created_at),
+        made: when::of(request, delivery.created_at),
         status: delivery_status(words, delivery.status),
         attempts: fill(
             words.attempts,
@@ -120,103 +120,108 @@ fn row(
             .rev()
             .map(attempt)
             .collect(),
-        next: when::of_any(visit, delivery.next_attempt_at),
+        next: when::of_any(request, delivery.next_attempt_at),
         again: (delivery.status != Status::Pending && !is_off)
-            .then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
+            .then(|| request.address(&format!("{path}/deliveries/{}", delivery.id))),
         event: delivery.event.clone(),
         id: delivery.id.to_string(),
     }
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &visit.words.webhooks;
-    let one = named(visit).await?;
+    let words = &request.words.webhooks;
+    let one = named(request).await?;
     let path = path_of(&one);
-    let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(visit) });
-    let answer = visit.read_page(LIST_WEBHOOK_DELIVERIES, arguments).await?;
+    let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(request) });
+    let answer = request
+        .read_page(LIST_WEBHOOK_DELIVERIES, arguments)
+        .await?;
     let FormAttempt {
         status,
         of: messages,
         is_kept,
-    } = FormAttempt::of(visit, refused.as_ref());
+    } = FormAttempt::of(request, refused.as_ref());
     let page = DeliveryLogPage {
-        frame: ConsoleFrame::new(visit, one.target_url.clone()).below(
-            visit,
+        frame: ConsoleFrame::new(request, one.target_url.clone()).below(
+            request,
             words.webhooks,
             SCREEN.path,
         ),
-        state: state_label(visit, &one),
-        off: DisabledNotice::of(visit, &one),
-        flats: flats_of(visit, &one).await?,
-        last: when::of_any(visit, one.last_delivered_at),
-        made: when::of(visit, one.created_at),
-        key: visit.new_key(),
-        paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
+        state: state_label(request, &one),
+        off: DisabledNotice::of(request, &one),
+        flats: flats_of(request, &one).await?,
+        last: when::of_any(request, one.last_delivered_at),
+        made: when::of(request, one.created_at),
+        key: request.new_key(),
+        paging: Paging::of(request, &path, answer.total.unwrap_or(answer.data.len())),
         rows: answer
             .data
             .iter()
-            .map(|delivery| row(visit, &path, one.disabled_at.is_some(), delivery))
+            .map(|delivery| row(request, &path, one.disabled_at.is_some(), delivery))
             .collect(),
-        path: visit.address(&path),
-        since: visit.sent("since").map_or_else(
-            || when::to_type(yesterday(visit), &TimeZone::UTC),
+        path: request.address(&path),
+        since: request.sent("since").map_or_else(
+            || when::to_type(yesterday(request), &TimeZone::UTC),
             str::to_owned,
         ),
         messages,
         is_kept,
         one,
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
-pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(page(visit, None))
+pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(page(request, None))
 }
 
 /// Calls an operation on the subscription and redirects to its page.
 async fn act(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     operation: &str,
     arguments: Value,
     done: fn(&Value) -> CompletedAction,
 ) -> Result<Response, ConsoleRefusal> {
-    let path = format!("/webhooks/{}", visit.named("id")?);
-    if visit.may_write() {
-        return match visit
-            .create::<Value>(operation, arguments, &visit.key(operation))
+    let path = format!("/webhooks/{}", request.named("id")?);
+    if request.may_write() {
+        return match request
+            .create::<Value>(operation, arguments, &request.key(operation))
             .await
         {
-            Ok(answer) => Ok(reply::done(visit, &path, done(&answer))),
+            Ok(answer) => Ok(reply::done(request, &path, done(&answer))),
             // Shows a refusal that the member can react to, for example because the subscription
             // was disabled in the meantime.
-            Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
+            Err(refusal) if matches!(refusal.status, 400 | 409) => {
+                page(request, Some(refusal)).await
+            }
             Err(refusal) => Err(refusal),
         };
     }
     // The session ended before the button was pressed. Nothing is sent, and the member must press
     // the button again.
-    Ok(reply::to(visit, &path))
+    Ok(reply::to(request, &path))
 }
 
-pub(super) fn ping(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ping(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         act(
-            visit,
+            request,
             "pingWebhookSubscription",
-            json!({ "id": visit.named("id")? }),
+            json!({ "id": request.named("id")? }),
             |_| CompletedAction::Sent,
         )
         .await
     })
 }
 
-pub(super) fn redeliver(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let arguments = json!({ "id": visit.named("id")?, "deliveryId": visit.named("delivery")? });
-        act(visit, "redeliverWebhook", arguments, |_| {
+        let arguments =
+            json!({ "id": request.named("id")?, "deliveryId": request.named("delivery")? });
+        act(request, "redeliverWebhook", arguments, |_| {
             CompletedAction::Sent
         })
         .await
@@ -224,18 +229,18 @@ pub(super) fn redeliver(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
 }
 
 /// Returns the default time since which failed deliveries are sent again: a day ago.
-fn yesterday(visit: &ConsoleRequest) -> Timestamp {
-    let now = visit.service.clock.now();
+fn yesterday(request: &ConsoleRequest) -> Timestamp {
+    let now = request.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))
         .unwrap_or(now)
 }
 
-pub(super) fn redeliver_failed(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn redeliver_failed(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let since = visit.sent("since").unwrap_or_default();
+        let since = request.sent("since").unwrap_or_default();
         let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
-        if !visit.may_write() {
-            return page(visit, None).await;
+        if !request.may_write() {
+            return page(request, None).await;
         }
         let done = |answer: &Value| {
             if answer["redelivered"] == 0 {
@@ -245,9 +250,9 @@ pub(super) fn redeliver_failed(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             }
         };
         act(
-            visit,
+            request,
             "redeliverFailedWebhooks",
-            json!({ "id": visit.named("id")?, "since": since }),
+            json!({ "id": request.named("id")?, "since": since }),
             done,
         )
         .await
@@ -263,31 +268,34 @@ struct ResendConfirmation<'v> {
     back: String,
 }
 
-pub(super) fn ask_to_delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask_to_delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.webhooks;
-        let one = named(visit).await?;
-        let frame =
-            ConsoleFrame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
+        let words = &request.words.webhooks;
+        let one = named(request).await?;
+        let frame = ConsoleFrame::new(request, words.delete_title).below(
+            request,
+            words.webhooks,
+            SCREEN.path,
+        );
         let page = ResendConfirmation {
-            frame: frame.below(visit, one.target_url.clone(), &path_of(&one)),
-            action: visit.address(&format!("{}/delete", path_of(&one))),
-            back: visit.address(&path_of(&one)),
+            frame: frame.below(request, one.target_url.clone(), &path_of(&one)),
+            action: request.address(&format!("{}/delete", path_of(&one))),
+            back: request.address(&path_of(&one)),
             one,
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
-pub(super) fn delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return ask_to_delete(visit).await;
+        if !request.may_write() {
+            return ask_to_delete(request).await;
         }
-        let one = named(visit).await?;
-        visit
+        let one = named(request).await?;
+        request
             .get::<Value>("deleteWebhookSubscription", json!({ "id": one.id }))
             .await?;
-        Ok(reply::done(visit, SCREEN.path, CompletedAction::Removed))
+        Ok(reply::done(request, SCREEN.path, CompletedAction::Removed))
     })
 }

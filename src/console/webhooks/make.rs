@@ -42,9 +42,11 @@ const MOST: usize = 20;
 
 /// Returns the ids of the named flats, one name per line. The inner error is a message about the
 /// first name that does not identify one flat.
-async fn flats_named(visit: &ConsoleRequest) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {
-    let words = &visit.words.webhooks;
-    let names: Vec<&str> = visit
+async fn flats_named(
+    request: &ConsoleRequest,
+) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {
+    let words = &request.words.webhooks;
+    let names: Vec<&str> = request
         .sent("flats")
         .unwrap_or_default()
         .lines()
@@ -59,7 +61,7 @@ async fn flats_named(visit: &ConsoleRequest) -> Result<Result<Vec<Uuid>, String>
     }
     let mut ids = Vec::new();
     for name in names {
-        match flats::meant(visit, name).await? {
+        match flats::meant(request, name).await? {
             Ok(id) => ids.push(id),
             Err(_) => return Ok(Err(fill(words.which_flat, &[("name", name)]))),
         }
@@ -68,31 +70,31 @@ async fn flats_named(visit: &ConsoleRequest) -> Result<Result<Vec<Uuid>, String>
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     status: u16,
     messages: Vec<String>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &visit.words.webhooks;
-    let all = visit.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
+    let words = &request.words.webhooks;
+    let all = request.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
     let mut events: Vec<Event> = all.iter().map(|one| one.event).collect();
     let is_known = events.contains(&OF_APPS);
-    events.retain(|event| visit.may_send(CREATE, &json!({ "event": event })));
+    events.retain(|event| request.may_send(CREATE, &json!({ "event": event })));
     // A link to create a similar subscription contains the event and the target.
     let given = |name: &str| {
-        visit
+        request
             .sent(name)
-            .or_else(|| visit.asks(name))
+            .or_else(|| request.asks(name))
             .unwrap_or_default()
     };
     let chosen = query("event");
     let page = NewSubscription {
-        frame: ConsoleFrame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
-        action: visit.address("/webhooks/new"),
-        key: visit.form_key(),
+        frame: ConsoleFrame::new(request, words.new).below(request, words.webhooks, SCREEN.path),
+        action: request.address("/webhooks/new"),
+        key: request.form_key(),
         is_for_apps: is_known && !events.contains(&OF_APPS),
-        flats: flats::are_found(visit).then(|| {
+        flats: flats::are_found(request).then(|| {
             (
-                visit.sent("flats").unwrap_or_default().to_owned(),
+                request.sent("flats").unwrap_or_default().to_owned(),
                 fill(words.only_flats_hint, &[("count", &MOST.to_string())]),
             )
         }),
@@ -102,36 +104,36 @@ async fn page(
             .collect(),
         url: query("targetUrl").to_owned(),
         messages,
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        is_kept: !request.fields.is_empty() && !request.may_write(),
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
-pub(super) fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(page(visit, 200, Vec::new()))
+pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(page(request, 200, Vec::new()))
 }
 
-pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return page(visit, 200, Vec::new()).await;
+        if !request.may_write() {
+            return page(request, 200, Vec::new()).await;
         }
-        let url = visit.sent("targetUrl").unwrap_or_default().trim();
-        let flats = match flats_named(visit).await? {
+        let url = request.sent("targetUrl").unwrap_or_default().trim();
+        let flats = match flats_named(request).await? {
             Ok(flats) => flats,
-            Err(problem) => return page(visit, 400, vec![problem]).await,
+            Err(problem) => return page(request, 400, vec![problem]).await,
         };
         let mut arguments =
-            json!({ "event": visit.sent("event").unwrap_or_default(), "targetUrl": url });
+            json!({ "event": request.sent("event").unwrap_or_default(), "targetUrl": url });
         if !flats.is_empty() {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
-        let made = visit
-            .create_as(CREATE_WEBHOOK_SUBSCRIPTION, arguments, &visit.key(CREATE))
+        let made = request
+            .create_as(CREATE_WEBHOOK_SUBSCRIPTION, arguments, &request.key(CREATE))
             .await;
         match ConsoleRefusal::of_what_was_sent(created)? {
-            Ok(created) => Ok(secret::secret_page(visit, &created)),
-            Err(refusal) => page(visit, refusal.status, refusal.sentences(visit)).await,
+            Ok(created) => Ok(secret::secret_page(request, &created)),
+            Err(refusal) => page(request, refusal.status, refusal.sentences(request)).await,
         }
     })
 }

@@ -87,27 +87,27 @@ const MAX_NAMED: usize = 20;
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
 
 /// Reads the member's subscriptions, the newest first.
-async fn all(visit: &ConsoleRequest) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
-    let all = visit.read(LIST_WEBHOOK_SUBSCRIPTIONS, json!({})).await?;
+async fn all(request: &ConsoleRequest) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
+    let all = request.read(LIST_WEBHOOK_SUBSCRIPTIONS, json!({})).await?;
     Ok(all.iter().rev().cloned().collect())
 }
 
 /// Reads subscriptions in a state, at most `most`.
 pub async fn in_state(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     wanted: &str,
     most: usize,
 ) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
-    let mut all = all(visit).await?;
+    let mut all = all(request).await?;
     all.retain(|one| state(one) == wanted);
     all.truncate(most);
     Ok(all)
 }
 
 /// Reads the subscription that the path names.
-async fn named(visit: &ConsoleRequest) -> Result<WebhookSubscription, ConsoleRefusal> {
-    let id = visit.named("id")?;
-    let mut found = all(visit).await?.into_iter();
+async fn named(request: &ConsoleRequest) -> Result<WebhookSubscription, ConsoleRefusal> {
+    let id = request.named("id")?;
+    let mut found = all(request).await?.into_iter();
     found
         .find(|one| one.id == id)
         .ok_or_else(ConsoleRefusal::missing)
@@ -132,14 +132,14 @@ fn is_at(one: &WebhookSubscription, host: &str) -> bool {
 /// Returns the names of the flats that a subscription is limited to. Returns `None` if it covers all
 /// flats.
 async fn flats_of(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     one: &WebhookSubscription,
 ) -> Result<Option<String>, ConsoleRefusal> {
     let ids = &one.filters.property_ids;
     if ids.is_empty() {
         return Ok(None);
     }
-    let found = flats::among(visit, ids.iter().copied()).await?;
+    let found = flats::among(request, ids.iter().copied()).await?;
     let mut called: Vec<String> = found
         .into_values()
         .map(|flat| flat.name)
@@ -147,7 +147,7 @@ async fn flats_of(
         .collect();
     if called.len() < ids.len() {
         called.push(fill(
-            visit.words.webhooks.more_flats,
+            request.words.webhooks.more_flats,
             &[("count", &(ids.len() - called.len()).to_string())],
         ));
     }
@@ -155,8 +155,11 @@ async fn flats_of(
 }
 
 /// Returns the label and the style of a subscription's state.
-fn state_label(visit: &ConsoleRequest, one: &WebhookSubscription) -> (&'static str, &'static str) {
-    let words = &visit.words.webhooks;
+fn state_label(
+    request: &ConsoleRequest,
+    one: &WebhookSubscription,
+) -> (&'static str, &'static str) {
+    let words = &request.words.webhooks;
     let style = match state(one) {
         "disabled" => "bad",
         "working" => "on",
@@ -192,24 +195,24 @@ struct SubscriptionRow {
     way: String,
 }
 
-fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = &visit.words.webhooks;
-        let known = if visit.may(make::EVENTS) {
-            visit.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?
+        let words = &request.words.webhooks;
+        let known = if request.may(make::EVENTS) {
+            request.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?
         } else {
             Arc::default()
         };
-        let event = visit.asks("event").and_then(|event| {
+        let event = request.asks("event").and_then(|event| {
             let mut events = known.iter().map(|known| known.event);
             events.find(|known| <&str>::from(*known) == event)
         });
-        let wanted = visit.asks("state").filter(|state| STATES.contains(state));
-        let host = visit
+        let wanted = request.asks("state").filter(|state| STATES.contains(state));
+        let host = request
             .asks("host")
             .map(str::trim)
             .filter(|host| !host.is_empty());
-        let mut found = all(visit).await?;
+        let mut found = all(request).await?;
         found.retain(|one| {
             event.is_none_or(|event| one.event == event)
                 && wanted.is_none_or(|wanted| state(one) == wanted)
@@ -217,38 +220,38 @@ fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         });
         let total = found.len();
         let row = |one: WebhookSubscription| SubscriptionRow {
-            state: state_label(visit, &one),
-            way: visit.address(&path_of(&one)),
+            state: state_label(request, &one),
+            way: request.address(&path_of(&one)),
             url: one.target_url,
             event: one.event,
         };
         let page = SubscriptionList {
-            frame: ConsoleFrame::new(visit, words.webhooks),
-            path: visit.address(SCREEN.path),
+            frame: ConsoleFrame::new(request, words.webhooks),
+            path: request.address(SCREEN.path),
             states: STATES
                 .map(|known| (known, words.state(known), wanted == Some(known)))
                 .into(),
             is_filtered: event.is_some() || host.is_some() || wanted.is_some(),
             host: host.unwrap_or_default().to_owned(),
-            paging: Paging::of(visit, SCREEN.path, total),
+            paging: Paging::of(request, SCREEN.path, total),
             rows: found
                 .into_iter()
-                .skip(Paging::offset(visit))
+                .skip(Paging::offset(request))
                 .take(ROWS)
                 .map(row)
                 .collect(),
-            new: visit
+            new: request
                 .may(make::CREATE)
-                .then(|| visit.address("/webhooks/new")),
-            about_events: visit
+                .then(|| request.address("/webhooks/new")),
+            about_events: request
                 .may(make::EVENTS)
-                .then(|| visit.address("/webhooks/events")),
+                .then(|| request.address("/webhooks/events")),
             events: known
                 .iter()
                 .map(|known| (known.event, event == Some(known.event)))
                 .collect(),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }
 
@@ -260,10 +263,10 @@ struct Events<'v> {
     events: Vec<(&'v WebhookEventType, String, &'static str)>,
 }
 
-fn events(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn events(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let words = visit.words;
-        let events = visit.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
+        let words = request.words;
+        let events = request.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
         let described = events.iter().map(|event| {
             let example = serde_json::to_string_pretty(&event.example).unwrap_or_default();
             (
@@ -273,13 +276,13 @@ fn events(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
             )
         });
         let page = Events {
-            frame: ConsoleFrame::new(visit, words.webhooks.events).below(
-                visit,
+            frame: ConsoleFrame::new(request, words.webhooks.events).below(
+                request,
                 words.webhooks.webhooks,
                 SCREEN.path,
             ),
             events: described.collect(),
         };
-        Ok(reply::of(visit, 200, &page))
+        Ok(reply::of(request, 200, &page))
     })
 }

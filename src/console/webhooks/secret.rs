@@ -17,8 +17,8 @@ const GRACE: u64 = 24;
 pub const LONGEST: u64 = 168;
 
 /// Returns the typed hours in seconds. Invalid input becomes -1, which the operation refuses.
-pub fn hours(visit: &ConsoleRequest) -> Value {
-    let hours = visit
+pub fn hours(request: &ConsoleRequest) -> Value {
+    let hours = request
         .sent("hours")
         .unwrap_or_default()
         .trim()
@@ -30,8 +30,8 @@ pub fn hours(visit: &ConsoleRequest) -> Value {
 }
 
 /// Returns the hours as they were typed, or the default.
-pub fn grace(visit: &ConsoleRequest) -> String {
-    visit
+pub fn grace(request: &ConsoleRequest) -> String {
+    request
         .sent("hours")
         .map_or_else(|| GRACE.to_string(), str::to_owned)
 }
@@ -48,17 +48,17 @@ struct SecretPage<'v> {
 /// Returns the page that shows a secret. The page is the response to the form, so no address shows
 /// the secret again.
 pub(super) fn secret_page<'v>(
-    visit: &'v ConsoleRequest,
+    request: &'v ConsoleRequest,
     made: &'v CreatedWebhookSubscription,
 ) -> Response {
-    let words = &visit.words.webhooks;
+    let words = &request.words.webhooks;
     let page = SecretPage {
-        frame: ConsoleFrame::new(visit, words.secret).below(visit, words.webhooks, SCREEN.path),
+        frame: ConsoleFrame::new(request, words.secret).below(request, words.webhooks, SCREEN.path),
         secret: &made.signing_secret,
         url: &made.subscription.target_url,
-        way: visit.address(&path_of(&made.subscription)),
+        way: request.address(&path_of(&made.subscription)),
     };
-    reply::of(visit, 200, &page)
+    reply::of(request, 200, &page)
 }
 
 #[derive(Template)]
@@ -76,51 +76,52 @@ struct SecretConfirmation<'v> {
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &visit.words.webhooks;
-    let one = named(visit).await?;
-    let frame = ConsoleFrame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
+    let words = &request.words.webhooks;
+    let one = named(request).await?;
+    let frame =
+        ConsoleFrame::new(request, words.rotate).below(request, words.webhooks, SCREEN.path);
     let FormAttempt {
         status,
         of: messages,
         is_kept,
-    } = FormAttempt::of(visit, refused.as_ref());
+    } = FormAttempt::of(request, refused.as_ref());
     let page = SecretConfirmation {
-        frame: frame.below(visit, one.target_url.clone(), &path_of(&one)),
-        action: visit.address(&format!("{}/rotate", path_of(&one))),
-        back: visit.address(&path_of(&one)),
-        key: visit.new_key(),
-        grace: grace(visit),
+        frame: frame.below(request, one.target_url.clone(), &path_of(&one)),
+        action: request.address(&format!("{}/rotate", path_of(&one))),
+        back: request.address(&path_of(&one)),
+        key: request.new_key(),
+        grace: grace(request),
         longest: LONGEST,
         one,
         messages,
         is_kept,
     };
-    Ok(reply::of(visit, status, &page))
+    Ok(reply::of(request, status, &page))
 }
 
-pub(super) fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(page(visit, None))
+pub(super) fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(page(request, None))
 }
 
-pub(super) fn rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        if !visit.may_write() {
-            return page(visit, None).await;
+        if !request.may_write() {
+            return page(request, None).await;
         }
-        let arguments = json!({ "id": visit.named("id")?, "graceSeconds": hours(visit) });
-        match visit
+        let arguments = json!({ "id": request.named("id")?, "graceSeconds": hours(request) });
+        match request
             .create_as(
                 ROTATE_WEBHOOK_SECRET,
                 arguments,
-                &visit.key(ROTATE_WEBHOOK_SECRET.id()),
+                &request.key(ROTATE_WEBHOOK_SECRET.id()),
             )
             .await
         {
-            Ok(made) => Ok(secret_page(visit, &made)),
-            Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
+            Ok(made) => Ok(secret_page(request, &made)),
+            Err(refusal) if refusal.status == 400 => page(request, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         }
     })

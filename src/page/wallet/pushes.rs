@@ -134,9 +134,9 @@ impl PassPushes {
     async fn check_pass(&self, Watched { pass, revisions }: Watched) -> PassCheck {
         let (service, now) = (&self.service, self.service.clock.now());
         let stay = (pass.organization, pass.reservation);
-        let mut visit = PageRequest::without_browser(service.clone(), pass.token);
+        let mut request = PageRequest::without_browser(service.clone(), pass.token);
         // A stay that cannot be read now is checked again at the next run.
-        let Ok(current) = current(service, &mut visit, stay).await else {
+        let Ok(current) = current(service, &mut request, stay).await else {
             return PassCheck {
                 revisions,
                 until: Some(now),

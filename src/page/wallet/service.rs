@@ -67,7 +67,7 @@ struct Registration {
 
 /// A pass that a device requests with a valid token.
 struct OpenedPass {
-    visit: PageRequest,
+    request: PageRequest,
     stay: (Uuid, Uuid),
 }
 
@@ -131,7 +131,7 @@ async fn registered(
         return Err(400);
     }
     // Records the content before the device asks which passes have changed.
-    let current = current(service, &mut opened.visit, opened.stay).await?;
+    let current = current(service, &mut opened.request, opened.stay).await?;
     if !current.is_enabled {
         return Err(401);
     }
@@ -205,10 +205,10 @@ async fn changed_since(
         .map_err(|error| failed(&error))?;
     let (mut serials, mut last) = (Vec::new(), None);
     for pass in held {
-        let mut visit = PageRequest::without_browser(service.clone(), pass.token);
+        let mut request = PageRequest::without_browser(service.clone(), pass.token);
         let stay = (pass.organization, pass.reservation);
         // A stay that cannot be read now is not listed, so the device asks for it again.
-        let Ok(current) = current(service, &mut visit, stay).await else {
+        let Ok(current) = current(service, &mut request, stay).await else {
             continue;
         };
         let second = current.changed_at.as_second();
@@ -248,7 +248,7 @@ async fn latest_pass(
     };
     let mut opened = open(service, headers, &pass_type, &serial).await?;
     let stay = opened.stay;
-    let current = current(service, &mut opened.visit, stay).await?;
+    let current = current(service, &mut opened.request, stay).await?;
     if !current.is_enabled {
         let shared = service.clone();
         service
@@ -333,7 +333,7 @@ async fn open(
         .map_err(|error| failed(&error))?
         .ok_or(401_u16)?;
     Ok(OpenedPass {
-        visit: PageRequest::without_browser(service.clone(), token),
+        request: PageRequest::without_browser(service.clone(), token),
         stay: (organization, reservation),
     })
 }
@@ -341,20 +341,20 @@ async fn open(
 /// Returns the current pass, after recording whether it has changed.
 pub(super) async fn current(
     service: &Arc<Service>,
-    visit: &mut PageRequest,
+    request: &mut PageRequest,
     (organization, reservation): (Uuid, Uuid),
 ) -> Result<CurrentPass, u16> {
-    let page_stay = visit.look().await.map_err(|refusal| refusal.status)?;
-    let details = visit
+    let page_stay = request.look().await.map_err(|refusal| refusal.status)?;
+    let details = request
         .ask(GET_PASS, &[], Body::empty())
         .await
         .map_err(|refusal| refusal.status)?;
-    let signer = visit.signer().ok_or(404_u16)?;
+    let signer = request.signer().ok_or(404_u16)?;
     let content = pass(
         &page_stay,
         signer,
-        &visit.url(&page_stay.view),
-        &visit.passes_url(),
+        &request.url(&page_stay.view),
+        &request.passes_url(),
         &details,
     );
     let hash = Sha256::digest(content.to_string()).to_vec();

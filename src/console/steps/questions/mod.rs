@@ -113,7 +113,7 @@ fn listed(stored: &StoredResource) -> &[Value] {
 
 /// Reads the questions of a step, with their texts in English.
 async fn questions_of(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     stored: &StoredResource,
 ) -> Result<Vec<EditedQuestion>, ConsoleRefusal> {
     let questions = listed(stored);
@@ -125,7 +125,7 @@ async fn questions_of(
         .map(|question| &question["textMlTextId"])
         .chain(options.map(|option| &option["nameMlTextId"]));
     let texts = texts_of_form(
-        visit,
+        request,
         ENGLISH,
         ids.filter_map(|id| id.as_str()?.parse().ok()),
     )
@@ -167,14 +167,14 @@ struct QuestionsView {
 
 impl QuestionsView {
     fn of(
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         questions: Vec<EditedQuestion>,
         base: Base,
         updated_at: String,
     ) -> Self {
-        let key = visit
+        let key = request
             .sent("key")
-            .map_or_else(|| visit.new_key(), str::to_owned);
+            .map_or_else(|| request.new_key(), str::to_owned);
         let (problems, errors, before) = (Vec::new(), HashMap::new(), Vec::new());
         Self {
             questions,
@@ -191,7 +191,7 @@ impl QuestionsView {
     }
 
     /// Adds the issues of a refusal, each at its question.
-    fn refused(&mut self, visit: &ConsoleRequest, refusal: &ConsoleRefusal) {
+    fn refused(&mut self, request: &ConsoleRequest, refusal: &ConsoleRefusal) {
         self.status = refusal.status;
         for issue in &refusal.issues {
             let number = issue
@@ -199,7 +199,7 @@ impl QuestionsView {
                 .iter()
                 .find_map(|segment| segment.parse::<usize>().ok());
             match number.filter(|number| *number < self.questions.len()) {
-                Some(number) => self.wrong(visit, number, &issue.message),
+                Some(number) => self.wrong(request, number, &issue.message),
                 None => self.problems.push((issue.message.clone(), None)),
             }
         }
@@ -209,9 +209,9 @@ impl QuestionsView {
     }
 
     /// Adds an error message to a question.
-    fn wrong(&mut self, visit: &ConsoleRequest, number: usize, message: &str) {
+    fn wrong(&mut self, request: &ConsoleRequest, number: usize, message: &str) {
         self.problems.push((
-            format!("{} {}: {message}", visit.words.steps.question, number + 1),
+            format!("{} {}: {message}", request.words.steps.question, number + 1),
             Some(number),
         ));
         self.errors
@@ -226,7 +226,7 @@ impl QuestionsView {
 
     /// Merges the form with the questions that the step has now. A question that both sides changed
     /// is shown in both versions.
-    fn merge(&mut self, visit: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
+    fn merge(&mut self, request: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
         let mine = Base::of(&self.questions);
         let is_told =
             |stored: &&EditedQuestion| self.base.is_another(stored) || mine.is_another(stored);
@@ -234,15 +234,15 @@ impl QuestionsView {
             .iter()
             .filter(is_told)
             .take(SHORT_TEXT)
-            .map(|stored| describe(visit, stored, known, SHORT));
+            .map(|stored| describe(request, stored, known, SHORT));
         self.theirs = Some(reported.collect());
         self.questions = merged(&self.base, &self.questions, known);
         (self.base, self.updated_at, self.status) = (Base::of(known), updated_at(now), 409);
     }
 
     /// Describes the losses when the form is saved: removed questions and conditions.
-    fn losses(&self, visit: &ConsoleRequest, known: &[EditedQuestion]) -> Vec<String> {
-        let words = &visit.words.steps;
+    fn losses(&self, request: &ConsoleRequest, known: &[EditedQuestion]) -> Vec<String> {
+        let words = &request.words.steps;
         let is_gone = |number: &usize| {
             !self
                 .questions
@@ -255,7 +255,7 @@ impl QuestionsView {
             let names = numbers
                 .iter()
                 .take(SHORT_TEXT)
-                .map(|number| name_of(visit, &questions[*number], *number));
+                .map(|number| name_of(request, &questions[*number], *number));
             let names = names
                 .map(|name| fill(words.quoted, &[("text", &name)]))
                 .collect::<Vec<_>>()
@@ -273,24 +273,24 @@ impl QuestionsView {
     /// Renders the page. `known` contains the stored questions.
     fn page(
         mut self,
-        visit: &ConsoleRequest,
+        request: &ConsoleRequest,
         stored: &StoredResource,
         known: &[EditedQuestion],
     ) -> Response {
-        let words = visit.words;
+        let words = request.words;
         let notes = self
             .note
             .map(str::to_owned)
             .into_iter()
-            .chain(self.losses(visit, known))
+            .chain(self.losses(request, known))
             .collect();
         fold(&mut self.questions, known);
         let mut earlier: Vec<Offered> = Vec::new();
         let mut shown = Vec::new();
         for (number, question) in std::mem::take(&mut self.questions).into_iter().enumerate() {
-            let offered = Offered::of(visit, &question, number);
+            let offered = Offered::of(request, &question, number);
             let errors = self.errors.remove(&number).unwrap_or_default();
-            shown.push(show_one(visit, question, number, &earlier, known, errors));
+            shown.push(show_one(request, question, number, &earlier, known, errors));
             earlier.push(offered);
         }
         let id = stored.id;
@@ -299,12 +299,12 @@ impl QuestionsView {
             .get("nickname")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let frame = ConsoleFrame::new(visit, words.steps.questions)
-            .below(visit, words.steps.steps, "/steps")
-            .below(visit, title, &format!("/steps/{id}"));
-        let action = visit.address(&format!("/steps/{id}/questions"));
+        let frame = ConsoleFrame::new(request, words.steps.questions)
+            .below(request, words.steps.steps, "/steps")
+            .below(request, title, &format!("/steps/{id}"));
+        let action = request.address(&format!("/steps/{id}/questions"));
         let hidden = [
-            ("form", visit.signed_in.form_token()),
+            ("form", request.signed_in.form_token()),
             ("key", self.key),
             ("updatedAt", self.updated_at),
             ("base", self.base.text()),
@@ -320,10 +320,10 @@ impl QuestionsView {
             problems: self.problems,
             notes,
             theirs: self.theirs.map(|theirs| (theirs, action)),
-            languages: way(visit, "/translations/{id}", ""),
-            may_change: visit.may(STEP.update),
+            languages: way(request, "/translations/{id}", ""),
+            may_change: request.may(STEP.update),
         };
-        reply::of(visit, self.status, &page)
+        reply::of(request, self.status, &page)
     }
 }
 
@@ -336,9 +336,9 @@ struct Offered {
 }
 
 impl Offered {
-    fn of(visit: &ConsoleRequest, question: &EditedQuestion, number: usize) -> Self {
-        let words = visit.words;
-        let name = name_of(visit, question, number);
+    fn of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> Self {
+        let words = request.words;
+        let name = name_of(request, question, number);
         let label = |option: &EditedOption| match &*option.answer {
             "yes" => words.frame.yes.to_owned(),
             "no" => words.frame.no.to_owned(),
@@ -359,9 +359,9 @@ impl Offered {
 }
 
 /// Returns the title of a question, or its number if it has no text.
-fn name_of(visit: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
+fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
     if question.text.is_blank() {
-        format!("{} {}", visit.words.steps.question, number + 1)
+        format!("{} {}", request.words.steps.question, number + 1)
     } else {
         brief(&question.text.now)
     }
@@ -369,15 +369,15 @@ fn name_of(visit: &ConsoleRequest, question: &EditedQuestion, number: usize) -> 
 
 /// Describes a stored question: its text, how it is answered, and its conditions.
 fn describe(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     question: &EditedQuestion,
     stored: &[EditedQuestion],
     (letters, most): (usize, usize),
 ) -> String {
-    let words = &visit.words.steps;
+    let words = &request.words.steps;
     let mut parts = vec![
         cut(&question.text.now, letters),
-        labels::choice(visit.language, &question.kind),
+        labels::choice(request.language, &question.kind),
     ];
     if question.is_written() {
         let options = question
@@ -402,7 +402,7 @@ fn describe(
     let offered: Vec<Offered> = stored
         .iter()
         .enumerate()
-        .map(|(number, question)| Offered::of(visit, question, number))
+        .map(|(number, question)| Offered::of(request, question, number))
         .collect();
     let answers = offered.iter().flat_map(|offered| {
         offered
@@ -426,14 +426,14 @@ fn describe(
 }
 
 fn show_one(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     question: EditedQuestion,
     number: usize,
     earlier: &[Offered],
     known: &[EditedQuestion],
     errors: Vec<String>,
 ) -> QuestionItem {
-    let words = visit.words;
+    let words = request.words;
     let is_few = earlier
         .iter()
         .map(|offered| offered.options.len())
@@ -459,7 +459,7 @@ fn show_one(
             ));
         }
     }
-    let kind = labels::choice(visit.language, &question.kind);
+    let kind = labels::choice(request.language, &question.kind);
     let count = question.options.len().to_string();
     let about = if question.is_written() {
         format!(
@@ -478,7 +478,7 @@ fn show_one(
             .map(|(kind, _)| {
                 (
                     *kind,
-                    labels::choice(visit.language, kind),
+                    labels::choice(request.language, kind),
                     *kind == question.kind,
                 )
             })
@@ -490,7 +490,7 @@ fn show_one(
             .iter()
             .filter(|_| question.has_own_options())
             .map(|option| {
-                let label = labels::choice(visit.language, &option.answer);
+                let label = labels::choice(request.language, &option.answer);
                 (option.key.clone(), label, option.is_flagged)
             })
             .collect(),
@@ -502,7 +502,7 @@ fn show_one(
             Some((
                 fill(
                     words.forms.theirs,
-                    &[("value", &describe(visit, stored, known, WHOLE))],
+                    &[("value", &describe(request, stored, known, WHOLE))],
                 ),
                 is_theirs,
             ))
@@ -526,39 +526,42 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let stored = stored(visit, visit.named("id")?).await?;
-        let known = questions_of(visit, &stored).await?;
-        Ok(
-            QuestionsView::of(visit, known.clone(), Base::of(&known), updated_at(&stored))
-                .page(visit, &stored, &known),
+        let stored = stored(request, request.named("id")?).await?;
+        let known = questions_of(request, &stored).await?;
+        Ok(QuestionsView::of(
+            request,
+            known.clone(),
+            Base::of(&known),
+            updated_at(&stored),
         )
+        .page(request, &stored, &known))
     })
 }
 
-pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let now = stored(visit, visit.named("id")?).await?;
-        let known = questions_of(visit, &now).await?;
-        let sent = EditedQuestion::sent(&visit.fields, &known);
+        let now = stored(request, request.named("id")?).await?;
+        let known = questions_of(request, &now).await?;
+        let sent = EditedQuestion::sent(&request.fields, &known);
         let mut questions = sent.clone();
-        let act = visit.sent("act").unwrap_or_default();
+        let act = request.sent("act").unwrap_or_default();
         // An unknown or missing button changes nothing.
         let is_act = acted(&mut questions, act) || act != "save";
         let (base, expected) = (
-            Base::sent(visit.sent("base").unwrap_or_default()),
-            visit.sent("updatedAt").unwrap_or_default().to_owned(),
+            Base::sent(request.sent("base").unwrap_or_default()),
+            request.sent("updatedAt").unwrap_or_default().to_owned(),
         );
-        let mut view = QuestionsView::of(visit, questions, base, expected.clone());
-        if is_act || !visit.may_write() {
+        let mut view = QuestionsView::of(request, questions, base, expected.clone());
+        if is_act || !request.may_write() {
             view.note = Some(if is_act {
-                visit.words.steps.not_saved
+                request.words.steps.not_saved
             } else {
-                visit.words.frame.is_kept
+                request.words.frame.is_kept
             });
             view.before = sent;
-            return Ok(view.page(visit, &now, &known));
+            return Ok(view.page(request, &now, &known));
         }
         // Applies the member's choices between two versions.
         for question in view
@@ -576,8 +579,8 @@ pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .iter()
                 .any(|question| question.is_theirs.is_some())
         {
-            view.merge(visit, &now, &known);
-            return Ok(view.page(visit, &now, &known));
+            view.merge(request, &now, &known);
+            return Ok(view.page(request, &now, &known));
         }
         view.questions = questions;
         let blank: Vec<usize> = (0..view.questions.len())
@@ -586,41 +589,45 @@ pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !blank.is_empty() {
             view.status = 400;
             for number in blank {
-                view.wrong(visit, number, visit.words.steps.nothing_asked);
+                view.wrong(request, number, request.words.steps.nothing_asked);
             }
-            return Ok(view.page(visit, &now, &known));
+            return Ok(view.page(request, &now, &known));
         }
         if are_same(&view.questions, &known) {
-            return Ok(reply::done(visit, &visit.path, CompletedAction::Unchanged));
+            return Ok(reply::done(
+                request,
+                &request.path,
+                CompletedAction::Unchanged,
+            ));
         }
-        match written(visit, &now, &mut view.questions, &expected).await {
-            Ok(()) => Ok(reply::done(visit, &visit.path, CompletedAction::Saved)),
+        match written(request, &now, &mut view.questions, &expected).await {
+            Ok(()) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
             // Another member saved between the read and this update.
             Err(Failed {
                 refusal,
                 saved: None,
             }) if refusal.status == 409 => {
-                let now = stored(visit, now.id).await?;
-                let known = questions_of(visit, &now).await?;
+                let now = stored(request, now.id).await?;
+                let known = questions_of(request, &now).await?;
                 if updated_at(&now) == expected {
-                    view.refused(visit, &refusal);
+                    view.refused(request, &refusal);
                 } else {
-                    view.merge(visit, &now, &known);
+                    view.merge(request, &now, &known);
                 }
-                Ok(view.page(visit, &now, &known))
+                Ok(view.page(request, &now, &known))
             }
             Err(Failed { refusal, saved }) => {
-                view.refused(visit, &refusal);
+                view.refused(request, &refusal);
                 let Some(saved) = saved else {
-                    return Ok(view.page(visit, &now, &known));
+                    return Ok(view.page(request, &now, &known));
                 };
                 // The form continues from the saved state. It gets a new key, because later creates
                 // are different ones.
-                let known = questions_of(visit, &saved).await.unwrap_or_default();
+                let known = questions_of(request, &saved).await.unwrap_or_default();
                 (view.base, view.updated_at, view.key) =
-                    (Base::of(&known), updated_at(&saved), visit.new_key());
-                view.note = Some(visit.words.forms.rest_saved);
-                Ok(view.page(visit, &saved, &known))
+                    (Base::of(&known), updated_at(&saved), request.new_key());
+                view.note = Some(request.words.forms.rest_saved);
+                Ok(view.page(request, &saved, &known))
             }
         }
     })
@@ -635,7 +642,7 @@ struct Failed {
 
 /// Sends the questions: new texts first, then the list, then texts that exist already.
 async fn written(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     step: &StoredResource,
     questions: &mut [EditedQuestion],
     expected: &str,
@@ -646,12 +653,12 @@ async fn written(
     };
     let mut sent = Vec::new();
     for (number, question) in questions.iter().enumerate() {
-        let text = linked(visit, &question.key, &question.text, number)
+        let text = linked(request, &question.key, &question.text, number)
             .await
             .map_err(unsaved)?;
         let mut options = Vec::new();
         for option in question.filled_in().filter(|_| question.is_written()) {
-            let name = linked(visit, &option.key, &option.text, number)
+            let name = linked(request, &option.key, &option.text, number)
                 .await
                 .map_err(unsaved)?;
             let mut body = json!({ "nameMlTextId": name, "isFlagged": option.is_flagged });
@@ -685,7 +692,7 @@ async fn written(
         json!({ "id": step.id, "data": { "questions": sent }, "expectedUpdatedAt": expected });
     let saved = StoredResource::of(
         step.id,
-        visit
+        request
             .change(STEP.update, arguments)
             .await
             .map_err(unsaved)?,
@@ -693,7 +700,7 @@ async fn written(
     let mut refused = None;
     'texts: for (number, question) in questions.iter_mut().enumerate() {
         for text in question.texts_mut().filter(|text| text.is_changed()) {
-            if let Err(refusal) = texts::write(visit, &text.id, ENGLISH, &text.now).await {
+            if let Err(refusal) = texts::write(request, &text.id, ENGLISH, &text.now).await {
                 refused = Some(about(refusal, number));
                 break 'texts;
             }
@@ -703,7 +710,7 @@ async fn written(
     match refused {
         Some(refusal) => Err(Failed {
             refusal,
-            saved: Some(followed(visit, saved, questions).await),
+            saved: Some(followed(request, saved, questions).await),
         }),
         None => Ok(()),
     }
@@ -712,12 +719,12 @@ async fn written(
 /// Reads the step again after its list was saved, and gives the questions their stored ids and
 /// keys.
 async fn followed(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     saved: StoredResource,
     questions: &mut [EditedQuestion],
 ) -> StoredResource {
     // The answer of an update has no questions.
-    let Ok(now) = visit.change(STEP.read, json!({ "id": saved.id })).await else {
+    let Ok(now) = request.change(STEP.read, json!({ "id": saved.id })).await else {
         return saved;
     };
     let now = StoredResource::of(saved.id, now);
@@ -739,7 +746,7 @@ fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
 /// Returns the id of the translation of a text. A text without a translation gets a new one,
 /// identified by the key of its question or option.
 async fn linked(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     key: &str,
     text: &EditedText,
     number: usize,
@@ -747,7 +754,7 @@ async fn linked(
     if !text.id.is_empty() {
         return Ok(json!(text.id));
     }
-    new_text(visit, SOURCE, key, &text.now)
+    new_text(request, SOURCE, key, &text.now)
         .await
         .map(Value::from)
         .map_err(|refusal| about(refusal, number))
