@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_concurrent_change_is_not_overwritten_unasked() {
+    fn a_concurrent_change_is_not_overwritten_without_a_question() {
         for (was, stored, typed, expected) in [
             ("a", "a", "a", MergeResult::Stored),
             ("a", "b", "a", MergeResult::Stored),

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_form_is_marked_by_a_field() {
+    fn a_returned_form_is_marked_by_a_field() {
         assert!(is_kept(&vec![
             ("name".into(), String::new()),
             ("kept".into(), String::new())

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_another_system_is_told_from_a_check_that_failed() {
+    fn a_failure_of_another_system_differs_from_a_failed_check() {
         let progress =
             |status: &str| json!({ "state": "action_required", "progress": { "status": status } });
         for (step_type, status, expected) in [

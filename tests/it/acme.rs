@@ -177,7 +177,7 @@ async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
 
 /// Pebble forgets all accounts when it restarts, so the renewal also registers a new account.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
+async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_remains() {
     let Some(mut machine) = Machine::new() else {
         return;
     };

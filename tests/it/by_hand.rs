@@ -57,7 +57,7 @@ on_both! {
         assert_eq!(put(&api, json!(many)).await.issues(), ["records"]);
     }
 
-    async fn records_of_the_platform_are_refused_and_others_taken_over(app: App) {
+    async fn the_platform_takes_over_records_and_its_records_are_read_only(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let theirs = org.record("property", flat("Theirs")).await;
@@ -77,15 +77,15 @@ on_both! {
         let taken = org.sync(json!([record("property", mine, &flat("Mine"))])).await.data();
         assert_eq!((&taken["events"], origin_of(&api, mine).await), (&json!(0), json!("platform")));
         put(&api, json!([record("property", mine, &flat("Again"))])).await.error(409);
-        // A record of the platform refers to this group, so the group, which was made by hand,
-        // stays.
+        // The group was made by hand. A record of the platform refers to it, so it cannot be
+        // deleted.
         let own = new_id();
         put(&api, json!([record("property_group", own, &json!({ "name": "Own" }))])).await.data();
         org.put_record("property", theirs, json!({ "name": "Theirs", "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": own })).await;
         put(&api, json!([{ "kind": "property_group", "id": own, "isDeleted": true }])).await.error(409);
     }
 
-    async fn only_callers_of_the_whole_organization_keep_records(app: App) {
+    async fn only_callers_with_access_to_all_flats_write_records(app: App) {
         let org = app.org().await;
         let home = org.property(None, &[]).await;
         let body = json!({ "records": [record("tag", new_id(), &json!({ "name": "Sea" }))] });

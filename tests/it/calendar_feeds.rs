@@ -211,7 +211,7 @@ on_both_with! {
         assert_eq!(scene.stays().await, [stay("2026-11-20", "2026-11-25", "confirmed"), stay("2026-12-11", "2026-12-15", "cancelled")]);
     }
 
-    async fn a_feed_that_fails_changes_nothing_and_says_why(app: App, host: CalendarHost) {
+    async fn a_failed_fetch_changes_nothing_and_reports_the_reason(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
         let scene = FeedScene::build(&app, &host, json!({})).await;
         let good = scene.fetch().await;
@@ -309,7 +309,7 @@ on_both_with! {
         assert_eq!((&moved["status"], &moved["guest"]["firstName"], &moved["checkOut"]), (&json!("tentative"), &json!("Ada"), &json!("2026-12-16")));
     }
 
-    async fn a_reservation_of_the_platform_is_left_alone(app: App, host: CalendarHost) {
+    async fn a_calendar_feed_does_not_change_reservations_of_the_platform(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
         let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
@@ -323,7 +323,7 @@ on_both_with! {
         assert_eq!((&feed["reservationCount"], &feed["lastError"]), (&json!(0), &json!(null)));
     }
 
-    async fn faulty_events_are_left_out_and_named(app: App, host: CalendarHost) {
+    async fn faulty_events_are_skipped_and_reported(app: App, host: CalendarHost) {
         host.events(&[
             event("a", "20261211", "20261215", "SUMMARY:Reserved"),
             event("b", "20261211", "20261211", "SUMMARY:Reserved"),

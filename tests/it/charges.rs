@@ -394,7 +394,7 @@ on_both! {
         assert_eq!(other.precheckin().await["openSteps"], json!([plain]));
     }
 
-    async fn a_choice_that_is_no_longer_offered_is_asked_again(app: App) {
+    async fn a_choice_that_is_no_longer_offered_must_be_made_again(app: App) {
         let house = House::build(&app).await;
         account(&house, true, json!("EUR")).await;
         let gold = waiver(&house, "Gold", 1_200).await;

@@ -147,7 +147,7 @@ async fn every_monitored_metric_exists_and_is_documented() {
 
 /// The service ignores unknown variables, so nothing else would report a misspelt variable.
 #[test]
-fn every_variable_in_deploy_is_known() {
+fn every_variable_in_deploy_is_a_setting() {
     let command = Cli::command();
     let arguments = command
         .get_subcommands()

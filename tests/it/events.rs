@@ -348,7 +348,7 @@ on_both! {
         server.stop().await;
     }
 
-    async fn a_server_fires_due_timers_by_itself(app: App, "--device-reconnect-delay=200ms") {
+    async fn a_server_fires_due_timers_in_the_background(app: App, "--device-reconnect-delay=200ms") {
         let org = app.org().await;
         let (flat, key) = (org.property(None, &[]).await, org.key().await);
         key.post("/webhook-subscriptions", json!({ "event": "device.reconnected", "targetUrl": "https://hooks.invalid/" })).await.data();

@@ -204,7 +204,7 @@ on_both! {
         crate::support::house::guest(&app, &late, Method::POST, "/reviews", Some(checkout)).await.error(403);
     }
 
-    async fn a_cancelled_stay_is_asked_for_no_review(app: App) {
+    async fn a_cancelled_stay_gets_no_review_request(app: App) {
         let house = House::build(&app).await;
         app.clock.advance(DAY * 22);
         cancel(&house).await;

@@ -152,7 +152,7 @@ async fn a_refusal_for_lack_of_memory_names_a_retry_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_small_forms_without_a_session_are_kept() {
+async fn only_small_forms_without_a_session_are_returned() {
     let app = App::on_sqlite(&[]).await;
     let send = async |size: usize| {
         let request = app

@@ -86,7 +86,7 @@ on_both! {
         assert!(html.contains("**Casa**") && !html.contains("<strong>") && !html.contains("<b>"), "{html}");
     }
 
-    async fn unknown_placeholders_are_refused_where_the_text_is_linked(app: App) {
+    async fn a_text_with_unknown_placeholders_cannot_be_linked(app: App) {
         let house = House::build(&app).await;
         let refused = try_create(&house.api, json!({ "nickname": "M", "title": "M", "description": "{{property.rooms}}" })).await;
         assert_eq!(refused.issues(), ["description"]);

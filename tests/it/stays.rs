@@ -261,7 +261,7 @@ on_both! {
         assert_eq!(Answer::of(missing.json(&json!({ "data": { "name": "N" } }))).await.status, 404);
     }
 
-    async fn a_plus_sign_that_arrives_as_a_blank_is_named(app: App) {
+    async fn a_plus_sign_that_arrives_as_a_blank_is_explained(app: App) {
         let house = House::build(&app).await;
         for (path, field) in [
             (format!("/reservations/{}/explain?at=2026-12-11T15:00:00+01:00", house.stay), "at"),

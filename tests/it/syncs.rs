@@ -271,7 +271,7 @@ on_both! {
         }
     }
 
-    async fn ids_in_capitals_have_one_form_everywhere(app: App) {
+    async fn ids_in_capitals_are_returned_in_lower_case_everywhere(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, tag, property, field, stay) = (new_id(), new_id(), new_id(), new_id(), new_id());
@@ -454,7 +454,7 @@ on_both! {
         assert_eq!(api.get("/records/property?updatedSince=yesterday").await.issues(), ["updatedSince"]);
     }
 
-    async fn a_reader_of_changes_misses_nothing_of_concurrent_writers(app: App) {
+    async fn a_reader_of_changes_sees_every_change_of_concurrent_writers(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let ids: Vec<Uuid> = (0..40).map(|_| new_id()).collect();

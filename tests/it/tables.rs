@@ -104,7 +104,7 @@ on_both! {
         assert_eq!(wrong.issues(), ["dateFormat"]);
     }
 
-    async fn columns_and_dates_of_another_form_are_named(app: App) {
+    async fn columns_and_dates_can_be_mapped(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let home = org.property(None, &[]).await;

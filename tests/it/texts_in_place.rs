@@ -47,7 +47,7 @@ on_both! {
         }
     }
 
-    async fn questions_take_their_texts_in_place(app: App) {
+    async fn questions_can_contain_new_texts(app: App) {
         let house = House::build(&app).await;
         let question = json!({
             "kind": "single_select",

@@ -165,7 +165,7 @@ async fn http_1_and_http_2_are_served_over_tls() {
 /// Until then other clients are served, even if such clients use every connection that the server
 /// accepts.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unfinished_handshake_does_not_delay_others() {
+async fn an_unfinished_tls_handshake_does_not_delay_other_clients() {
     let (files, certificate) = Files::new();
     let app = app(
         &files,

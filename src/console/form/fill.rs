@@ -646,7 +646,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_rule_is_left_out() {
+    fn a_removed_rule_is_omitted() {
         let mut sent = ConsoleFields::new();
         let stored = json!({ "phone": { "age": 3 }, "Plate": {} });
         fill(&rules(), Some(&stored), "field", &mut sent);

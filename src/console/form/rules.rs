@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_label_means_one_name() {
+    fn each_label_is_unambiguous() {
         let list = json!(["firstName", "Plate", "phone number"]);
         let known = suggested("en", &["firstName", "phone"], Some(&list));
         let label = |name: &str| {

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_help_text_that_repeats_the_label_is_left_out() {
+    fn a_help_text_that_repeats_the_label_is_omitted() {
         let summary = |kind: RecordKind| {
             of_schema(kind, None)
                 .into_iter()

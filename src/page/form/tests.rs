@@ -203,7 +203,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
 }
 
 #[test]
-fn a_form_of_guests_sends_only_what_it_changed() {
+fn a_form_of_guests_sends_only_changed_values() {
     let saved = json!([
         { "id": "a", "firstName": "Ana", "email": "a@b.co" }, { "id": "b", "firstName": "Bo", "email": "b@b.co" },
     ]);

@@ -155,7 +155,7 @@ async fn a_form_that_is_sent_after_the_stay_shows_that_the_stay_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_phones_with_the_same_form_lose_nothing() {
+async fn two_phones_with_the_same_form_lose_no_value() {
     browse_on_two(DEADLINE, async |one, two| {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;
@@ -217,7 +217,7 @@ async fn two_phones_with_the_same_form_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn values_are_taken_as_guests_type_them() {
+async fn values_are_accepted_as_guests_type_them() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;
@@ -270,7 +270,7 @@ async fn values_are_taken_as_guests_type_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copied_link_leads_to_the_stay_with_its_years() {
+async fn a_copied_link_with_punctuation_shows_the_stay() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;

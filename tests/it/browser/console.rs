@@ -135,7 +135,7 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_begun_placeholder_is_completed() {
+async fn an_incomplete_placeholder_is_completed() {
     browse(DEADLINE, async |window| {
         with_test_data(window, async |app, things| {
             let page = format!("{}/console/manuals/{}", app.base, things.manual);

@@ -172,7 +172,7 @@ on_both! {
         assert_eq!(house.step_view(others, "en").await["answers"]["guests"][0]["firstName"], "Bob");
     }
 
-    async fn open_steps_end_with_the_check_in_time_and_the_stay_ends_everything(app: App) {
+    async fn open_steps_close_at_check_in_and_all_steps_at_the_end_of_the_stay(app: App) {
         let house = House::build(&app).await;
         house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
         let details = house.step("your_details", json!({})).await;
@@ -252,7 +252,7 @@ on_both! {
         assert_eq!((house.status().await.as_str(), open_steps(&house).await), ("approved", vec![]));
     }
 
-    async fn a_guest_who_travels_alone_names_nobody_else(app: App) {
+    async fn a_guest_who_travels_alone_need_not_name_other_guests(app: App) {
         let house = House::build(&app).await;
         let others = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;
         for (adults, children, is_complete) in [

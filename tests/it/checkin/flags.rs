@@ -136,7 +136,7 @@ on_both! {
         assert_eq!(house.submit().await.data()["status"], "approved");
     }
 
-    async fn checks_are_for_an_identity_check_alone(app: App) {
+    async fn only_identity_checks_have_checks(app: App) {
         let house = House::build(&app).await;
         let path = |step: Uuid| house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
         let identity = house.step("identity_check", json!({})).await;
@@ -157,7 +157,7 @@ on_both! {
         report(&house, fee, json!({ "status": "completed", "checks": [], "flags": vec!["é".repeat(200); 10] })).await;
     }
 
-    async fn sentences_for_the_team_stay_until_they_are_replaced(app: App) {
+    async fn sentences_for_staff_remain_until_they_are_replaced(app: App) {
         let (house, step) = with_policy(&app, json!({})).await;
         let reported = async |body: Value, expected: &[&str]| {
             let text = report(&house, step, body).await;

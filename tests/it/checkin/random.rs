@@ -433,7 +433,7 @@ on_both! {
     }
 
     /// Two phones send forms at the same time. Both guests are saved.
-    async fn forms_sent_at_once_lose_nobody(app: App) {
+    async fn concurrent_forms_save_every_guest(app: App) {
         let house = House::build(&app).await;
         let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;
         let save = |name: String| {

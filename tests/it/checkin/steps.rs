@@ -107,7 +107,7 @@ on_both! {
         assert_eq!(view["questions"][1]["options"][1]["id"], survey.option(BED, 1));
     }
 
-    async fn a_question_is_asked_once_its_condition_holds(app: App) {
+    async fn a_question_is_shown_when_its_condition_holds(app: App) {
         let house = House::build(&app).await;
         let survey = QuestionStep::build(&house).await;
         assert_eq!(survey.shown_questions(&house.step_view(survey.step, "en").await), [DRIVE, BED]);

@@ -8,7 +8,7 @@ use crate::support::receiver::{Receiver, subscribe};
 use crate::support::{App, new_id, on_both, on_both_with};
 
 on_both! {
-    async fn a_stay_goes_from_not_started_to_in_review(app: App) {
+    async fn a_stay_changes_from_not_started_to_in_review(app: App) {
         let house = House::build(&app).await;
         let rules = house.step("agreement", json!({})).await;
         let details = house.step("your_details", json!({})).await;

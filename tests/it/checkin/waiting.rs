@@ -112,7 +112,7 @@ on_both! {
         }
     }
 
-    async fn the_last_result_of_a_held_submission_decides_nothing(app: App) {
+    async fn the_last_result_does_not_decide_a_held_submission(app: App) {
         let house = House::build(&app).await;
         let (check, papers) = (house.step("background_check", json!({})).await, house.step("document_upload", json!({})).await);
         house.answer(check, json!({ "isAccepted": true })).await.data();

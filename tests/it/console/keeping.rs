@@ -49,7 +49,7 @@ on_both! {
         form.done(&again, "created").await;
     }
 
-    async fn forms_of_other_sites_are_not_kept(app: App) {
+    async fn forms_of_other_sites_are_not_returned_after_sign_in(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;

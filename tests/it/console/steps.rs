@@ -226,7 +226,7 @@ on_both! {
         }
     }
 
-    async fn a_list_that_cannot_be_shown_is_kept_or_cleared(app: App) {
+    async fn a_list_that_a_form_cannot_show_is_kept_or_cleared(app: App) {
         let house = House::build(&app).await;
         let id = house.step("document_upload", json!({ "nickname": "Papers", "requiredDocumentTypes": ["passport"] })).await;
         let path = format!("/console/steps/{id}");
@@ -432,7 +432,7 @@ on_both! {
         assert!(html.contains("Missing") && html.contains(&format!("/console/translations/{title}")), "{html}");
     }
 
-    async fn a_kept_move_is_refused_in_the_page_language(app: App) {
+    async fn a_move_that_returns_after_sign_in_is_refused_in_the_page_language(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let ids = [step(&api, "agreement", "A").await, step(&api, "agreement", "B").await];

@@ -80,7 +80,7 @@ on_both! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_path_of_the_public_url_follows_the_well_known_part() {
+async fn metadata_paths_contain_the_path_of_the_public_url_after_well_known() {
     let app = App::on_sqlite(&["--public-url=https://host.example/stays"]).await;
     let get = async |path: &str| {
         Answer::of(

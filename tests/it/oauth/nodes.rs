@@ -198,7 +198,7 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_is_known_on_both_nodes() {
+async fn a_registered_client_can_be_used_on_both_nodes() {
     let site = Site::start().await;
     let flags = site.flags();
     let flags = [PUBLIC_URL, &flags[0], &flags[1]];
