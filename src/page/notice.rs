@@ -19,11 +19,8 @@ struct MissingPage<'v> {
 /// What the stay does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingThing {
-    /// A step.
     Step,
-    /// A manual.
     Manual,
-    /// A pass.
     Pass,
 }
 

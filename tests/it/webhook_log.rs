@@ -234,11 +234,11 @@ on_both_with! {
         until_read(&api, &deliveries, |log| statuses(log) == ["delivered"]).await;
 
         // The service sends a ping once. Even status 410 does not change the subscription.
-        for (status, condition) in [(500, &["failed", "delivered"][..]), (410, &["failed", "failed", "delivered"][..])] {
+        for (status, expected) in [(500, &["failed", "delivered"][..]), (410, &["failed", "failed", "delivered"][..])] {
             receiver.answer(&[status]);
             api.post(&to_ping, json!({})).await.data();
             receiver.next().await;
-            let log = until_read(&api, &deliveries, |log| statuses(log) == condition).await;
+            let log = until_read(&api, &deliveries, |log| statuses(log) == expected).await;
             assert_eq!((attempts(&log[0]), &log[0]["attempts"][0]["statusCode"]), (1, &json!(status)));
         }
         app.clock.advance(60 * SECOND);
@@ -337,8 +337,8 @@ on_both_with! {
             org.reservation(Some(flat)).await;
             let delivery = receiver.next().await;
             let (id, timestamp) = (delivery.header("webhook-id"), delivery.header("webhook-timestamp"));
-            let condition: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
-            assert_eq!(delivery.header("webhook-signature"), condition.join(" "));
+            let expected: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
+            assert_eq!(delivery.header("webhook-signature"), expected.join(" "));
             // A delivery whose outcome is not recorded would be sent again when the clock passes
             // its lease.
             until_read(&api, &path(&subscription, "/deliveries"), |log| statuses(log).iter().all(|status| *status == "delivered")).await;

@@ -1,12 +1,12 @@
-//! The questions of a form: read from storage, read from a submitted form, and changed by its
-//! buttons.
+//! The questions of a form: read from the stored step, read from a submitted form, and changed by
+//! the form's buttons.
 //!
-//! A question or an option is identified by a key. The key is the id, or a key that the form
-//! assigns until there is an id. Conditions refer to keys, so they stay valid when questions are
+//! A question or an option is identified by a key: its id, or a key that the form assigns until the
+//! service has assigned an id. Conditions refer to keys, so they stay valid when questions are
 //! moved.
 //!
-//! For a folded question, the form contains only the key. A folded question is unchanged. This
-//! keeps the form of a step with many questions small.
+//! A collapsed question is unchanged, and the form contains only its key. This keeps the form of a
+//! step with many questions small.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::console::visit::ConsoleFields;
 
-/// The kinds of questions, and whether the member writes their options.
+/// The kinds of questions, each with whether the member writes its options.
 pub const KINDS: [(&str, bool); 4] = [
     ("single_select", true),
     ("multi_select", true),
@@ -27,44 +27,44 @@ pub const KINDS: [(&str, bool); 4] = [
 ];
 /// Maximum number of questions of a step, and of options of a question.
 const MOST: usize = 100;
-/// Approximate number of bytes that open questions may take on a page. Above this limit, untouched
-/// questions are folded.
+/// Approximate number of bytes that expanded questions may take on a page. Above this limit,
+/// unchanged questions are collapsed.
 const ROOM: usize = 24 << 10;
 
 /// A question of a form.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedQuestion {
     pub key: String,
-    /// Empty while the question is not stored.
+    /// The id of the stored question; empty if the question is not stored yet.
     pub id: String,
     pub kind: String,
     pub text: EditedText,
     pub is_required: bool,
     pub options: Vec<EditedOption>,
-    /// The keys of the options that are its conditions. The question is asked if one of them was
-    /// chosen.
+    /// The keys of options. The question is asked if the guest chose one of them.
     pub conditions: Vec<String>,
-    /// The key of the earlier question whose options are offered as conditions.
+    /// The key of the earlier question whose options the form offers as conditions.
     pub from: String,
     pub is_open: bool,
-    /// Whether a button was just pressed for it.
+    /// Whether the member has just pressed a button of this question.
     pub is_in_hand: bool,
-    /// Whether the stored version is chosen. `None` if there are not two versions.
+    /// Whether the member chose the stored version of a question in conflict. `None` if there is no
+    /// conflict.
     pub is_theirs: Option<bool>,
-    /// A change by another member that leaves no two versions to choose from.
+    /// A change by another member for which there are no two versions to choose from.
     pub conflict: Option<RemoteChange>,
 }
 
-/// A change by another member that leaves no two versions of a question to choose from.
+/// A change by another member for which there are no two versions to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteChange {
-    /// It was changed by another member, and removed in this form.
+    /// The other member changed the question, and this form removed it.
     Changed,
-    /// It was removed by another member, and changed in this form.
+    /// The other member removed the question, and this form changed it.
     Removed,
 }
 
-/// A text, the id of its translation, and a hash of its earlier value.
+/// The text of a question or option, the id of its translation, and a hash of the stored text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedText {
     pub id: String,
@@ -76,16 +76,16 @@ pub struct EditedText {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedOption {
     pub key: String,
-    /// Empty while the option is not stored.
+    /// The id of the stored option; empty if the option is not stored yet.
     pub id: String,
     pub text: EditedText,
-    /// `yes` or `no` for the two options that the server makes. Empty for other options.
+    /// `yes` or `no` for the two options that the service creates; empty for other options.
     pub answer: String,
-    /// Whether choosing it flags the submission.
+    /// Whether choosing the option flags the submission.
     pub is_flagged: bool,
 }
 
-/// Returns a hash that changes with the text. Its length does not depend on the text.
+/// Returns a short hash of a text, with which a form detects changes.
 fn mark(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..6])
 }
@@ -98,7 +98,7 @@ impl EditedText {
             .ok()
             .and_then(|id: Uuid| texts.get(&id))
             .map_or("", String::as_str);
-        // The input is a single line, so line ends become spaces.
+        // The input has a single line, so line ends become spaces.
         let now = text.replace(['\r', '\n'], " ");
         Self {
             id,
@@ -116,12 +116,12 @@ impl EditedText {
         !self.id.is_empty() && self.was != mark(&self.now)
     }
 
-    /// Notes that the present value is saved.
+    /// Records that the current text has been saved.
     pub fn settle(&mut self) {
         self.was = mark(&self.now);
     }
 
-    /// Takes the id of the text that is stored now.
+    /// Takes over the id of the stored text. The typed text stays.
     fn adopt(&mut self, stored: Self) {
         if self.id.is_empty() {
             self.settle();
@@ -174,8 +174,8 @@ impl EditedQuestion {
         }
     }
 
-    /// Reads the questions of a submitted form. `known` contains the stored questions. A question
-    /// that is no longer stored becomes a new one.
+    /// Reads the questions of a submitted form. `known` has the stored questions. A question that
+    /// is no longer stored becomes a new one.
     pub fn sent(fields: &ConsoleFields, known: &[Self]) -> Vec<Self> {
         let mut values: HashMap<&str, &str> = HashMap::new();
         for (name, value) in fields {
@@ -231,12 +231,13 @@ impl EditedQuestion {
                     .map(|chosen| chosen == "theirs"),
                 ..Self::default()
             };
-            // The options that the server makes are not in the form.
+            // The form does not contain the options that the service creates.
             if let (false, Some(stored)) = (question.is_written(), stored) {
                 question.options.clone_from(&stored.options);
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
-                    // The form has the option only if the question was stored when it was opened.
+                    // The form contains these options only if the question was stored when the form
+                    // was opened.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }
@@ -244,7 +245,7 @@ impl EditedQuestion {
             }
             Some(question)
         };
-        // After a merge, a form can contain the questions of two people, each with the maximum
+        // After a merge, a form can contain the questions of two members, each with the maximum
         // number.
         (0..2 * MOST).filter_map(one).collect()
     }
@@ -256,30 +257,31 @@ impl EditedQuestion {
             && self.options.iter().all(|option| option.text.is_blank())
     }
 
-    /// Returns whether the member writes its options.
+    /// Returns whether the member writes the options of the question.
     pub fn is_written(&self) -> bool {
         KINDS
             .iter()
             .any(|(kind, is_written)| *kind == self.kind && *is_written)
     }
 
-    /// Returns whether the server makes its options, and the form has them.
+    /// Returns whether the service creates the options of the question and the form shows them.
     pub fn has_own_options(&self) -> bool {
         self.kind == "yes_no" && !self.id.is_empty()
     }
 
-    /// Returns the options that are sent.
+    /// Returns the options that are sent to the service.
     pub fn filled_in(&self) -> impl Iterator<Item = &EditedOption> {
         self.options.iter().filter(|option| !option.is_blank())
     }
 
-    /// Returns its texts, beginning with that of the question.
+    /// Returns the texts of the question and of its options.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut EditedText> {
         std::iter::once(&mut self.text)
             .chain(self.options.iter_mut().map(|option| &mut option.text))
     }
 
-    /// Bases this question on the stored one: its texts are compared with those of `stored`.
+    /// Makes the stored question the base of this one: its texts are compared with those of
+    /// `stored`.
     pub fn on(mut self, stored: &Self) -> Self {
         self.text.was.clone_from(&stored.text.was);
         for option in &mut self.options {
@@ -290,8 +292,7 @@ impl EditedQuestion {
         self
     }
 
-    /// Takes the key, the ids and the conditions of the question that is stored now. The typed
-    /// texts stay.
+    /// Takes over key, ids and conditions of the stored question. The typed texts stay.
     pub fn adopt(&mut self, stored: Self) {
         self.text.adopt(stored.text);
         (self.key, self.id, self.conditions, self.is_theirs) =
@@ -307,7 +308,7 @@ impl EditedQuestion {
         }
     }
 
-    /// Returns the approximate number of bytes that it takes on a page while it is open.
+    /// Returns the approximate number of bytes that the expanded question takes on a page.
     fn weight(&self) -> usize {
         let options = self
             .options
@@ -317,7 +318,7 @@ impl EditedQuestion {
         2_500 + self.text.now.len() + options + 150 * self.conditions.len()
     }
 
-    /// Returns whether it equals its stored version.
+    /// Returns whether the question equals its stored version.
     fn is_untouched(&self, known: &[Self]) -> bool {
         let is_same = |stored: &Self| {
             Self {
@@ -333,7 +334,7 @@ impl EditedQuestion {
     }
 }
 
-/// Folds untouched questions if the open ones take more room than a page has.
+/// Collapses unchanged questions if the expanded ones exceed [`ROOM`].
 pub fn fold(questions: &mut [EditedQuestion], known: &[EditedQuestion]) {
     if questions
         .iter()
@@ -360,7 +361,7 @@ fn fresh(questions: &[EditedQuestion]) -> String {
     format!("n{}", last.saturating_add(1))
 }
 
-/// Applies a button of the form to the questions. Returns false if the button is another one.
+/// Applies a button of the form to the questions. Returns false if the button is not one of these.
 pub fn acted(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     let (what, place) = act.split_once(' ').unwrap_or((act, ""));
     let (number, option) = place.split_once(' ').unwrap_or((place, ""));
@@ -406,8 +407,8 @@ pub fn acted(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     true
 }
 
-/// Returns a condition on an option of an earlier question. It refers to the id of the option, or
-/// to its position if it has no id yet.
+/// Returns a condition on an option of an earlier question. It refers to the option's id, or to its
+/// position if it has none yet.
 pub fn condition(earlier: &[EditedQuestion], key: &str) -> Option<Value> {
     let find = |(number, question): (usize, &EditedQuestion)| {
         let place = question.filled_in().position(|option| option.key == key)?;

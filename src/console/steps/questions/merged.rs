@@ -1,7 +1,7 @@
-//! Merges questions that two people changed at the same time. Each question of the form is compared
-//! with the state that the form was opened with and with the stored state. A change, addition, move
-//! or removal by one side alone is applied. If both sides changed the same question, the member
-//! chooses between the two versions.
+//! Merges questions that two members changed at the same time. Each question of the form is
+//! compared with its state when the form was opened, and with its stored state. A change, addition,
+//! move or removal by one member alone is applied. If both members changed the same question, the
+//! member chooses a version.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -47,7 +47,7 @@ impl Base {
         )
     }
 
-    /// Parses the state that a form carries.
+    /// Parses the state from a hidden field of the form.
     pub fn sent(text: &str) -> Self {
         Self(
             text.split(' ')
@@ -57,7 +57,7 @@ impl Base {
         )
     }
 
-    /// Formats the state as the form carries it.
+    /// Formats the state for a hidden field of the form.
     pub fn text(&self) -> String {
         self.0
             .iter()
@@ -66,7 +66,8 @@ impl Base {
             .join(" ")
     }
 
-    /// Returns the hash of a question. `None` if the question did not exist.
+    /// Returns the hash of a question. `None` if the question did not exist when the form was
+    /// opened.
     fn mark(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
@@ -80,7 +81,7 @@ impl Base {
     }
 }
 
-/// Returns whether both have the same questions in the same order.
+/// Returns whether two lists have the same questions in the same order.
 pub fn are_same(some: &[EditedQuestion], others: &[EditedQuestion]) -> bool {
     Base::of(some) == Base::of(others)
 }
@@ -101,7 +102,7 @@ pub fn merged(
             ..stored.clone()
         }),
         (Some(mine), Some(stored)) => {
-            // An earlier choice between two versions is applied already, so its flag is cleared.
+            // The member's earlier choice between two versions has been applied, so it is cleared.
             let on_theirs = || {
                 EditedQuestion {
                     is_theirs: None,
@@ -124,7 +125,8 @@ pub fn merged(
                 },
             )
         }
-        // The other side removed the question. It stays if it is new here or was changed here.
+        // The other member removed the question. It stays if it is new in this form or was changed
+        // here.
         (Some(mine), None) => match base.mark(key) {
             Some(was) if was == mark(mine) => None,
             Some(_) => Some(EditedQuestion {
@@ -133,7 +135,7 @@ pub fn merged(
             }),
             None => Some(mine.clone()),
         },
-        // The question was removed in this form, or the other side added it.
+        // This form removed the question, or the other member added it.
         (None, Some(stored)) => match base.mark(key) {
             Some(was) if was == mark(stored) => None,
             Some(_) => Some(EditedQuestion {
@@ -167,8 +169,7 @@ pub fn merged(
     order.iter().filter_map(|key| one(key)).collect()
 }
 
-/// Adds the keys that only `other` has to an order. Each follows the key that precedes it in
-/// `other`.
+/// Adds the keys that only `other` has to an order, each after the key that precedes it in `other`.
 fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     for (place, key) in other.iter().enumerate() {
         if !order.contains(key) {
@@ -181,17 +182,17 @@ fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     order
 }
 
-/// The questions whose conditions are affected by removed or moved questions.
+/// The questions that lose conditions because questions are removed or moved.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Loosened {
-    /// The numbers of questions that are asked of every guest from now on.
+    /// The numbers of questions that will be asked of every guest.
     pub of_all: Vec<usize>,
-    /// The numbers of questions that have fewer conditions than before.
+    /// The numbers of questions that keep only a part of their conditions.
     pub of_more: Vec<usize>,
 }
 
-/// Finds the questions that lose conditions: those whose option no earlier question offers any
-/// more. `before` contains the earlier states.
+/// Returns the questions that lose conditions, because no earlier question offers the option any
+/// more. `before` has the earlier states.
 pub fn loosened(before: &[&[EditedQuestion]], after: &[EditedQuestion]) -> Loosened {
     let mut loosened = Loosened::default();
     for (number, question) in after.iter().enumerate() {
@@ -286,7 +287,7 @@ mod tests {
                 && base.is_another(&theirs[1])
                 && base.is_another(&theirs[2])
         );
-        // The order of one side alone is applied too.
+        // A new order by one member alone is applied as well.
         let moved = [opened[1].clone(), opened[0].clone(), opened[2].clone()];
         assert_eq!(
             texts(&merged(&base, &moved, &theirs)),
@@ -323,19 +324,19 @@ mod tests {
             Some(RemoteChange::Changed),
             "what was removed here is back with what they wrote"
         );
-        // The same change by both sides is no conflict.
+        // An identical change by both members is no conflict.
         assert!(
             merged(&base, &theirs, &theirs)
                 .iter()
                 .all(|question| question.is_theirs.is_none())
         );
-        // After the member has chosen, there is no conflict any more.
+        // After the member has chosen a version, there is no conflict any more.
         let chosen = merged(&Base::of(&theirs), &both[..1], &theirs);
         assert_eq!(
             (chosen[0].text.now.as_str(), chosen[0].is_theirs),
             ("My A", None)
         );
-        // If the opening state is unknown, nothing is overwritten.
+        // If the state at the opening is unknown, nothing is overwritten.
         assert_eq!(
             merged(&Base::default(), &mine, &theirs)[0].is_theirs,
             Some(false)
@@ -359,18 +360,18 @@ mod tests {
                 of_more: vec![1]
             }
         );
-        // The same holds if the form has already dropped the conditions.
+        // The result is the same if the form has already dropped the conditions.
         let mut after = after.to_vec();
         after[0].conditions.clear();
         assert_eq!(loosened(&[&known], &after).of_all, [0]);
         // A question that is moved above the question of its condition loses the condition.
         let moved = [known[1].clone(), known[0].clone()];
         assert_eq!(loosened(&[&known], &moved).of_all, [0]);
-        // A condition is lost with its option.
+        // A condition is lost when its option is removed.
         let mut less = known.to_vec();
         less[0].options.remove(0);
         assert_eq!(loosened(&[&known], &less).of_all, [1]);
-        // A condition that the member removed is no loss.
+        // A condition that the member removed does not count as lost.
         let mut freed = known.to_vec();
         freed[3].conditions.clear();
         assert_eq!(loosened(&[&known], &freed), Loosened::default());

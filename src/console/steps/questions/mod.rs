@@ -1,5 +1,5 @@
-//! The questions of a step. Adding, moving and removing a question changes only the form; all
-//! changes are saved together.
+//! The questions of a step. The buttons for adding, moving and removing a question change only the
+//! form. Saving writes all changes together.
 
 mod edited_questions;
 mod merged;
@@ -26,18 +26,18 @@ use crate::console::visit::{ConsoleFields, ConsoleRequest};
 use crate::translations::ENGLISH;
 use crate::words::fill;
 
-/// The source table of the texts.
+/// The source table of the texts of questions and options.
 const SOURCE: &str = "precheck_question";
-/// If the earlier questions have at most this many options together, all are offered as conditions.
-/// Otherwise the options of one question at a time are offered.
+/// If the earlier questions have at most this many options together, the form offers all as
+/// conditions. Otherwise it offers the options of one question at a time.
 const FEW: usize = 12;
 /// Maximum length of a short title, in characters.
 const BRIEF: usize = 60;
 /// Maximum number of questions that a notice describes.
 const SHORT_TEXT: usize = 30;
-/// Limits of a description in a list of questions: characters per text, and options.
+/// Limits of a short description: characters per text, and options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
-/// Limits of a description in a choice between two versions. They are large enough for everything.
+/// Limits of a complete description, for the choice between two versions.
 const WHOLE: (usize, usize) = (6_000, 100);
 
 /// An option of an earlier question that can be a condition.
@@ -51,25 +51,26 @@ struct ConditionOption {
 struct QuestionItem {
     question: EditedQuestion,
     number: usize,
-    /// The prefix of the names of its fields.
+    /// The prefix of the form names of the question's fields.
     name: String,
     kinds: Vec<(&'static str, String, bool)>,
     is_kept: bool,
     is_written: bool,
-    /// The options that the server makes, where the form has them: the key, the label, and whether
-    /// choosing it flags the submission.
+    /// The options that the service creates, if the form shows them: key, label, and whether
+    /// choosing the option flags the submission.
     own_options: Vec<(String, String, bool)>,
     ways: Vec<ConditionOption>,
-    /// Earlier questions with options: the key, the title, and whether the options of this one are
-    /// offered.
+    /// Earlier questions with options: key, title, and whether the form offers their options as
+    /// conditions.
     from: Vec<(String, String, bool)>,
     errors: Vec<String>,
-    /// A description of the stored version if another member changed the question too, and whether
-    /// the member chose that version.
+    /// A description of the stored version if both members changed the question, and whether the
+    /// member chose that version.
     theirs: Option<(String, bool)>,
-    /// A sentence about a change by another member that leaves no two versions to choose from.
+    /// A sentence about a change by another member for which there are no two versions to choose
+    /// from.
     conflict: Option<&'static str>,
-    /// A short title, shown while the question is folded.
+    /// A short title, shown while the question is collapsed.
     brief: String,
     about: String,
 }
@@ -84,16 +85,16 @@ struct QuestionsPage<'v> {
     /// Error messages, each with the number of its question.
     problems: Vec<(String, Option<usize>)>,
     notes: Vec<String>,
-    /// Descriptions of the questions that differ in the stored state, and the address of the stored
+    /// Descriptions of the questions that other members changed, and the address of the stored
     /// questions.
     theirs: Option<(Vec<String>, String)>,
-    /// The address of a text in all languages, without the id of the text.
+    /// The address of a text's page, without the id of the text.
     languages: Option<String>,
     may_change: bool,
 }
 
 impl QuestionsPage<'_> {
-    /// Returns the address of a text in all languages.
+    /// Returns the address of a text's page, which has all languages.
     fn way_to(&self, id: &str) -> Option<String> {
         self.languages
             .as_ref()
@@ -148,7 +149,7 @@ fn cut(text: &str, letters: usize) -> String {
     }
 }
 
-/// A page of questions before it is rendered.
+/// The data of the page of questions.
 struct QuestionsView {
     questions: Vec<EditedQuestion>,
     updated_at: String,
@@ -190,7 +191,7 @@ impl QuestionsView {
         }
     }
 
-    /// Adds the issues of a refusal, each at its question.
+    /// Adds the issues of a refusal to the questions that they belong to.
     fn refused(&mut self, request: &ConsoleRequest, refusal: &ConsoleRefusal) {
         self.status = refusal.status;
         for issue in &refusal.issues {
@@ -224,8 +225,8 @@ impl QuestionsView {
         ) = (true, true);
     }
 
-    /// Merges the form with the questions that the step has now. A question that both sides changed
-    /// is shown in both versions.
+    /// Merges the form with the stored questions. A question that both members changed is shown in
+    /// both versions.
     fn merge(&mut self, request: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
         let mine = Base::of(&self.questions);
         let is_told =
@@ -240,7 +241,7 @@ impl QuestionsView {
         (self.base, self.updated_at, self.status) = (Base::of(known), updated_at(now), 409);
     }
 
-    /// Describes the losses when the form is saved: removed questions and conditions.
+    /// Describes what is lost when the form is saved: questions and conditions.
     fn losses(&self, request: &ConsoleRequest, known: &[EditedQuestion]) -> Vec<String> {
         let words = &request.words.steps;
         let is_gone = |number: &usize| {
@@ -270,7 +271,7 @@ impl QuestionsView {
         all.into_iter().filter_map(named).collect()
     }
 
-    /// Renders the page. `known` contains the stored questions.
+    /// Renders the page. `known` has the stored questions.
     fn page(
         mut self,
         request: &ConsoleRequest,
@@ -327,7 +328,7 @@ impl QuestionsView {
     }
 }
 
-/// The options of a question that later questions can use as conditions.
+/// A question whose options later questions can use as conditions.
 struct Offered {
     key: String,
     name: String,
@@ -358,7 +359,7 @@ impl Offered {
     }
 }
 
-/// Returns the title of a question, or its number if it has no text.
+/// Returns the title of a question; its number if it has no text.
 fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
     if question.text.is_blank() {
         format!("{} {}", request.words.steps.question, number + 1)
@@ -367,7 +368,7 @@ fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -
     }
 }
 
-/// Describes a stored question: its text, how it is answered, and its conditions.
+/// Describes a stored question: text, kind of answer, options and conditions.
 fn describe(
     request: &ConsoleRequest,
     question: &EditedQuestion,
@@ -547,7 +548,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let sent = EditedQuestion::sent(&request.fields, &known);
         let mut questions = sent.clone();
         let act = request.sent("act").unwrap_or_default();
-        // An unknown or missing button changes nothing.
+        // An unknown or missing button saves nothing.
         let is_act = acted(&mut questions, act) || act != "save";
         let (base, expected) = (
             Base::sent(request.sent("base").unwrap_or_default()),
@@ -602,7 +603,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         match written(request, &now, &mut view.questions, &expected).await {
             Ok(()) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
-            // Another member saved between the read and this update.
+            // Another member saved the step between the read and this update.
             Err(Failed {
                 refusal,
                 saved: None,
@@ -621,8 +622,8 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 let Some(saved) = saved else {
                     return Ok(view.page(request, &now, &known));
                 };
-                // The form continues from the saved state. It gets a new key, because later creates
-                // are different ones.
+                // The form continues from the saved state. It gets a new idempotency key, because
+                // later creates are different ones.
                 let known = questions_of(request, &saved).await.unwrap_or_default();
                 (view.base, view.updated_at, view.key) =
                     (Base::of(&known), updated_at(&saved), request.new_key());
@@ -633,14 +634,14 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-/// The reason why questions were not saved. `saved` is the step if the list was saved and only
+/// The reason why questions were not saved. `saved` is the step if its list was saved and only
 /// texts failed.
 struct Failed {
     refusal: ConsoleRefusal,
     saved: Option<StoredResource>,
 }
 
-/// Sends the questions: new texts first, then the list, then texts that exist already.
+/// Writes the questions: first new texts, then the list, then existing texts.
 async fn written(
     request: &ConsoleRequest,
     step: &StoredResource,
@@ -716,14 +717,14 @@ async fn written(
     }
 }
 
-/// Reads the step again after its list was saved, and gives the questions their stored ids and
-/// keys.
+/// Reads the step again after its list was saved, and assigns the stored ids and keys to the
+/// questions.
 async fn followed(
     request: &ConsoleRequest,
     saved: StoredResource,
     questions: &mut [EditedQuestion],
 ) -> StoredResource {
-    // The answer of an update has no questions.
+    // The response of an update does not contain the questions.
     let Ok(now) = request.change(STEP.read, json!({ "id": saved.id })).await else {
         return saved;
     };
@@ -734,7 +735,7 @@ async fn followed(
     now
 }
 
-/// Makes the refusal of a text a refusal of its question.
+/// Changes the refusal of a text into a refusal of its question.
 fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
         .issues
@@ -743,8 +744,8 @@ fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
 }
 
-/// Returns the id of the translation of a text. A text without a translation gets a new one,
-/// identified by the key of its question or option.
+/// Returns the id of a text's translation. Creates a translation for a text without one, with an
+/// idempotency key from the key of its question or option.
 async fn linked(
     request: &ConsoleRequest,
     key: &str,
