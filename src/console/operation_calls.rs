@@ -1,4 +1,4 @@
-//! Calls operations of the public interface through the pipeline, as the signed-in member.
+//! Calls operations of the REST interface through the pipeline, as the signed-in member.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::refusal::ConsoleRefusal;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Returns the public operation with this id. The console calls only operations that integrators
-/// can call.
+/// Returns the operation with this id. The console calls only operations that REST clients can call
+/// as well.
 pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
     service
         .app
@@ -24,12 +24,12 @@ pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
         .filter(|operation| operation.surface == Surface::Public)
 }
 
-/// The answer of an operation.
+/// The parsed response of an operation.
 #[derive(Debug, Clone)]
 pub struct OperationAnswer<T> {
-    /// The data of the answer.
+    /// The `data` of the response.
     pub data: T,
-    /// The total number of rows, for a list that is returned in pages.
+    /// The total number of rows of a paged list.
     pub total: Option<usize>,
 }
 
@@ -63,8 +63,8 @@ impl RawOperationAnswer {
     }
 }
 
-/// Calls an operation as a caller. A refusal is in the given language. Path, query and body
-/// parameters stand together in `arguments`.
+/// Calls an operation as this caller. `arguments` has the parameters of path, query and body.
+/// Refusals are in the given language.
 pub async fn ask(
     service: &Arc<Service>,
     caller: Arc<Identified>,
@@ -166,7 +166,7 @@ fn empty(id: Uuid, caller: Arc<Identified>) -> Request {
     }
 }
 
-/// Returns a value as a text for the path or the query.
+/// Formats a value for the path or the query.
 fn plain(value: &Value) -> String {
     value
         .as_str()

@@ -1,5 +1,5 @@
-//! A request of a signed-in member: the member, the address and the submitted fields, and how it
-//! calls operations.
+//! A request by a signed-in member: the member, the address and the submitted form, and the calls
+//! of operations that the page needs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,15 +30,15 @@ pub const BASE: &str = "/console";
 const CREATE_TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
-/// `WAITS` is how often a change waits for the rate limit. `LONGEST_WAIT` is the maximum length of
-/// one wait, in seconds.
+/// `WAITS` is how often a call waits for the rate limit. `LONGEST_WAIT` is the maximum length of
+/// one wait in seconds.
 const WAITS: u32 = 8;
 const LONGEST_WAIT: u64 = 2;
 
-/// Fields in the order in which they were sent.
+/// The fields of a form in the order in which they were sent.
 pub type ConsoleFields = Vec<(String, String)>;
 
-/// A request of a signed-in member, with its form read.
+/// A request by a signed-in member. Its form has been read.
 pub struct ConsoleRequest {
     pub service: Arc<Service>,
     /// The id of the request.
@@ -46,25 +46,25 @@ pub struct ConsoleRequest {
     pub signed_in: SignedIn,
     pub language: &'static str,
     pub words: &'static ConsoleWords,
-    /// The screen that the request belongs to.
+    /// The screen that contains the requested page.
     pub screen: &'static Screen,
-    /// The path of the request, below the base.
+    /// The path of the request below [`BASE`].
     pub path: String,
     /// The headers of the request.
     pub headers: HeaderMap,
-    /// The fields of the form that was sent. Line ends are LF.
+    /// The fields of the submitted form. Line ends are LF.
     pub fields: ConsoleFields,
     pub query: ConsoleFields,
     params: Vec<(String, String)>,
-    /// Whether the request is a form that this session received. Any other form is shown again and
-    /// changes nothing.
+    /// Whether the request is a form with the token of this session. Any other form is shown again
+    /// and changes nothing.
     may_write: bool,
     caller: Mutex<Arc<Identified>>,
-    /// Whether something was written since the caller was last authenticated.
+    /// Whether an operation has written since the member was last authenticated.
     is_stale: AtomicBool,
 }
 
-/// The parts of a visit.
+/// The parts of a [`ConsoleRequest`].
 pub struct Parts {
     pub service: Arc<Service>,
     pub id: Uuid,
@@ -114,8 +114,7 @@ impl ConsoleRequest {
         }
     }
 
-    /// Returns the id in a parameter of the path. Text that is not a UUID is refused like an
-    /// unknown id.
+    /// Returns the id in a path parameter. A text that is not a UUID is refused like an unknown id.
     pub fn named(&self, name: &str) -> Result<Uuid, ConsoleRefusal> {
         let text = self.param(name);
         if format::is_uuid(text) {
@@ -125,7 +124,7 @@ impl ConsoleRequest {
         }
     }
 
-    /// Returns a parameter of the path, or an empty text.
+    /// Returns the value of a path parameter, or an empty text.
     pub fn param(&self, name: &str) -> &str {
         self.params
             .iter()
@@ -139,12 +138,12 @@ impl ConsoleRequest {
         first(&self.query, name).filter(|value| !value.trim().is_empty())
     }
 
-    /// Returns the first value of a field of the form.
+    /// Returns the first value of a field of the submitted form.
     pub fn sent(&self, name: &str) -> Option<&str> {
         first(&self.fields, name)
     }
 
-    /// Returns whether the request may change something.
+    /// Returns whether the request may change data.
     pub const fn may_write(&self) -> bool {
         self.may_write
     }
@@ -160,7 +159,7 @@ impl ConsoleRequest {
         format!("{}?{query}", self.address(path))
     }
 
-    /// Returns whether the member may call an operation, as far as their permissions alone decide.
+    /// Returns whether the member's permissions allow an operation.
     pub fn may(&self, operation: &str) -> bool {
         let Some(operation) = operation_calls::operation(&self.service, operation) else {
             return false;
@@ -168,7 +167,7 @@ impl ConsoleRequest {
         operation.needs.check_early(&self.caller().access).is_ok()
     }
 
-    /// Returns whether the member may call an operation with this body.
+    /// Returns whether the member's permissions allow an operation with this body.
     pub fn may_send(&self, operation: &str, body: &Value) -> bool {
         let Some(operation) = operation_calls::operation(&self.service, operation) else {
             return false;
@@ -180,7 +179,7 @@ impl ConsoleRequest {
         }
     }
 
-    /// Refuses a member who may not call an operation with 403.
+    /// Refuses with 403 if the member may not call an operation.
     pub fn require(&self, operation: &str) -> Result<(), ConsoleRefusal> {
         let operation = operation_calls::operation(&self.service, operation)
             .ok_or_else(ConsoleRefusal::broken)?;
@@ -190,12 +189,12 @@ impl ConsoleRequest {
             .map_err(|error| ConsoleRefusal::of(&error, self.language))
     }
 
-    /// Returns whether the member holds a permission.
+    /// Returns whether the member has a permission.
     pub fn holds(&self, permission: Permission) -> bool {
         self.caller().access.permissions.has(permission)
     }
 
-    /// Returns whether the member may manage the organization and has access to all its flats.
+    /// Returns whether the member may manage the organization and can access all its flats.
     pub fn answers_for_organization(&self) -> bool {
         self.caller().access.answers_for_organization()
     }
@@ -239,7 +238,7 @@ impl ConsoleRequest {
             .understood()
     }
 
-    /// Calls an operation and returns only the data of its answer.
+    /// Calls an operation as the member. Returns only the data of the response.
     pub async fn get<T: DeserializeOwned>(
         &self,
         operation: &str,
@@ -296,7 +295,7 @@ impl ConsoleRequest {
         self.ask_patiently(operation, &arguments, Some(key)).await
     }
 
-    /// Calls an operation that changes something. It waits for the rate limit, because a form can
+    /// Calls an operation that changes a resource. Waits for the rate limit, because a form can
     /// need several calls.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, ConsoleRefusal> {
         self.ask_patiently(operation, &arguments, None)
@@ -305,8 +304,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation, and waits and retries if the rate limit refuses it. A form with many
-    /// changes can exceed the limit.
+    /// Calls an operation. If the rate limit refuses the call, waits and repeats it, because a form
+    /// with many changes can exceed the limit.
     pub async fn ask_patiently(
         &self,
         operation: &str,
@@ -367,7 +366,7 @@ impl ConsoleRequest {
         answer
     }
 
-    /// Authenticates the member again, because a write can change the member's own access.
+    /// Authenticates the member again, because a write can change the member's own permissions.
     async fn find_out_again(&self) -> Result<(), ConsoleRefusal> {
         let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
         let signed_in = signed_in
@@ -383,13 +382,14 @@ impl ConsoleRequest {
             .clone()
     }
 
-    /// Returns the idempotency key of a form: the one that was sent with it, or a new one.
+    /// Returns the idempotency key in the submitted form, or a new key.
     pub fn form_key(&self) -> String {
         self.sent("key")
             .map_or_else(|| self.new_key(), str::to_owned)
     }
 
-    /// Returns a new idempotency key for a form, so that sending the form twice creates only once.
+    /// Returns a new idempotency key for a form, so that sending the form twice creates one
+    /// resource.
     pub fn new_key(&self) -> String {
         self.service
             .app_state
@@ -398,8 +398,8 @@ impl ConsoleRequest {
             .to_string()
     }
 
-    /// Returns the idempotency key of the form for one of the creates it makes, which `name`
-    /// distinguishes. A form without a key gets a new one.
+    /// Returns the idempotency key for one of the creates that a form makes. `name` distinguishes
+    /// the creates. A form without a key gets a new one.
     pub fn key(&self, name: &str) -> String {
         let sent = self
             .sent("key")
@@ -409,7 +409,7 @@ impl ConsoleRequest {
     }
 }
 
-/// Returns the first value of a name.
+/// Returns the first value of a field.
 pub fn first<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     fields
         .iter()

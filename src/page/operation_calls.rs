@@ -1,4 +1,4 @@
-//! Calls the operations of the guest interface through the pipeline, as any other caller would.
+//! Calls operations of the guest interface through the pipeline, like any other client.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct PageRefusal {
     pub status: u16,
     /// The key of the reason, for programs.
     pub key: Option<String>,
-    /// Whether a limit of the stay or of its organization is reached.
+    /// Whether a limit of the stay or the organization is reached.
     pub is_full: bool,
     /// The issues: the path of each from the root of the body, and its message.
     pub issues: Vec<(Vec<String>, String)>,
@@ -28,7 +28,7 @@ pub struct PageRefusal {
 }
 
 impl PageRefusal {
-    /// Builds a refusal from an error of the page itself.
+    /// Creates a refusal from an error of the page itself.
     #[must_use]
     pub fn of(error: &Error) -> Self {
         let Value::Object(mut body) = error.body() else {
@@ -117,8 +117,8 @@ pub fn value<O: Send + Sync + 'static>(
     })
 }
 
-/// Builds a request that the page makes by itself, with these path parameters besides the token. Of
-/// the browser's headers only those in `headers` are copied: the token is the credential.
+/// Builds the request for an operation, with these path parameters besides the token. Only the
+/// headers in `headers` are copied from the browser's request, because the token is the credential.
 #[must_use]
 pub fn request(
     id: Uuid,

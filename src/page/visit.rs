@@ -1,4 +1,5 @@
-//! A visit: the stay that a request is about, its language, and the guest's view.
+//! A request to the guest page: the stay, the language, and the calls of operations that the page
+//! needs.
 
 use std::sync::Arc;
 
@@ -25,21 +26,21 @@ use super::{notice, reply};
 use crate::guest::{GET_PAGE_VIEW, GuestView, PAGE_VIEW, PageView, best_language, page_address};
 use crate::translations::ENGLISH;
 
-/// A request to the page, before its body is read.
+/// A request to the guest page, whose body has not been read yet.
 pub struct PageRequest {
     pub service: Arc<Service>,
     pub id: Uuid,
     pub headers: HeaderMap,
     pub links: StayLinks,
     token: String,
-    /// Parameters of the path, without the token; `None` for a value that is not a UUID.
+    /// The path parameters except the token; `None` for a value that is not a UUID.
     ids: Vec<(String, Option<Uuid>)>,
     query: Vec<(String, String)>,
-    /// The requested language; `None` where the request has no valid language.
+    /// The language in the query; `None` if it is missing or invalid.
     asked: Option<String>,
     /// The languages that the browser accepts.
     accepted: Vec<String>,
-    /// The requester, once it is known.
+    /// The requester for the log, after the first call of an operation.
     pub requester: Option<Requester>,
 }
 
@@ -52,8 +53,8 @@ enum PageMoment<'q> {
 }
 
 impl PageRequest {
-    /// Reads a request, and returns the visit and the body. A path without a valid token gives an
-    /// empty token.
+    /// Reads the head of a request. Returns it together with the body. If the path contains no
+    /// valid token, the token is empty.
     pub fn of(service: Arc<Service>, params: PathParams, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let id = request_id(&parts);
@@ -102,9 +103,9 @@ impl PageRequest {
         )
     }
 
-    /// Returns the address without the characters behind the token that cannot be a part of it:
-    /// messengers take the end of a sentence for a part of the link. `None` for an address without
-    /// such characters.
+    /// Returns the address without the characters after the token that cannot belong to it, because
+    /// messengers often include the punctuation after a link. Returns `None` if there are no such
+    /// characters.
     #[must_use]
     pub fn without_ending(
         service: &Service,
@@ -124,7 +125,8 @@ impl PageRequest {
         Some(format!("{}{query}", path(service, token)))
     }
 
-    /// Begins a visit of a stay without a request from a browser, in the guest's language.
+    /// Creates a request that no browser made, for example to build a pass. It uses the guest's
+    /// language.
     pub fn without_browser(service: Arc<Service>, token: String) -> Self {
         let links = StayLinks::new(path(&service, &token), None);
         Self {
@@ -141,7 +143,7 @@ impl PageRequest {
         }
     }
 
-    /// Returns the address of the web service that keeps passes up to date.
+    /// Returns the base address of the web service for updates of wallet passes.
     #[must_use]
     pub fn passes_url(&self) -> String {
         format!(
@@ -150,7 +152,7 @@ impl PageRequest {
         )
     }
 
-    /// Returns an id in the path.
+    /// Returns the id in a path parameter.
     #[must_use]
     pub fn named(&self, wanted: &str) -> Option<Uuid> {
         self.ids
@@ -159,7 +161,8 @@ impl PageRequest {
             .and_then(|(_, id)| *id)
     }
 
-    /// Returns the full address of the page, as a guest would share it. A preview has no domain.
+    /// Returns the full address of the page, which a guest can share. The address of a preview
+    /// never has the branding's domain.
     #[must_use]
     pub fn url(&self, view: &GuestView) -> String {
         let branding = view.branding.as_ref().filter(|_| view.preview.is_none());
@@ -167,13 +170,13 @@ impl PageRequest {
         page_address(&self.service.app_state.public_url, host, &self.token)
     }
 
-    /// Returns whether all ids in the path are UUIDs.
+    /// Returns whether every id in the path is a UUID.
     #[must_use]
     pub fn is_plausible(&self) -> bool {
         self.ids.iter().all(|(_, id)| id.is_some())
     }
 
-    /// Returns a parameter of the query.
+    /// Returns the value of a query parameter.
     #[must_use]
     pub fn asks(&self, wanted: &str) -> Option<&str> {
         form::sent(&self.query, wanted)
@@ -185,7 +188,7 @@ impl PageRequest {
         self.asks("handedIn").is_some()
     }
 
-    /// Returns the language to use before the stay is known.
+    /// Returns the language of a page that is shown before the stay is known.
     #[must_use]
     pub fn tag(&self) -> String {
         let language = best_language(self.accepted.iter().map(String::as_str), &[]);
@@ -274,8 +277,9 @@ impl PageRequest {
             .filter(|signer| signer.is_valid(self.service.clock.now()))
     }
 
-    /// Returns the key of a cached page: the parts of the request that the page depends on. Returns
-    /// `None` for another moment than now, and right after a submission.
+    /// Returns the cache key of the page: the parts of the request that the page depends on.
+    /// Returns `None` for a page that is not cached: at another time than now, or right after the
+    /// submission.
     #[must_use]
     pub fn key(&self, operation: &str) -> Option<Box<str>> {
         if self.asks("at").is_some() || self.is_handed_in() {
@@ -366,7 +370,7 @@ impl PageRequest {
         answer
     }
 
-    /// Responds with the page that is shown instead of a stay.
+    /// Responds with the error page for a refusal.
     pub fn instead(&self, refusal: &PageRefusal) -> Response {
         let tag = self.tag();
         reply::retriable(
@@ -376,13 +380,13 @@ impl PageRequest {
     }
 }
 
-/// Returns whether a text is a point in time that does not depend on a local clock.
+/// Returns whether a text is a timestamp, which does not depend on a time zone.
 fn is_moment(text: &str) -> bool {
     text.parse::<Moment>().is_ok()
 }
 
-/// Returns whether a text can be a stay's token. Any other text is neither looked up nor written
-/// into an address.
+/// Returns whether a text has the form of a stay's token. Any other text is neither looked up nor
+/// written into an address.
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -390,12 +394,12 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
 }
 
-/// Whether a character is no part of a token, which is a base64url text.
+/// Returns whether a character cannot belong to a token, which is base64url text.
 fn ends_sentence(letter: char) -> bool {
     !letter.is_alphanumeric() && !matches!(letter, '-' | '_')
 }
 
-/// Returns a parameter of the path.
+/// Returns the value of a path parameter.
 fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
     params
         .iter()
@@ -403,7 +407,7 @@ fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
         .map_or("", |(_, value)| value)
 }
 
-/// Returns the path of a stay's page, with the prefix that a proxy in front adds to the path.
+/// Returns the path of a stay's page, including the path of the public URL.
 fn path(service: &Service, token: &str) -> String {
     let prefix = url::Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned());
