@@ -152,12 +152,12 @@ async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
         .build()
         .unwrap();
     let base = format!("https://{NAME}:{}", machine.port);
-    let answer = client.get(format!("{base}/healthz")).send().await.unwrap();
-    assert_eq!(answer.status(), 200);
-    assert!(answer.headers().contains_key("strict-transport-security"));
+    let response = client.get(format!("{base}/healthz")).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert!(response.headers().contains_key("strict-transport-security"));
     let metadata = "/.well-known/oauth-authorization-server";
-    let answer = client.get(format!("{base}{metadata}")).send().await;
-    let metadata: serde_json::Value = answer.unwrap().json().await.unwrap();
+    let response = client.get(format!("{base}{metadata}")).send().await;
+    let metadata: serde_json::Value = response.unwrap().json().await.unwrap();
     assert_eq!(metadata["issuer"], format!("https://{NAME}"));
     for path in machine.secrets() {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();

@@ -15,7 +15,7 @@ use crate::console::{Form, html, page};
 use crate::oauth::{MemberScene, Tokens, pairs, post};
 use crate::people::{Browser, link_for, signed_in};
 use crate::support::house::{House, id};
-use crate::support::{Answer, Api, App, Org, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 
 const LOG: &str = "/audit-log?limit=100";
 /// An HTTPS address on which nothing listens.
@@ -394,7 +394,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let client = org.oauth_app.to_string();
     for token in [&access, &refresh] {
         assert_eq!(
-            Answer::of(post(
+            ApiResponse::of(post(
                 app,
                 "/oauth/revoke",
                 &pairs(&[("token", token), ("client_id", &client)])
@@ -441,7 +441,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
 /// A member creates an API key in the console, rotates its token and revokes the key. Returns the
 /// tokens.
 async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
-    let shown = |answer: &Answer| {
+    let shown = |answer: &ApiResponse| {
         format!(
             "sk_{}",
             html(answer)
@@ -529,7 +529,7 @@ async fn calendar(api: &Api, flat: Uuid) -> String {
 /// A member invites another member in the console, changes their permissions and makes a sign-in
 /// link. Returns the links.
 async fn members_of_their_own(browser: &Browser) -> [String; 2] {
-    let shown = |answer: &Answer| {
+    let shown = |answer: &ApiResponse| {
         let html = html(answer);
         let link = html.split("value=\"http").nth(1);
         let link = link.unwrap_or_else(|| panic!("no link: {html}"));

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Answer, App};
+use crate::support::{ApiResponse, App};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn readiness_names_failed_tasks_until_they_recover() {
     let app = App::on_sqlite(&[]).await;
-    let ready = async || Answer::of(app.http.get(format!("{}/readyz", app.base))).await;
+    let ready = async || ApiResponse::of(app.http.get(format!("{}/readyz", app.base))).await;
     assert_eq!(ready().await.status, 200);
     let (service, is_broken) = (app.server.service.clone(), Arc::new(AtomicBool::new(true)));
     let broken = is_broken.clone();
@@ -28,11 +28,15 @@ async fn readiness_names_failed_tasks_until_they_recover() {
     let until = async |status: u16| {
         let start = Instant::now();
         loop {
-            let answer = ready().await;
-            if answer.status == status {
-                return answer;
+            let response = ready().await;
+            if response.status == status {
+                return response;
             }
-            assert!(start.elapsed() < Duration::from_secs(20), "{}", answer.body);
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "{}",
+                response.body
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -44,7 +48,7 @@ async fn readiness_names_failed_tasks_until_they_recover() {
     assert_eq!(down.header("retry-after"), Some("1"));
     is_broken.store(false, Ordering::Relaxed);
     until(200).await;
-    let metrics = Answer::of(app.http.get(format!("{}/metrics", app.base)))
+    let metrics = ApiResponse::of(app.http.get(format!("{}/metrics", app.base)))
         .await
         .body;
     let restarts = metrics

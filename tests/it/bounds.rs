@@ -5,7 +5,7 @@ use engine::operation::{Operation, Surface, inline_generator};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, new_id, on_both};
 
 /// Fields whose schema has no bound of its own, each with the reason why none is needed.
 const EXEMPT: &[(&str, &str)] = &[
@@ -109,8 +109,8 @@ fn every_input_field_has_a_bound() {
 }
 
 /// Returns the number of issues that a 400 lists, and the number of issues that it only counts.
-fn issue_counts(answer: &Answer) -> (usize, Value) {
-    let error = answer.error(400);
+fn issue_counts(response: &ApiResponse) -> (usize, Value) {
+    let error = response.error(400);
     (
         error["details"]["issues"].as_array().unwrap().len(),
         error["details"]["more"].clone(),
@@ -123,14 +123,14 @@ async fn tool(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
         .http
         .post(format!("{}/mcp", app.base))
         .bearer_auth(api.token.as_ref().unwrap());
-    let answer = Answer::of(
+    let response = ApiResponse::of(
         request
             .header("accept", "application/json, text/event-stream")
             .json(&call),
     )
     .await;
     serde_json::from_str(
-        answer.body["result"]["content"][0]["text"]
+        response.body["result"]["content"][0]["text"]
             .as_str()
             .unwrap(),
     )
@@ -276,8 +276,8 @@ on_both! {
         let step = house.step("main", json!({})).await;
         let stay = format!("{}/guest/v1/stays/{}", app.base, house.token);
         let answers = json!({ "answers": { "a": ["\0"] } });
-        assert_eq!(Answer::of(app.http.put(format!("{stay}/steps/{step}")).json(&answers)).await.issues(), ["answers.a.0"]);
-        assert_eq!(Answer::of(app.http.post(format!("{stay}/messages")).json(&json!({ "text": "a\0" }))).await.issues(), ["text"]);
+        assert_eq!(ApiResponse::of(app.http.put(format!("{stay}/steps/{step}")).json(&answers)).await.issues(), ["answers.a.0"]);
+        assert_eq!(ApiResponse::of(app.http.post(format!("{stay}/messages")).json(&json!({ "text": "a\0" }))).await.issues(), ["text"]);
     }
 
     async fn common_spellings_of_phone_numbers_are_accepted(app: App) {

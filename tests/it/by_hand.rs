@@ -17,7 +17,7 @@ fn record(kind: &str, id: Uuid, data: &Value) -> Value {
     json!({ "kind": kind, "id": id, "data": data })
 }
 
-async fn put(api: &Api, records: Value) -> crate::support::Answer {
+async fn put(api: &Api, records: Value) -> crate::support::ApiResponse {
     api.post("/records", json!({ "records": records })).await
 }
 
@@ -37,8 +37,8 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         let (home, stay) = (new_id(), new_id());
-        let answer = put(&api, json!([record("property", home, &flat("Flat 2")), record("reservation", stay, &reservation(Some(home)))])).await;
-        assert_eq!(answer.data(), json!({ "applied": 2, "events": 1, "warnings": [] }));
+        let response = put(&api, json!([record("property", home, &flat("Flat 2")), record("reservation", stay, &reservation(Some(home)))])).await;
+        assert_eq!(response.data(), json!({ "applied": 2, "events": 1, "warnings": [] }));
         assert_eq!(origin_of(&api, home).await, "manual");
         assert_eq!(api.get(&format!("/reservations/{stay}")).await.data()["origin"], "manual");
         // An identical record changes nothing. One wrong record refuses the whole request.
@@ -134,8 +134,8 @@ on_both! {
             org.record("property", flat(name)).await;
         }
         let names = async |path: &str| -> Vec<String> {
-            let answer = api.get(path).await.data();
-            answer.as_array().unwrap().iter().map(|flat| flat["name"].as_str().unwrap().to_owned()).collect()
+            let response = api.get(path).await.data();
+            response.as_array().unwrap().iter().map(|flat| flat["name"].as_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names("/records/property").await, ["atico", "Flat 1", "Flat 2", "Flat 11"]);
         assert_eq!(names("/records/property?limit=2&offset=1").await, ["Flat 1", "Flat 2"]);

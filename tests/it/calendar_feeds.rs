@@ -15,7 +15,7 @@ use crate::console::{Form, marta, page, plain};
 use crate::support::calendar_host::{CalendarHost, Served, event};
 use crate::support::house::id;
 use crate::support::receiver::until_read;
-use crate::support::{Answer, Api, App, Org, on_both, on_both_with, serve_flags};
+use crate::support::{Api, ApiResponse, App, Org, on_both, on_both_with, serve_flags};
 
 /// A flat with a new feed that has not been fetched yet.
 struct FeedScene<'a> {
@@ -79,7 +79,7 @@ impl<'a> FeedScene<'a> {
         records[0].clone()
     }
 
-    async fn delete(&self, query: &str) -> Answer {
+    async fn delete(&self, query: &str) -> ApiResponse {
         let path = format!("/calendar-feeds/{}{query}", self.feed);
         self.api.send(Method::DELETE, &path, None).await
     }
@@ -218,13 +218,13 @@ on_both_with! {
         let records = scene.api.get("/reservations").await.data();
         let page = "<html><body>Sign in</body></html>".to_owned();
         for (failures, (served, code)) in (1..).zip([
-            (Served::Answer(500, String::new(), String::new()), "refused"),
-            (Served::Answer(404, String::new(), String::new()), "refused"),
-            (Served::Answer(302, "location: https://127.0.0.1:1/x".into(), String::new()), "redirects"),
-            (Served::Answer(304, String::new(), String::new()), "refused"),
-            (Served::Answer(200, String::new(), page), "no_calendar"),
-            (Served::Answer(200, String::new(), "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n".into()), "no_calendar"),
-            (Served::Answer(200, String::new(), "X".repeat((5 << 20) + 1)), "too_large"),
+            (Served::Response(500, String::new(), String::new()), "refused"),
+            (Served::Response(404, String::new(), String::new()), "refused"),
+            (Served::Response(302, "location: https://127.0.0.1:1/x".into(), String::new()), "redirects"),
+            (Served::Response(304, String::new(), String::new()), "refused"),
+            (Served::Response(200, String::new(), page), "no_calendar"),
+            (Served::Response(200, String::new(), "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n".into()), "no_calendar"),
+            (Served::Response(200, String::new(), "X".repeat((5 << 20) + 1)), "too_large"),
             (Served::Endless, "too_large"),
         ]) {
             host.serve(served.clone());
@@ -442,8 +442,8 @@ on_both! {
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
         for url in ["https://127.0.0.1/a.ics", "https://10.0.0.1/a.ics", "http://example.com/a.ics", "https://localhost/a.ics", "webcal://example.com/a.ics"] {
-            let answer = api.post("/calendar-feeds", json!({ "propertyId": flat, "url": url, "channel": "airbnb" })).await;
-            assert_eq!(answer.issues(), ["url"], "{url}");
+            let response = api.post("/calendar-feeds", json!({ "propertyId": flat, "url": url, "channel": "airbnb" })).await;
+            assert_eq!(response.issues(), ["url"], "{url}");
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::manuals::{change, create as create_manual, row, scope, texts};
 use crate::support::house::{id, with};
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, new_id, on_both};
 use crate::translator::TranslationProvider;
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
@@ -23,15 +23,15 @@ fn path(category: &Value) -> String {
     format!("/portal-manual-categories/{}", id(&category["id"]))
 }
 
-async fn rename(api: &Api, category: &Value, title: &str) -> Answer {
+async fn rename(api: &Api, category: &Value, title: &str) -> ApiResponse {
     api.patch(&path(category), json!({ "title": title })).await
 }
 
-async fn delete(api: &Api, category: &Value) -> Answer {
+async fn delete(api: &Api, category: &Value) -> ApiResponse {
     api.send(Method::DELETE, &path(category), None).await
 }
 
-async fn reorder(api: &Api, categories: &[&Value]) -> Answer {
+async fn reorder(api: &Api, categories: &[&Value]) -> ApiResponse {
     let ids: Vec<_> = categories.iter().map(|category| &category["id"]).collect();
     api.post(
         "/portal-manual-categories/reorder",
@@ -89,9 +89,9 @@ async fn numbered(api: &Api) -> Vec<String> {
 on_both! {
     async fn a_new_category_comes_last(app: App) {
         let api = app.org().await.key().await;
-        let answer = api.post("/portal-manual-categories", json!({ "title": "  Getting in\u{a0}" })).await;
-        let created = answer.data();
-        assert_eq!(answer.status, 201);
+        let response = api.post("/portal-manual-categories", json!({ "title": "  Getting in\u{a0}" })).await;
+        let created = response.data();
+        assert_eq!(response.status, 201);
         assert_eq!(id(&created["id"]).get_version_num(), 7);
         assert_eq!(created, json!({
             "id": created["id"], "title": "Getting in", "titleId": created["titleId"], "sortOrder": 0, "createdAt": NOW, "updatedAt": NOW,
@@ -194,8 +194,8 @@ on_both! {
     async fn categories_are_reordered(app: App) {
         let api = app.org().await.key().await;
         let (a, b, c, d) = (create(&api, "a").await, create(&api, "b").await, create(&api, "c").await, create(&api, "d").await);
-        let answer = reorder(&api, &[&c, &a, &d, &b]).await;
-        assert_eq!((answer.status, answer.data()), (200, json!({ "reordered": 4 })));
+        let response = reorder(&api, &[&c, &a, &d, &b]).await;
+        assert_eq!((response.status, response.data()), (200, json!({ "reordered": 4 })));
         assert_eq!(titles(&api, "").await, "c:0 a:1 d:2 b:3");
         let before = list(&api).await;
         assert_eq!(reorder(&api, &[&c, &a]).await.data(), json!({ "reordered": 2 }));
@@ -239,8 +239,8 @@ on_both! {
         delete(&app.org().await.key().await, &arrival).await.error(404);
         assert_eq!(delete(&api, &arrival).await.error(409)["code"], "CONFLICT");
         change(&api, &manual, json!({ "manualCategoryId": away["id"] })).await.data();
-        let answer = delete(&api, &arrival).await;
-        assert_eq!((answer.status, answer.data()), (200, json!({ "success": true })));
+        let response = delete(&api, &arrival).await;
+        assert_eq!((response.status, response.data()), (200, json!({ "success": true })));
         api.get(&format!("/translations/{}/entries", id(&arrival["titleId"]))).await.error(404);
         assert_eq!(titles(&api, "").await, "Away:1");
         delete(&api, &arrival).await.error(404);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::{House, guest, id, with};
-use crate::support::{Answer, App, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
@@ -48,7 +48,7 @@ async fn brief(house: &House<'_>) -> Value {
     charges(house).await.iter().map(row).collect()
 }
 
-async fn report(house: &House<'_>, charge: &Value, body: Value) -> Answer {
+async fn report(house: &House<'_>, charge: &Value, body: Value) -> ApiResponse {
     let path = house
         .org
         .path(&format!("/charges/{}", charge["id"].as_str().unwrap()));
@@ -458,8 +458,8 @@ on_both! {
             assert_eq!((&view["fees"][0]["currency"], &view["totalCents"]), (&json!(expected), &json!(2_500)), "{sent}");
         }
         for currency in [json!("EURO"), json!("XXX"), json!(7), json!("")] {
-            let answer = app.platform().send(Method::PUT, &house.org.path(""), Some(json!({ "currency": currency }))).await;
-            assert_eq!(answer.issues(), ["currency"], "{currency}");
+            let response = app.platform().send(Method::PUT, &house.org.path(""), Some(json!({ "currency": currency }))).await;
+            assert_eq!(response.issues(), ["currency"], "{currency}");
         }
         house.update(fees, json!({ "feeProductIds": [linen, pets] })).await.data();
         assert_eq!(house.step_view(fees, "en").await["totalCents"], 3_400);

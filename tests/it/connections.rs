@@ -14,7 +14,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use vestibule::server::Limits;
 
-use crate::support::{Answer, App};
+use crate::support::{ApiResponse, App};
 
 /// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ async fn other_half(mut stream: TcpStream) -> String {
 }
 
 async fn health(app: &App) -> u16 {
-    Answer::of(
+    ApiResponse::of(
         reqwest::Client::new()
             .get(format!("{}/healthz", app.base))
             .timeout(SOON),

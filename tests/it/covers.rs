@@ -118,8 +118,8 @@ on_both_with! {
     async fn photos_come_from_the_provider(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
-        let answer = api.get("/stock-photos?query=white%20houses%20%26%20sea").await;
-        assert_eq!(answer.data(), json!({
+        let response = api.get("/stock-photos?query=white%20houses%20%26%20sea").await;
+        assert_eq!(response.data(), json!({
             "items": [
                 {
                     "imageUrl": "https://i.example/a/regular", "thumbnailUrl": "https://i.example/a/small", "description": "White houses",
@@ -132,7 +132,7 @@ on_both_with! {
             ],
             "total": 133, "totalPages": 67,
         }));
-        assert_eq!(answer.body["meta"].get("pagination"), None);
+        assert_eq!(response.body["meta"].get("pagination"), None);
         api.get("/stock-photos?query=sea&perPage=30&page=100").await.data();
         let requests = |target: &str| [format!("/photos-api/search/photos?{target}"), format!("Client-ID {KEY}"), "v1".to_owned()];
         assert_eq!(provider.requests(), [requests("query=white+houses+%26+sea&page=1&per_page=20"), requests("query=sea&page=100&per_page=30")]);
@@ -154,10 +154,10 @@ on_both_with! {
         let (whole, shapeless) = (whole.as_str(), shapeless.as_str());
         for (status, body) in [(401, KEY), (403, "Rate Limit Exceeded"), (500, ""), (302, whole), (200, ""), (200, "<html>"), (200, shapeless)] {
             provider.answer(status, body);
-            let answer = api.get("/stock-photos?query=sea").await;
-            let error = answer.error(502);
+            let response = api.get("/stock-photos?query=sea").await;
+            let error = response.error(502);
             assert_eq!((&error["type"], &error["code"]), (&json!("provider_error"), &json!("CONNECTOR_ERROR")), "{status} {body}");
-            assert!(!answer.body.to_string().contains(KEY) && error.get("details").is_none(), "{error}");
+            assert!(!response.body.to_string().contains(KEY) && error.get("details").is_none(), "{error}");
             assert_eq!(provider.requests().len(), 1, "{status}: asked once, and nowhere else");
         }
         provider.answer(200, whole);

@@ -23,7 +23,7 @@ use crate::support::left_out::leave_out;
 use crate::support::node::Node;
 use crate::support::postgres;
 use crate::support::proxy::{PROXIES, PublicSide, ShippedProxy, deploy};
-use crate::support::{Answer, Api, App, PLATFORM_KEY, new_id};
+use crate::support::{Api, ApiResponse, App, PLATFORM_KEY, new_id};
 
 /// Returns the files below `deploy/` with their content.
 fn files() -> Vec<(PathBuf, String)> {
@@ -255,17 +255,17 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
         for path in paths.iter().map(String::as_str).chain(["/"]) {
             let path = path.replace("{*rest}", "x").replace(['{', '}'], "");
             for base in [&proxy.public, &proxy.inside] {
-                let answer = http.get(format!("{base}{path}")).send().await.unwrap();
-                let is_ours = answer.headers().contains_key("x-request-id");
+                let response = http.get(format!("{base}{path}")).send().await.unwrap();
+                let is_ours = response.headers().contains_key("x-request-id");
                 let is_public = path == "/" || is_below(&path, &PUBLIC_PATHS);
                 let is_wanted = base == &proxy.inside || is_public;
                 assert_eq!(
                     is_ours,
                     is_wanted,
                     "{program} {base}{path}: {}",
-                    answer.status()
+                    response.status()
                 );
-                assert!(is_wanted || answer.status() == 404, "{program} {path}");
+                assert!(is_wanted || response.status() == 404, "{program} {path}");
             }
         }
         // The service sees the real address of the client, even if the client sends a forged
@@ -317,7 +317,11 @@ async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
         let sent = http.post(format!("{stay}/steps/{step}/files"));
         let sent = sent.header("content-type", "multipart/form-data; boundary=XX");
         let sent = sent.body(form(&[("file", Some("passport.jpg"), photo.as_slice())]));
-        assert_eq!(Answer::of(sent).await.data()["size"], FILE, "{program}");
+        assert_eq!(
+            ApiResponse::of(sent).await.data()["size"],
+            FILE,
+            "{program}"
+        );
         let filled = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "plan": "x".repeat(60_000) });
         let records: Vec<_> = (0..270)
             .map(|_| json!({ "kind": "property", "id": new_id(), "data": filled }))
@@ -355,8 +359,8 @@ async fn early_answers_pass_each_shipped_proxy() {
                 let http = reqwest::Client::new();
                 let request = http.post(format!("{base}{path}")).bearer_auth("sk_unknown");
                 let request = request.header("content-type", "multipart/form-data; boundary=XX");
-                let answer = request.body(vec![b'x'; SIZE]).send().await;
-                let answered = answer.map(|answer| answer.status().as_u16());
+                let response = request.body(vec![b'x'; SIZE]).send().await;
+                let answered = response.map(|response| response.status().as_u16());
                 assert!(
                     answered.as_ref().is_ok_and(|answered| *answered == status),
                     "{program} {base}{path}: {answered:?}"

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::http_server::{HttpServer, Reply, response};
-use crate::support::{Answer, App, Org, new_id, on_both, on_both_with};
+use crate::support::{ApiResponse, App, Org, new_id, on_both, on_both_with};
 
 const KEY: &str = "device-key";
 /// Status with which a [`Connector`] does not respond at all.
@@ -83,8 +83,8 @@ async fn device(org: &Org<'_>, property: Uuid, kind: &str, fields: Value) -> Uui
     org.record("device", data).await
 }
 
-fn replayed(answer: &Answer) -> bool {
-    answer.header("idempotency-replayed") == Some("true")
+fn replayed(response: &ApiResponse) -> bool {
+    response.header("idempotency-replayed") == Some("true")
 }
 
 on_both_with! {
@@ -164,8 +164,8 @@ on_both_with! {
         org.put_record("device", archived, json!({
             "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "Acme", "isOnline": true,
         })).await;
-        let answer = api.post_with_key(&lock_of(archived), "a", json!({})).await;
-        assert!(answer.status == 200 && !replayed(&answer));
+        let response = api.post_with_key(&lock_of(archived), "a", json!({})).await;
+        assert!(response.status == 200 && !replayed(&response));
         assert_eq!(connector.received().len(), 1);
     }
 
@@ -213,13 +213,13 @@ on_both_with! {
         let path = format!("/devices/{lock}/lock");
         for status in [500, 503, 301, 307] {
             connector.answer(status);
-            let answer = api.post_with_key(&path, "k", json!({})).await;
-            assert_eq!(answer.error(503)["code"], "SERVICE_UNAVAILABLE", "{status}");
-            assert!(answer.header("retry-after").is_some());
+            let response = api.post_with_key(&path, "k", json!({})).await;
+            assert_eq!(response.error(503)["code"], "SERVICE_UNAVAILABLE", "{status}");
+            assert!(response.header("retry-after").is_some());
         }
         connector.answer(200);
-        let answer = api.post_with_key(&path, "k", json!({})).await;
-        assert!(answer.status == 200 && !replayed(&answer));
+        let response = api.post_with_key(&path, "k", json!({})).await;
+        assert!(response.status == 200 && !replayed(&response));
         let received = connector.received();
         assert_eq!(received.len(), 5, "a redirect is not followed");
         let id = |body: &Value| body["idempotencyKey"].clone();
@@ -258,8 +258,8 @@ on_both_with! {
         assert!(elapsed >= Duration::from_secs(9) && elapsed < Duration::from_secs(20), "{elapsed:?}");
         assert_eq!(connector.received().len(), 1);
         connector.answer(200);
-        let answer = api.post_with_key(&path, "k", json!({})).await;
-        assert!(answer.status == 200 && !replayed(&answer));
+        let response = api.post_with_key(&path, "k", json!({})).await;
+        assert!(response.status == 200 && !replayed(&response));
     }
 
     async fn a_command_continues_when_its_client_disconnects(app: App, connector: Connector) {
@@ -296,7 +296,7 @@ on_both_with! {
                 .bearer_auth(api.token.as_deref().unwrap())
                 .header("accept", "application/json, text/event-stream")
                 .json(&body);
-            Answer::of(request).await.body["result"].clone()
+            ApiResponse::of(request).await.body["result"].clone()
         };
         let result = call(json!({ "id": thermostat, "mode": "cool" })).await;
         assert_eq!(result["structuredContent"]["data"]["command"], "setDeviceMode", "{result}");

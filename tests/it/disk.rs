@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::node::Node;
-use crate::support::{Answer, Api};
+use crate::support::{Api, ApiResponse};
 
 /// Source of a library that is loaded before the C library. While a file with a certain name
 /// exists, calls that flush to the disk fail or wait.
@@ -76,7 +76,7 @@ impl Disk {
     }
 }
 
-async fn create(api: &Api, name: &str) -> Answer {
+async fn create(api: &Api, name: &str) -> ApiResponse {
     api.post_with_key("/portals", name, json!({ "name": name }))
         .await
 }

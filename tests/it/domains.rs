@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::{House, id};
-use crate::support::{Answer, App, Org, new_id, on_both};
+use crate::support::{ApiResponse, App, Org, new_id, on_both};
 
 const HOST_OF_CASA: &str = "stay.casa.example";
 
@@ -15,7 +15,7 @@ fn custom_url(host: &str, is_guest_portal: bool) -> Value {
     json!({ "host": host, "isGuestPortal": is_guest_portal })
 }
 
-async fn claim(org: &Org<'_>, id: Uuid, host: &str, is_guest_portal: bool) -> Answer {
+async fn claim(org: &Org<'_>, id: Uuid, host: &str, is_guest_portal: bool) -> ApiResponse {
     let data = custom_url(host, is_guest_portal);
     org.sync(json!([{ "kind": "custom_url", "id": id, "data": data }]))
         .await
@@ -28,9 +28,9 @@ async fn branding(house: &House<'_>, custom_url: Option<Uuid>, is_default: bool)
 }
 
 /// Sends a request with this `Host` header.
-async fn send_to_host(app: &App, host: &str, method: Method, path: &str) -> Answer {
+async fn send_to_host(app: &App, host: &str, method: Method, path: &str) -> ApiResponse {
     let request = app.http.request(method, format!("{}{path}", app.base));
-    Answer::of(request.header(HOST, host)).await
+    ApiResponse::of(request.header(HOST, host)).await
 }
 
 async fn get(app: &App, host: &str, path: &str) -> u16 {
@@ -248,11 +248,11 @@ on_both! {
         claim(&org, new_id(), HOST_OF_CASA, true).await.data();
         claim(&org, new_id(), "www.casa.example", false).await.data();
         let check = async |query: &str| {
-            Answer::of(app.http.get(format!("{}/domain-check{query}", app.base))).await
+            ApiResponse::of(app.http.get(format!("{}/domain-check{query}", app.base))).await
         };
         for query in ["?domain=stay.casa.example", "?domain=STAY.casa.example.", "?x=1&domain=stay.casa.example"] {
-            let answer = check(query).await;
-            assert_eq!((answer.status, answer.data()), (200, json!({})), "{query}");
+            let response = check(query).await;
+            assert_eq!((response.status, response.data()), (200, json!({})), "{query}");
         }
         for query in [
             "", "?domain=", "?domain=www.casa.example", "?domain=casa.example", "?domain=stay.casa.example:443", "?domain=127.0.0.1",
@@ -260,7 +260,7 @@ on_both! {
         ] {
             assert_eq!(check(query).await.error(404)["code"], "NOT_FOUND", "{query}");
         }
-        let removed = Answer::of(app.http.post(format!("{}/domain-check?domain={HOST_OF_CASA}", app.base))).await;
+        let removed = ApiResponse::of(app.http.post(format!("{}/domain-check?domain={HOST_OF_CASA}", app.base))).await;
         assert_eq!(removed.status, 404);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 on_both! {
     async fn unknown_routes_and_methods_are_404(app: App) {
@@ -24,11 +24,11 @@ on_both! {
         app.anonymous().get("/no-such-thing").await.error(404);
         app.anonymous().get("/portals/nonsense").await.error(401);
         for path in ["/guest/v1/stays/%00", "/guest/v1/stays/%ff", "/platform/v1/organizations/%ff"] {
-            Answer::of(app.http.get(format!("{}{path}", app.base))).await.error(404);
+            ApiResponse::of(app.http.get(format!("{}{path}", app.base))).await.error(404);
         }
         assert_eq!(api.send(Method::DELETE, "/webhook-subscriptions?target_url=%00", None).await.issues(), ["target_url"]);
         for path in ["/", "/api/v1", "/platform/v1/x", "/guest/v1/x"] {
-            Answer::of(app.http.get(format!("{}{path}", app.base))).await.error(404);
+            ApiResponse::of(app.http.get(format!("{}{path}", app.base))).await.error(404);
         }
     }
 
@@ -36,7 +36,7 @@ on_both! {
         let api = app.org().await.key().await;
         let send = |kind: Option<&str>, body: Vec<u8>| {
             let request = api.request(Method::POST, "/portals").body(body);
-            Answer::of(match kind { Some(kind) => request.header("content-type", kind), None => request })
+            ApiResponse::of(match kind { Some(kind) => request.header("content-type", kind), None => request })
         };
         let deep = format!("{{\"name\":{}1{}}}", "[".repeat(200), "]".repeat(200)).into_bytes();
         let large = format!("{{\"name\":\"{}\"}}", "x".repeat(1 << 20)).into_bytes();
@@ -55,7 +55,7 @@ on_both! {
             send(Some(kind), good.clone()).await.error(400);
         }
         let encoded = api.request(Method::POST, "/portals").header("content-encoding", "gzip").header("content-type", "application/json").body(good.clone());
-        Answer::of(encoded).await.error(400);
+        ApiResponse::of(encoded).await.error(400);
         send(None, good).await.data();
         send(Some("application/JSON; charset=\"UTF-8\""), b"{\"name\":\"y\"}".to_vec()).await.data();
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 2);
@@ -159,7 +159,7 @@ on_both! {
         let url = format!("{}/api/v1/portals", app.base);
         let send = |values: Vec<String>| {
             let request = values.into_iter().fold(app.http.get(&url), |request, value| request.header("authorization", value));
-            Answer::of(request)
+            ApiResponse::of(request)
         };
         send(vec![format!("Bearer {token}")]).await.data();
         send(vec![format!("bearer   {token}")]).await.data();
@@ -180,7 +180,7 @@ on_both! {
             crate::support::new_id()
         );
         let request = app.platform().request(Method::POST, &org.path("/sync")).header("content-type", "application/json").body(text);
-        Answer::of(request).await.data();
+        ApiResponse::of(request).await.data();
         assert_eq!(org.key().await.get("/instructions").await.data()[0]["position"], Value::from(1));
     }
 
@@ -262,13 +262,13 @@ async fn a_slow_client_is_disconnected_while_others_are_served() {
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n")
         .await
         .unwrap();
-    let answer = app
+    let response = app
         .http
         .get(format!("{}/healthz", app.base))
         .send()
         .await
         .unwrap();
-    assert_eq!(answer.status(), 200);
+    assert_eq!(response.status(), 200);
     let mut rest = Vec::new();
     let ended = tokio::time::timeout(
         std::time::Duration::from_secs(15),

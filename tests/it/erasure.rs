@@ -15,7 +15,7 @@ use vestibule::events::Timekeeper;
 
 use crate::support::house::House;
 use crate::support::receiver::{Receiver, subscribe, until_read};
-use crate::support::{Answer, Api, App, Org, new_id, on_both, on_both_with};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, on_both_with};
 
 /// Tables that have no rows of an organization.
 const WITHOUT_ORGANIZATION: [&str; 7] = [
@@ -126,7 +126,7 @@ pub async fn furnish(house: &House<'_>) -> Api {
         .step("additional_questions", json!({ "displayTitle": "Arrival" }))
         .await;
     let guest = |method: Method, path: String, body: Value| {
-        Answer::of(
+        ApiResponse::of(
             app.http
                 .request(method, format!("{}/guest/v1/stays/{token}{path}", app.base))
                 .json(&body),
@@ -223,7 +223,7 @@ async fn statuses_of_all_callers(
         .http
         .post(format!("{}/guest/v1/stays/{token}/messages", app.base))
         .json(&json!({ "text": "x" }));
-    answers.push(("message".into(), Answer::of(text).await.status));
+    answers.push(("message".into(), ApiResponse::of(text).await.status));
     for operation in vestibule::app::app()
         .operations
         .iter()

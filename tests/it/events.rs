@@ -14,8 +14,7 @@ use vestibule::events::{Event, Timekeeper};
 use vestibule::server::Server;
 
 use crate::support::receiver::Receiver;
-use crate::support::{
-    Answer, Api, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
 };
 
 /// Value of `--device-reconnect-delay`: a device counts as reconnected after it has been online for
@@ -111,13 +110,13 @@ impl<'a> EventHouse<'a> {
     /// Syncs records as history. Such a sync fires no event.
     async fn import(&self, records: Value) {
         let body = json!({ "isInitialSync": true, "records": records });
-        let answer = self
+        let response = self
             .app
             .platform()
             .post(&self.org.path("/sync"), body)
             .await
             .data();
-        assert_eq!(answer["events"], 0);
+        assert_eq!(response["events"], 0);
         assert_eq!(self.fired_events().await, NOTHING);
     }
 
@@ -479,7 +478,7 @@ on_both_with! {
             }
             assert_eq!(found, refusal, "{tampered}");
         }
-        Answer::of(app.http.post(&urls[0])).await.error(404);
+        ApiResponse::of(app.http.post(&urls[0])).await.error(404);
 
         // Every node can check a photo's signature. The base URL is a flag of each node.
         let node = app.second_node(&[]).await;
@@ -515,10 +514,10 @@ async fn photo_urls(api: &Api, review: Uuid) -> Vec<String> {
 }
 
 /// Requests an address without following the redirect.
-async fn open(url: &str) -> Answer {
+async fn open(url: &str) -> ApiResponse {
     let client = reqwest::Client::builder()
         .redirect(Policy::none())
         .build()
         .unwrap();
-    Answer::of(client.get(url)).await
+    ApiResponse::of(client.get(url)).await
 }

@@ -10,7 +10,7 @@ use store::{Error, Migrations, Statement, Store, Transaction};
 
 use crate::support::middle_box::{LostMessage, MiddleBox};
 use crate::support::node::Node;
-use crate::support::{Answer, Api, postgres};
+use crate::support::{Api, ApiResponse, postgres};
 
 /// Time limit of a response: the guaranteed five seconds, and half a second for a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
@@ -35,7 +35,7 @@ async fn behind_proxy() -> Option<(MiddleBox, Node, Api)> {
     Some((middle_box, node, api))
 }
 
-async fn create(api: &Api, name: &str) -> Answer {
+async fn create(api: &Api, name: &str) -> ApiResponse {
     api.post_with_key(
         "/portal-manuals",
         name,
@@ -44,23 +44,23 @@ async fn create(api: &Api, name: &str) -> Answer {
     .await
 }
 
-async fn creations(api: &Api, name: &str, count: usize) -> Vec<Answer> {
+async fn creations(api: &Api, name: &str, count: usize) -> Vec<ApiResponse> {
     join_all((0..count).map(async |number| create(api, &format!("{name} {number}")).await)).await
 }
 
 /// Repeats a request with one idempotency key until its response is final.
-async fn create_at_last(api: &Api, name: &str, within: Duration) -> Answer {
+async fn create_at_last(api: &Api, name: &str, within: Duration) -> ApiResponse {
     let start = Instant::now();
     loop {
-        let answer = create(api, name).await;
-        if !matches!(answer.status, 503 | 409) {
-            return answer;
+        let response = create(api, name).await;
+        if !matches!(response.status, 503 | 409) {
+            return response;
         }
         assert!(
             start.elapsed() < within,
             "{name}: {} {}",
-            answer.status,
-            answer.body
+            response.status,
+            response.body
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -113,9 +113,9 @@ async fn connections_that_die_under_load_are_replaced() {
         let (began, mut answers) = (Instant::now(), Vec::new());
         while began.elapsed() < Duration::from_secs(2) {
             let (name, sent) = (format!("load {number} {}", answers.len()), Instant::now());
-            let answer = create(&api, &name).await;
+            let response = create(&api, &name).await;
             assert!(sent.elapsed() < RESPONSE_LIMIT, "{:?}", sent.elapsed());
-            answers.push((name, answer.status));
+            answers.push((name, response.status));
         }
         answers
     };
@@ -131,8 +131,8 @@ async fn connections_that_die_under_load_are_replaced() {
             .all(|(_, status)| matches!(status, 201 | 503)),
         "{answers:?}"
     );
-    for answer in creations(&api, "after", 40).await {
-        answer.data();
+    for response in creations(&api, "after", 40).await {
+        response.data();
     }
     for (name, status) in answers {
         let again = create_at_last(&api, &name, RECOVERY_LIMIT).await;
@@ -212,8 +212,8 @@ async fn around_a_commit(lost_message: LostMessage) {
     };
     middle_box.drop_commit("the marked one", lost_message);
     let sent = Instant::now();
-    let answer = create(&api, "the marked one").await;
-    answer.error(503);
+    let response = create(&api, "the marked one").await;
+    response.error(503);
     assert!(sent.elapsed() < RESPONSE_LIMIT, "{:?}", sent.elapsed());
     let again = create_at_last(&api, "the marked one", RECOVERY_LIMIT).await;
     assert_eq!(again.status, 201, "{}", again.body);

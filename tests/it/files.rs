@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::support::house::{House, id};
 use crate::support::node::Node;
 use crate::support::s3::Bucket;
-use crate::support::{Answer, App, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
 const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport";
 const PDF: &[u8] = b"%PDF-1.7 a visa";
@@ -56,12 +56,12 @@ pub fn form(parts: &[Part<'_>]) -> Vec<u8> {
     body
 }
 
-pub async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> Answer {
+pub async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> ApiResponse {
     let request = app.http.post(format!(
         "{}/guest/v1/stays/{token}/steps/{step}/files",
         app.base
     ));
-    Answer::of(
+    ApiResponse::of(
         request
             .header("content-type", "multipart/form-data; boundary=XX")
             .body(form(parts)),
@@ -75,7 +75,7 @@ async fn upload(
     name: &str,
     sort: Option<&str>,
     content: &[u8],
-) -> Answer {
+) -> ApiResponse {
     let file: Part<'_> = ("file", Some(name), content);
     let sort = sort.map(|sort| ("documentType", None, sort.as_bytes()));
     send(
@@ -88,7 +88,7 @@ async fn upload(
 }
 
 /// Sends a file like a form of the guest page, with the form's key.
-async fn upload_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> Answer {
+async fn upload_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> ApiResponse {
     let parts: [Part<'_>; 3] = [
         ("file", Some("id.pdf"), PDF),
         ("documentType", None, sort.as_bytes()),
@@ -151,9 +151,9 @@ on_both! {
         let view = house.step_view(step, "en").await;
         assert_eq!((&view["files"], &view["requiredDocumentTypes"]), (&json!([]), &json!([])));
 
-        let answer = upload(&house, step, "C:\\docs/../pass port.jpg", Some(" Passport "), JPEG).await;
-        assert_eq!(answer.status, 201, "{}", answer.body);
-        let file = answer.data();
+        let response = upload(&house, step, "C:\\docs/../pass port.jpg", Some(" Passport "), JPEG).await;
+        assert_eq!(response.status, 201, "{}", response.body);
+        let file = response.data();
         let expected = json!({
             "id": file["id"], "name": "pass port.jpg", "contentType": "image/jpeg", "size": JPEG.len(), "documentType": "Passport",
             "createdAt": "2026-11-21T09:30:00.001Z",
@@ -340,8 +340,8 @@ on_both! {
             (vec![file(JPEG), ("documentType", None, b"\xFF\xFE")], &["documentType"]),
         ];
         for (parts, issues) in wrong {
-            let answer = send(&app, &house.token, step, &parts).await;
-            assert_eq!(answer.issues(), issues, "{}", answer.body);
+            let response = send(&app, &house.token, step, &parts).await;
+            assert_eq!(response.issues(), issues, "{}", response.body);
         }
         let reported = send(&app, &house.token, step, &[("file", None, &large)]).await.error(400);
         assert_eq!(reported["details"]["issues"][0]["message"], "is larger than 10 MiB");
@@ -353,7 +353,7 @@ on_both! {
             ("multipart/form-data; boundary=XX", form(&[file(JPEG)])[..60].to_vec()),
             ("multipart/form-data; boundary=XX", Vec::new()),
         ] {
-            Answer::of(app.http.post(&url).header("content-type", kind).body(body)).await.error(400);
+            ApiResponse::of(app.http.post(&url).header("content-type", kind).body(body)).await.error(400);
         }
         wait_for_files(&app, 0).await;
         assert_eq!((rows(&app).await, house.status().await.as_str()), (0, "not_started"));
@@ -395,9 +395,9 @@ on_both! {
         for number in 1..10_u8 {
             upload(&house, step, &format!("{number}.jpg"), None, &[JPEG, &[number]].concat()).await.data();
         }
-        let answer = upload(&house, step, "10.jpg", None, &[JPEG, b"10"].concat()).await;
-        assert_eq!(answer.issues(), ["file"]);
-        assert_eq!(answer.body["error"]["details"]["key"], "guest.files_limit");
+        let response = upload(&house, step, "10.jpg", None, &[JPEG, b"10"].concat()).await;
+        assert_eq!(response.issues(), ["file"]);
+        assert_eq!(response.body["error"]["details"]["key"], "guest.files_limit");
         upload(&house, other, "10.jpg", None, JPEG).await.data();
         wait_for_files(&app, 12).await;
         house.update_portal(house.portal, json!({ "isPrecheckinEnabled": false })).await;
@@ -522,9 +522,9 @@ async fn without_file_storage_uploads_get_503() {
     };
     let house = House::build(&app).await;
     let step = house.step("document_upload", json!({})).await;
-    let answer = upload(&house, step, "a.jpg", None, JPEG).await;
-    answer.error(503);
-    assert!(answer.header("retry-after").is_some());
+    let response = upload(&house, step, "a.jpg", None, JPEG).await;
+    response.error(503);
+    assert!(response.header("retry-after").is_some());
     app.server.sweep_once().await;
 }
 
@@ -656,7 +656,7 @@ async fn files_can_be_stored_in_a_bucket() {
     let http = reqwest::Client::new();
     let send = |content: &[u8]| {
         let body = form(&[("file", Some("a.pdf"), content)]);
-        Answer::of(
+        ApiResponse::of(
             http.post(&files)
                 .header("content-type", "multipart/form-data; boundary=XX")
                 .body(body),
@@ -686,7 +686,7 @@ async fn files_can_be_stored_in_a_bucket() {
         .await
         .unwrap();
     assert_eq!(bytes, large[..LIMIT]);
-    Answer::of(http.delete(format!("{files}/{small}")))
+    ApiResponse::of(http.delete(format!("{files}/{small}")))
         .await
         .data();
     // The first pass through the bucket deletes the lost file, page by page, and keeps names that

@@ -9,7 +9,10 @@ use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
 /// Returns the work of the request's transaction with the most work.
-async fn work_of(app: &App, request: impl Future<Output = crate::support::Answer>) -> WorkCount {
+async fn work_of(
+    app: &App,
+    request: impl Future<Output = crate::support::ApiResponse>,
+) -> WorkCount {
     let store = &app.server.service.store;
     let _ = store.max_work();
     request.await.data();

@@ -85,7 +85,7 @@ on_both! {
         app.stay(&token, at).await.error(401);
         let preview = |key: String| {
             let request = app.http.get(format!("{}/guest/v1/stays/{token}{at}", app.base)).bearer_auth(key);
-            async move { crate::support::Answer::of(request).await }
+            async move { crate::support::ApiResponse::of(request).await }
         };
         preview(app.org().await.key().await.token.unwrap()).await.error(401);
         preview(org.key().await.token.unwrap()).await.data();
@@ -103,12 +103,12 @@ on_both! {
         api.post("/portals", json!({ "name": "Casa", "isDefault": true, "supportNotes": "<script>alert(1)</script>" })).await.data();
         let flat = org.property(None, &[]).await;
         let token = org.stay_token(org.reservation(Some(flat)).await).await;
-        let page = crate::support::Answer::of(app.http.get(format!("{}/stay/{token}?language=es", app.base))).await;
+        let page = crate::support::ApiResponse::of(app.http.get(format!("{}/stay/{token}?language=es", app.base))).await;
         assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
         let html = page.body.as_str().unwrap();
         assert!(html.contains("lang=\"es\"") && html.contains("Flat") && html.contains("Tu estancia"));
         assert!(!html.contains("alert(1)</script>"), "what was written is text");
-        let missing = crate::support::Answer::of(app.http.get(format!("{}/stay/nonsense", app.base))).await;
+        let missing = crate::support::ApiResponse::of(app.http.get(format!("{}/stay/nonsense", app.base))).await;
         assert_eq!(missing.status, 404);
         assert!(missing.body.as_str().unwrap().contains("We cannot find this stay."));
     }

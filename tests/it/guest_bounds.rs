@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::{House, with};
-use crate::support::{Answer, App, Org, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, Org, new_id, on_both, reservation};
 
 /// Builds a request to the guest interface, for a path below the stay.
 fn guest_request(app: &App, token: &str, method: Method, rest: &str) -> RequestBuilder {
@@ -16,20 +16,22 @@ fn guest_request(app: &App, token: &str, method: Method, rest: &str) -> RequestB
         .request(method, format!("{}/guest/v1/stays/{token}{rest}", app.base))
 }
 
-async fn say(app: &App, token: &str, text: &str) -> Answer {
-    Answer::of(guest_request(app, token, Method::POST, "/messages").json(&json!({ "text": text })))
-        .await
+async fn say(app: &App, token: &str, text: &str) -> ApiResponse {
+    ApiResponse::of(
+        guest_request(app, token, Method::POST, "/messages").json(&json!({ "text": text })),
+    )
+    .await
 }
 
 /// Returns the guest's own messages.
 async fn own_messages(app: &App, token: &str) -> Value {
-    Answer::of(guest_request(app, token, Method::GET, "/messages"))
+    ApiResponse::of(guest_request(app, token, Method::GET, "/messages"))
         .await
         .data()
 }
 
-async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> Answer {
-    Answer::of(
+async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> ApiResponse {
+    ApiResponse::of(
         guest_request(app, token, Method::PUT, &format!("/steps/{step}"))
             .json(&json!({ "answers": answers })),
     )
@@ -37,7 +39,12 @@ async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> Answer {
 }
 
 /// Sends a form of the guest page. Returns the response and the page.
-async fn form(app: &App, token: &str, rest: &str, fields: &[(&str, &str)]) -> (Answer, String) {
+async fn form(
+    app: &App,
+    token: &str,
+    rest: &str,
+    fields: &[(&str, &str)],
+) -> (ApiResponse, String) {
     let body = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(fields)
         .finish();
@@ -50,14 +57,14 @@ async fn form(app: &App, token: &str, rest: &str, fields: &[(&str, &str)]) -> (A
     let request = browser
         .post(format!("{}/stay/{token}{rest}", app.base))
         .body(body);
-    let answer =
-        Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
-    let html = answer.body.as_str().unwrap_or_default().to_owned();
-    (answer, html)
+    let response =
+        ApiResponse::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
+    let html = response.body.as_str().unwrap_or_default().to_owned();
+    (response, html)
 }
 
 /// Returns the messages of a stay as the platform reads them.
-async fn messages_of(org: &Org<'_>, stay: Uuid, query: &str) -> Answer {
+async fn messages_of(org: &Org<'_>, stay: Uuid, query: &str) -> ApiResponse {
     org.app
         .platform()
         .get(&org.path(&format!("/reservations/{stay}/messages{query}")))
@@ -122,9 +129,9 @@ on_both! {
         let cancelled = with(reservation(Some(house.flat)), json!({ "status": "cancelled" }));
         house.org.put_record("reservation", house.stay, cancelled).await;
         assert_eq!(own_messages(&app, &house.token).await, own);
-        Answer::of(guest_request(&app, "nonsense", Method::GET, "/messages")).await.error(404);
+        ApiResponse::of(guest_request(&app, "nonsense", Method::GET, "/messages")).await.error(404);
         house.org.delete_record("reservation", house.stay).await;
-        Answer::of(guest_request(&app, &house.token, Method::GET, "/messages")).await.error(404);
+        ApiResponse::of(guest_request(&app, &house.token, Method::GET, "/messages")).await.error(404);
     }
 
     async fn the_platform_reads_messages_in_pages(app: App) {
@@ -219,7 +226,7 @@ on_both! {
         app.stay(&other, "").await.data();
 
         // The page explains the refusal.
-        let page = Answer::of(app.http.get(format!("{}/stay/{}?language=fr", app.base, house.token))).await;
+        let page = ApiResponse::of(app.http.get(format!("{}/stay/{}?language=fr", app.base, house.token))).await;
         assert_eq!((page.status, page.header("retry-after")), (429, Some("60")));
         assert!(page.body.as_str().unwrap().contains("Merci de patienter"), "{}", page.body);
         app.clock.advance(Duration::from_secs(60));

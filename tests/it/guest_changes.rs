@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::{House, guest, id};
-use crate::support::{Answer, App, new_id, on_both};
+use crate::support::{ApiResponse, App, new_id, on_both};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
@@ -21,7 +21,7 @@ store::statements! {
     FILLED = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, ?2, ?3)";
 }
 
-async fn page(app: &App, organization: Uuid, query: &str) -> Answer {
+async fn page(app: &App, organization: Uuid, query: &str) -> ApiResponse {
     app.platform()
         .get(&format!(
             "/organizations/{organization}/guest-changes{query}"

@@ -60,23 +60,23 @@ async fn cancel(house: &House<'_>) {
         .await;
 }
 
-async fn report(house: &House<'_>, text: &str) -> crate::support::Answer {
+async fn report(house: &House<'_>, text: &str) -> crate::support::ApiResponse {
     house
         .guest(Method::POST, "/issues", Some(json!({ "text": text })))
         .await
 }
 
-async fn give_review(house: &House<'_>, body: Value) -> crate::support::Answer {
+async fn give_review(house: &House<'_>, body: Value) -> crate::support::ApiResponse {
     house.guest(Method::POST, "/reviews", Some(body)).await
 }
 
-async fn save_cart(house: &House<'_>, items: Value) -> crate::support::Answer {
+async fn save_cart(house: &House<'_>, items: Value) -> crate::support::ApiResponse {
     house
         .guest(Method::PUT, "/cart", Some(json!({ "items": items })))
         .await
 }
 
-async fn request_cart(house: &House<'_>) -> crate::support::Answer {
+async fn request_cart(house: &House<'_>) -> crate::support::ApiResponse {
     house.guest(Method::POST, "/cart/request", None).await
 }
 
@@ -87,9 +87,9 @@ on_both! {
         let created = subscribe(&house, "task.created").await;
         assert_eq!(view(&house).await["quickAccess"], json!(["report_an_issue"]));
         let text = "\n  The shower drips.  \nSince Monday.";
-        let answer = report(&house, text).await;
-        assert_eq!(answer.status, 201);
-        let task = id(&answer.data()["id"]);
+        let response = report(&house, text).await;
+        assert_eq!(response.status, 201);
+        let task = id(&response.data()["id"]);
         let read = house.api.get(&format!("/tasks/{task}")).await.data();
         for (field, value) in [
             ("title", json!("The shower drips.")), ("description", json!(text)), ("status", json!("open")), ("source", json!("guest_portal")),
@@ -165,9 +165,9 @@ on_both! {
         let full = json!({
             "kind": "checkin", "overallRating": 4, "categoryRatings": { "cleanliness": 5, "value": 3 }, "publicText": "Lovely", "privateReview": "The bed creaks",
         });
-        let answer = give_review(&house, full).await;
-        assert_eq!(answer.status, 201);
-        let review = house.api.get(&format!("/reviews/{}", answer.data()["id"].as_str().unwrap())).await.data();
+        let response = give_review(&house, full).await;
+        assert_eq!(response.status, 201);
+        let review = house.api.get(&format!("/reviews/{}", response.data()["id"].as_str().unwrap())).await.data();
         for (field, value) in [
             ("source", json!("portal_survey")), ("surveyKind", json!("checkin")), ("overallRating", json!(4)), ("publicText", json!("Lovely")),
             ("categoryRatings", json!({ "cleanliness": 5, "value": 3 })), ("privateReview", json!("The bed creaks")),

@@ -8,14 +8,14 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 on_both! {
     async fn a_retry_gets_the_first_answer(app: App) {
         let api = app.org().await.key().await;
         let first = api.post_with_key("/portals", "k", json!({ "name": "Once", "supportNotes": "x" })).await;
         let spaced = api.request(Method::POST, "/portals").header("idempotency-key", "k").body("{ \"supportNotes\" : \"x\",\n \"name\":\"Once\" }");
-        let again = Answer::of(spaced).await;
+        let again = ApiResponse::of(spaced).await;
         assert_eq!((first.status, again.status), (201, 201));
         assert_eq!(first.body, again.body);
         assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
@@ -89,16 +89,16 @@ on_both! {
         let api = app.org().await.key().await;
         let send = |key: Vec<u8>| {
             let value = reqwest::header::HeaderValue::from_bytes(&key).unwrap();
-            Answer::of(api.request(Method::POST, "/portals").header("idempotency-key", value).json(&json!({ "name": "N" })))
+            ApiResponse::of(api.request(Method::POST, "/portals").header("idempotency-key", value).json(&json!({ "name": "N" })))
         };
         for key in [b" ".to_vec(), b"".to_vec(), vec![b'x'; 256], vec![0xff, 0xfe]] {
             assert_eq!(send(key).await.issues(), ["Idempotency-Key"]);
         }
         let twice = api.request(Method::POST, "/portals").header("idempotency-key", "a").header("idempotency-key", "b").json(&json!({ "name": "N" }));
-        assert_eq!(Answer::of(twice).await.issues(), ["Idempotency-Key"]);
+        assert_eq!(ApiResponse::of(twice).await.issues(), ["Idempotency-Key"]);
         let accented = "\u{e9}".repeat(255);
         assert_eq!(send(accented.into_bytes()).await.status, 201);
-        Answer::of(api.request(Method::GET, "/portals").header("idempotency-key", " ")).await.data();
+        ApiResponse::of(api.request(Method::GET, "/portals").header("idempotency-key", " ")).await.data();
     }
 
     async fn only_the_first_of_concurrent_requests_is_applied(app: App) {

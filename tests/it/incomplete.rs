@@ -60,10 +60,10 @@ async fn unauthenticated_requests_are_answered_before_the_body() {
         ("/guest/v1/stays/unknown/submit".to_owned(), "404"),
     ] {
         let mut stream = post(&app, &path, "sk_unknown", 1 << 20, 1_000).await;
-        let answer = answer(&mut stream).await;
+        let response = answer(&mut stream).await;
         assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status}")),
-            "{path}: {answer}"
+            response.starts_with(&format!("HTTP/1.1 {status}")),
+            "{path}: {response}"
         );
     }
     assert_eq!(app.server.service.incoming.used(), 0);

@@ -10,10 +10,10 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         for remaining in ["2", "1", "0"] {
-            let answer = api.get("/portals").await;
-            answer.data();
-            assert_eq!((answer.header("x-ratelimit-limit"), answer.header("x-ratelimit-remaining")), (Some("3"), Some(remaining)));
-            assert_eq!(answer.header("x-ratelimit-reset"), Some("1795253460"));
+            let response = api.get("/portals").await;
+            response.data();
+            assert_eq!((response.header("x-ratelimit-limit"), response.header("x-ratelimit-remaining")), (Some("3"), Some(remaining)));
+            assert_eq!(response.header("x-ratelimit-reset"), Some("1795253460"));
         }
         let refused = api.get("/no-permission-needed-to-be-told").await;
         refused.error(404);

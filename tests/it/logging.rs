@@ -12,7 +12,7 @@ use strum::VariantArray;
 use tempfile::TempDir;
 
 use crate::support::server_process::{ServerProcess, serve};
-use crate::support::{Answer, PLATFORM_KEY, new_id};
+use crate::support::{ApiResponse, PLATFORM_KEY, new_id};
 
 /// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -38,13 +38,19 @@ impl Server {
         }
     }
 
-    async fn ask(&self, method: Method, path: &str, token: &str, body: Option<Value>) -> Answer {
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+        body: Option<Value>,
+    ) -> ApiResponse {
         let request = self
             .http
             .request(method, format!("{}{path}", self.base))
             .bearer_auth(token)
             .timeout(SOON);
-        Answer::of(match body {
+        ApiResponse::of(match body {
             Some(body) => request.json(&body),
             None => request,
         })
@@ -224,7 +230,7 @@ async fn request_log_lines_name_the_credential_without_its_token() {
         .post(format!("{}/mcp", server.base))
         .bearer_auth(&token)
         .json(&ping);
-    Answer::of(request.header("accept", "application/json, text/event-stream")).await;
+    ApiResponse::of(request.header("accept", "application/json, text/event-stream")).await;
     server.serves(1).await;
     let lines = lines(&mut log);
     let credential = format!("key:{key}");

@@ -168,10 +168,10 @@ on_both! {
         ] {
             assigned(&app, &api, nickname, targets).await;
         }
-        let answer = api.get(&format!("/properties/{flat}/portal-manuals")).await;
-        assert_eq!(answer.body["meta"].get("pagination"), None);
-        assert_eq!(nicknames(&answer.data()), ["z_direct", "y_tag", "w_group", "u_often"], "by creation; the inactive ones too");
-        for placed in answer.data().as_array().unwrap() {
+        let response = api.get(&format!("/properties/{flat}/portal-manuals")).await;
+        assert_eq!(response.body["meta"].get("pagination"), None);
+        assert_eq!(nicknames(&response.data()), ["z_direct", "y_tag", "w_group", "u_often"], "by creation; the inactive ones too");
+        for placed in response.data().as_array().unwrap() {
             assert_eq!(*placed, with(row(&api, placed).await, json!({ "sortOrder": null })));
         }
         assert_eq!(listed_of(&api, neighbour).await, "v_elsewhere u_often");
@@ -336,8 +336,8 @@ on_both! {
             // The caller may change a manual whose assignments are all within the caller's
             // properties.
             let is_writable = ["a_own", "b_group", "c_tag", "d_nowhere"].contains(nickname);
-            let answer = change(limited, manual, json!({ "internalDescription": "Mine" })).await;
-            assert_eq!(answer.status, if is_writable { 200 } else { 404 }, "{nickname}");
+            let response = change(limited, manual, json!({ "internalDescription": "Mine" })).await;
+            assert_eq!(response.status, if is_writable { 200 } else { 404 }, "{nickname}");
             let stored = row(&api, manual).await["internalDescription"].clone();
             assert_eq!(stored, if is_writable { json!("Mine") } else { Value::Null }, "{nickname}");
         }
@@ -356,10 +356,10 @@ on_both! {
             assert_eq!(read, row(&api, manual).await, "the row of the list: {nickname}");
             // The caller can read a manual by its id if the list shows it.
             let is_listed = ["a_own", "b_group", "c_tag", "d_nowhere", "e_across", "f_both", "g_empty"].contains(nickname);
-            let answer = all.limited.get(&path).await;
-            assert_eq!(answer.status, if is_listed { 200 } else { 404 }, "{nickname}");
+            let response = all.limited.get(&path).await;
+            assert_eq!(response.status, if is_listed { 200 } else { 404 }, "{nickname}");
             if is_listed {
-                assert_eq!(answer.data(), read);
+                assert_eq!(response.data(), read);
             }
             app.org().await.key().await.get(&path).await.error(404);
             org.key_without(Permission::ViewGuides).await.get(&path).await.error(403);
@@ -440,8 +440,8 @@ on_both! {
         for position in [json!(u64::MAX), json!(1e30)] {
             let first = org.record("instruction", json!({ "scopeId": flat, "title": "first", "position": 0 })).await;
             let far = json!({ "scopeId": flat, "title": "far", "position": position });
-            let answer = org.sync(json!([{ "kind": "instruction", "id": new_id(), "data": far }])).await;
-            assert!([200, 400].contains(&answer.status), "{position}: {}", answer.body);
+            let response = org.sync(json!([{ "kind": "instruction", "id": new_id(), "data": far }])).await;
+            assert!([200, 400].contains(&response.status), "{position}: {}", response.body);
             assert_eq!(api.send(Method::DELETE, &format!("/instructions/{first}"), None).await.data(), json!({ "success": true }), "{position}");
         }
     }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::precheck::{keys, translation};
 use crate::support::house::{id, with};
-use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
+use crate::support::{Api, ApiResponse, App, arrays, new_id, of_arrays, on_both};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
 
-pub async fn try_create(api: &Api, body: Value) -> Answer {
+pub async fn try_create(api: &Api, body: Value) -> ApiResponse {
     api.post("/portal-manuals", body).await
 }
 
@@ -25,7 +25,7 @@ pub async fn create(api: &Api, nickname: &str, more: Value) -> Value {
     .data()
 }
 
-pub async fn change(api: &Api, manual: &Value, data: Value) -> Answer {
+pub async fn change(api: &Api, manual: &Value, data: Value) -> ApiResponse {
     api.patch(
         &format!("/portal-manuals/{}", id(&manual["id"])),
         json!({ "data": data }),
@@ -35,7 +35,7 @@ pub async fn change(api: &Api, manual: &Value, data: Value) -> Answer {
 
 /// Writes the assignments of a manual. `how` is the end of the path: empty to replace them, `/add`
 /// or `/remove`.
-pub async fn scope(api: &Api, how: &str, manual: &Value, targets: Value) -> Answer {
+pub async fn scope(api: &Api, how: &str, manual: &Value, targets: Value) -> ApiResponse {
     of_arrays(
         api.post(
             &format!("/entity-scopes{how}"),
@@ -136,9 +136,9 @@ fn defaults() -> Value {
 on_both! {
     async fn a_new_manual_has_the_defaults_of_the_spec(app: App) {
         let api = app.org().await.key().await;
-        let answer = try_create(&api, json!({ "nickname": " Wi-Fi ", "title": "Internet" })).await;
-        let created = answer.data();
-        assert_eq!((answer.status, id(&created["id"]).get_version_num()), (201, 7));
+        let response = try_create(&api, json!({ "nickname": " Wi-Fi ", "title": "Internet" })).await;
+        let created = response.data();
+        assert_eq!((response.status, id(&created["id"]).get_version_num()), (201, 7));
         let own = json!({ "id": created["id"], "nickname": " Wi-Fi ", "titleId": created["titleId"], "createdAt": NOW, "updatedAt": NOW });
         assert_eq!(created, with(defaults(), own));
         assert_eq!(texts(&api, &created["titleId"]).await, json!([["en", "Internet", false]]));
@@ -191,12 +191,12 @@ on_both! {
             "imageId": new_id(), "visibilityRules": {}, "isActive": "yes", "propertyId": "x", "nicknme": 1, "id": new_id(),
             "createdAt": NOW, "updatedAt": NOW,
         });
-        let answer = try_create(&api, body).await;
-        assert_eq!(answer.issues(), [
+        let response = try_create(&api, body).await;
+        assert_eq!(response.issues(), [
             "createdAt", "customFieldId", "descriptionId", "displayMode", "iconName", "id", "imageId", "imageUrl", "internalDescription",
             "isActive", "manualCategoryId", "nickname", "nicknme", "propertyId", "title", "updatedAt", "videoUrl", "visibilityRules",
         ]);
-        let issues = answer.body["error"]["details"]["issues"].as_array().unwrap().clone();
+        let issues = response.body["error"]["details"]["issues"].as_array().unwrap().clone();
         for (field, message) in [("nicknme", "unrecognized field; did you mean \"nickname\"?"), ("id", "read-only field"), ("updatedAt", "read-only field")] {
             assert!(issues.iter().any(|issue| issue["path"] == json!([field]) && issue["message"] == message), "{field}");
         }
@@ -320,11 +320,11 @@ on_both! {
             (json!({ "displayMode": text, "customFieldId": null }), "titleId"),
             (json!({ "displayMode": text, "customFieldId": null, "titleId": manual["titleId"] }), ""),
         ] {
-            let answer = change(&api, &manual, data.clone()).await;
+            let response = change(&api, &manual, data.clone()).await;
             if fault.is_empty() {
-                assert_eq!(with(answer.data(), data.clone()), answer.data(), "{data}");
+                assert_eq!(with(response.data(), data.clone()), response.data(), "{data}");
             } else {
-                assert_eq!(answer.issues(), [format!("data.{fault}")], "{data}");
+                assert_eq!(response.issues(), [format!("data.{fault}")], "{data}");
             }
         }
     }

@@ -6,7 +6,7 @@ use engine::operation::{Needs, Operation, Surface};
 use serde_json::{Value, json};
 use strum::VariantArray;
 
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, new_id, on_both};
 
 /// Returns the path of an operation, with ids of resources that do not exist.
 fn path(operation: &Operation) -> String {
@@ -20,7 +20,7 @@ fn path(operation: &Operation) -> String {
 
 /// Sends a body that no operation accepts. A caller with permission gets 400 or 404, and nothing
 /// changes.
-async fn send_invalid_body(api: &Api, operation: &Operation) -> Answer {
+async fn send_invalid_body(api: &Api, operation: &Operation) -> ApiResponse {
     let body = operation
         .has_body()
         .then(|| json!({ "no such field": true }));
@@ -28,8 +28,8 @@ async fn send_invalid_body(api: &Api, operation: &Operation) -> Answer {
         .await
 }
 
-fn is_let_in(answer: &Answer) -> bool {
-    matches!(answer.status, 200 | 201 | 400 | 404)
+fn is_let_in(response: &ApiResponse) -> bool {
+    matches!(response.status, 200 | 201 | 400 | 404)
 }
 
 on_both! {
@@ -64,14 +64,14 @@ on_both! {
                 Needs::Credential | Needs::ByBody(_) => continue,
             };
             for (permission, api) in &single {
-                let answer = send_invalid_body(api, operation).await;
-                assert_eq!(is_let_in(&answer), needed == [*permission], "{id} with {} alone: {}", permission.as_ref(), answer.status);
+                let response = send_invalid_body(api, operation).await;
+                assert_eq!(is_let_in(&response), needed == [*permission], "{id} with {} alone: {}", permission.as_ref(), response.status);
             }
             for (permission, api) in &all_but {
-                let answer = send_invalid_body(api, operation).await;
-                assert_eq!(is_let_in(&answer), !needed.contains(permission), "{id} without {}: {}", permission.as_ref(), answer.status);
+                let response = send_invalid_body(api, operation).await;
+                assert_eq!(is_let_in(&response), !needed.contains(permission), "{id} without {}: {}", permission.as_ref(), response.status);
                 if needed.contains(permission) {
-                    let error = answer.error(403);
+                    let error = response.error(403);
                     assert!(error["message"].as_str().unwrap().starts_with("Missing permission"), "{id}");
                 }
             }
@@ -85,12 +85,12 @@ on_both! {
             let send = |bearer: Option<&str>| {
                 let url = format!("{}/platform/v1{}", app.base, path(operation));
                 let request = app.http.request(operation.method.clone(), url).json(&json!({ "no such field": true }));
-                Answer::of(match bearer { Some(bearer) => request.bearer_auth(bearer), None => request })
+                ApiResponse::of(match bearer { Some(bearer) => request.bearer_auth(bearer), None => request })
             };
             send(None).await.error(401);
             send(Some(&token)).await.error(401);
-            let answer = send(Some(crate::support::PLATFORM_KEY)).await;
-            assert!(is_let_in(&answer), "{}: {}", operation.id, answer.status);
+            let response = send(Some(crate::support::PLATFORM_KEY)).await;
+            assert!(is_let_in(&response), "{}: {}", operation.id, response.status);
         }
     }
 

@@ -8,7 +8,7 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Api, App, on_both};
+use crate::support::{Api, ApiResponse, App, on_both};
 
 async fn names(api: &Api) -> Vec<Value> {
     api.get("/portals")
@@ -21,8 +21,8 @@ async fn names(api: &Api) -> Vec<Value> {
         .collect()
 }
 
-async fn with_header(api: &Api, path: &str, name: &str, value: &str) -> Answer {
-    Answer::of(api.request(Method::GET, path).header(name, value)).await
+async fn with_header(api: &Api, path: &str, name: &str, value: &str) -> ApiResponse {
+    ApiResponse::of(api.request(Method::GET, path).header(name, value)).await
 }
 
 on_both! {
@@ -238,7 +238,7 @@ on_both! {
         see("/property/name", json!("Renamed")).await;
         // Changes of the stay itself, which do not change the organization's configuration.
         let saved = app.http.put(format!("{}/guest/v1/stays/{token}/steps/{}", app.base, id(&step))).json(&json!({ "answers": {} }));
-        Answer::of(saved).await.data();
+        ApiResponse::of(saved).await.data();
         see("/precheckin/status", json!("in_progress")).await;
         org.put_record("reservation", stay, crate::support::reservation(Some(other))).await;
         see("/precheckin/steps", json!([])).await;

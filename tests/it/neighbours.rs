@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::support::house::House;
 use crate::support::queueing::{ATTEMPTS, hold, until_queued};
-use crate::support::{Answer, Api, App, Org, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 
 store::statements! {
     /// Reads the two revisions of an organization.
@@ -198,7 +198,7 @@ async fn uncommitted_data_is_not_cached() {
                 "{}/guest/v1/stays/{}/steps/{step}",
                 app.base, house.token
             ));
-            async move { Answer::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
+            async move { ApiResponse::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
         });
         until_queued(&store, 2).await;
         let failed = tokio::spawn({

@@ -9,16 +9,16 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use vestibule::records::RecordKind;
 
-use crate::support::{Answer, App, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
 on_both! {
     async fn the_platform_interface_accepts_only_its_key(app: App) {
         let org = app.org().await;
         let path = format!("{}/platform/v1/organizations/{}", app.base, org.id);
-        Answer::of(app.http.get(&path)).await.error(401);
-        Answer::of(app.http.get(&path).bearer_auth("pk_other")).await.error(401);
+        ApiResponse::of(app.http.get(&path)).await.error(401);
+        ApiResponse::of(app.http.get(&path).bearer_auth("pk_other")).await.error(401);
         let key = org.key().await;
-        Answer::of(app.http.get(&path).bearer_auth(key.token.as_deref().unwrap())).await.error(401);
+        ApiResponse::of(app.http.get(&path).bearer_auth(key.token.as_deref().unwrap())).await.error(401);
         let read = app.platform().get(&org.path("")).await.data();
         assert_eq!((&read["country"], &read["languages"]), (&json!("ES"), &json!(["en", "es", "fr"])));
         app.platform().get(&format!("/organizations/{}", new_id())).await.error(404);
@@ -74,31 +74,31 @@ on_both! {
     async fn a_sync_with_an_invalid_record_applies_nothing(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let answer = org.sync(json!([
+        let response = org.sync(json!([
             { "kind": "tag", "id": new_id(), "data": { "name": "" } },
             { "kind": "property", "id": new_id(), "data": { "name": "F", "timezone": "Europe/Nowhere", "country": "es" } },
             { "kind": "tram", "id": "x", "data": {} },
             { "kind": "tag", "id": new_id() },
             { "kind": "tag", "id": new_id(), "data": { "name": "x" }, "colour": 1 },
         ])).await;
-        assert_eq!(answer.issues(), [
+        assert_eq!(response.issues(), [
             "records.1.data.country", "records.1.data.timezone", "records.2.id", "records.2.kind", "records.3.data", "records.4.colour",
         ]);
-        let answer = org.sync(json!([
+        let response = org.sync(json!([
             { "kind": "tag", "id": new_id(), "data": { "name": "Sea" } },
             { "kind": "property", "id": new_id(), "data": {
                 "name": "F", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [new_id()], "propertyGroupId": new_id() } },
         ])).await;
-        assert_eq!(answer.issues(), ["records.1.data.propertyGroupId", "records.1.data.tagIds"]);
+        assert_eq!(response.issues(), ["records.1.data.propertyGroupId", "records.1.data.tagIds"]);
         assert_eq!(api.get("/tags").await.data(), json!([]));
         // A wrong reference causes no issues for later records that are correct.
         let later = new_id();
-        let answer = org.sync(json!([
+        let response = org.sync(json!([
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(new_id())) },
             { "kind": "property", "id": later, "data": { "name": "F", "timezone": "Europe/Madrid", "country": "ES" } },
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(later)) },
         ])).await;
-        assert_eq!(answer.issues(), ["records.0.data.propertyId"]);
+        assert_eq!(response.issues(), ["records.0.data.propertyId"]);
         // A record may refer to a record before it in the batch, but not to one after it.
         let (tag, flat) = (new_id(), new_id());
         let tag_record = json!({ "kind": "tag", "id": tag, "data": { "name": "Sea" } });
@@ -172,14 +172,14 @@ on_both! {
             ("/members", Some((50, 100))), ("/payment-accounts", None), ("/instructions", None), ("/custom-fields", None), ("/fee-products", None), ("/custom-urls", None),
             ("/background-check-accounts", None), ("/damage-waivers", None),
         ] {
-            let answer = api.get(path).await;
-            let count = answer.data().as_array().unwrap().len();
+            let response = api.get(path).await;
+            let count = response.data().as_array().unwrap().len();
             let Some((default, max)) = limits else {
-                assert_eq!(answer.body["meta"].get("pagination"), None, "{path}");
+                assert_eq!(response.body["meta"].get("pagination"), None, "{path}");
                 assert_eq!(count, 1, "{path}");
                 continue;
             };
-            assert_eq!(answer.body["meta"]["pagination"]["limit"], default, "{path}");
+            assert_eq!(response.body["meta"]["pagination"]["limit"], default, "{path}");
             assert_eq!(api.get(&format!("{path}?limit={max}")).await.status, 200, "{path}");
             for query in [format!("limit={}", max + 1), "limit=0".into(), "limit=x".into(), "limit=".into(), "limit=1&limit=2".into()] {
                 assert_eq!(api.get(&format!("{path}?{query}")).await.issues(), ["limit"], "{path}?{query}");

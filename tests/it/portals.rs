@@ -22,16 +22,16 @@ on_both! {
             "supportEmail": "nobody", "specialOfferUrl": "ftp://x", "communicationMethod": "pigeon", "brandingId": "x",
             "excludedQuickAccessTypes": ["uber", "tram"], "isDefault": null,
         });
-        let answer = api.post("/portals", body).await;
-        assert_eq!(answer.issues(), [
+        let response = api.post("/portals", body).await;
+        assert_eq!(response.issues(), [
             "brandingId", "communicationMethod", "excludedQuickAccessTypes.1", "id", "isChatEnabled", "isDefault", "name", "nmae",
             "specialOfferUrl", "supportEmail", "supportNotes", "supportPhone",
         ]);
-        let issues = answer.body["error"]["details"]["issues"].as_array().unwrap().clone();
+        let issues = response.body["error"]["details"]["issues"].as_array().unwrap().clone();
         let message = |field: &str| issues.iter().find(|issue| issue["path"] == json!([field])).unwrap()["message"].clone();
         assert_eq!((message("nmae"), message("id")), (json!("unrecognized field; did you mean \"name\"?"), json!("read-only field")));
-        let answer = api.patch(&format!("/portals/{}", new_id()), json!({ "data": { "nmae": 1, "createdAt": 1 }, "dta": {} })).await;
-        assert_eq!(answer.issues(), ["data.createdAt", "data.nmae", "dta"]);
+        let response = api.patch(&format!("/portals/{}", new_id()), json!({ "data": { "nmae": 1, "createdAt": 1 }, "dta": {} })).await;
+        assert_eq!(response.issues(), ["data.createdAt", "data.nmae", "dta"]);
         assert_eq!(api.post("/portals", json!([])).await.issues(), [""]);
         assert_eq!(api.post("/portals", json!({ "name": " \u{a0} " })).await.issues(), ["name"]);
         assert_eq!(api.post("/portals", json!({ "name": "x".repeat(61) })).await.issues(), ["name"]);

@@ -6,7 +6,7 @@ use engine::access::Permission;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{Answer, Api, App, Org, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 
 pub const TYPES: [&str; 12] = [
     "your_details",
@@ -50,7 +50,7 @@ pub async fn create(api: &Api, step_type: &str, fields: Value) -> Value {
     try_create(api, step_type, fields).await.data()
 }
 
-pub async fn try_create(api: &Api, step_type: &str, fields: Value) -> Answer {
+pub async fn try_create(api: &Api, step_type: &str, fields: Value) -> ApiResponse {
     api.post(
         "/precheck-steps",
         with(
@@ -80,7 +80,7 @@ pub async fn row(api: &Api, step: &Value) -> Value {
         .clone()
 }
 
-pub async fn change(api: &Api, step: &Value, data: Value) -> Answer {
+pub async fn change(api: &Api, step: &Value, data: Value) -> ApiResponse {
     api.patch(&path(step), json!({ "data": data })).await
 }
 
@@ -167,9 +167,9 @@ on_both! {
     async fn a_new_step_of_any_type_has_the_defaults_of_the_spec(app: App) {
         let api = app.org().await.key().await;
         for step_type in TYPES {
-            let answer = try_create(&api, step_type, json!({ "nickname": " A step " })).await;
-            let created = answer.data();
-            assert_eq!(answer.status, 201);
+            let response = try_create(&api, step_type, json!({ "nickname": " A step " })).await;
+            let created = response.data();
+            assert_eq!(response.status, 201);
             assert_eq!(created["id"].as_str().unwrap().parse::<Uuid>().unwrap().get_version_num(), 7);
             let own = json!({ "id": created["id"], "nickname": " A step ", "stepType": step_type, "updatedAt": "2026-11-21T09:30:00.000Z" });
             assert_eq!(created, with(defaults(), own), "{step_type}");
@@ -249,15 +249,15 @@ on_both! {
             "securityDepositPaymentAccountId": "x", "agreementType": "oral", "esignPrefillValues": { "name": 1 },
             "requiredGuestFields": "phone", "damageWaivers": [], "id": new_id(), "updatedAt": STALE, "nicknme": "x",
         });
-        let answer = api.post("/precheck-steps", body).await;
-        assert_eq!(answer.issues(), [
+        let response = api.post("/precheck-steps", body).await;
+        assert_eq!(response.issues(), [
             "agreementType", "damageWaiverPricingBasis", "damageWaivers", "displayTitle", "displayTitleLanguage", "displayTitleMlTextId",
             "esignPrefillValues.name", "excludedSources.1", "feeProductIds.0", "id", "identityFlagPolicy.face_mismatch",
             "identityFlagPolicy.nonsense", "inclusionType", "isActive", "isEnabled", "isReturningGuestExcluded", "leadTimeMinDays", "maxLos",
             "minLos", "minimumGuestAge", "nickname", "nicknme", "questions.0.kind", "questions.0.textMlTextId", "questions.1",
             "requiredGuestFields", "securityDepositAmountCents", "securityDepositPaymentAccountId", "sortOrder", "stepType", "updatedAt",
         ]);
-        let issues = answer.body["error"]["details"]["issues"].as_array().unwrap().clone();
+        let issues = response.body["error"]["details"]["issues"].as_array().unwrap().clone();
         for (field, message) in [("nicknme", "unrecognized field; did you mean \"nickname\"?"), ("damageWaivers", "read-only field"), ("id", "read-only field")] {
             let issue = issues.iter().find(|issue| issue["path"] == json!([field])).unwrap();
             assert_eq!(issue["message"], message, "{field}");
@@ -267,8 +267,8 @@ on_both! {
 
         let step = create(&api, "main", json!({})).await;
         let data = json!({ "nickname": null, "isActive": null, "questions": null, "damageWaivers": [], "nicknme": 1 });
-        let answer = api.patch(&path(&step), json!({ "data": data, "expectedUpdatedAt": "yesterday", "dta": 1 })).await;
-        assert_eq!(answer.issues(), [
+        let response = api.patch(&path(&step), json!({ "data": data, "expectedUpdatedAt": "yesterday", "dta": 1 })).await;
+        assert_eq!(response.issues(), [
             "data.damageWaivers", "data.isActive", "data.nickname", "data.nicknme", "data.questions", "dta", "expectedUpdatedAt",
         ]);
         assert_eq!(api.patch(&path(&step), json!({})).await.issues(), ["data"]);
@@ -341,7 +341,7 @@ on_both! {
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-06-18")
             .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "createPrecheckStep", "arguments": arguments } }));
-        let result = Answer::of(request).await.body["result"].clone();
+        let result = ApiResponse::of(request).await.body["result"].clone();
         assert_eq!(result["isError"], json!(false), "{result}");
         let step = &result["structuredContent"]["data"];
         assert_eq!((&step["nickname"], &step["isActive"]), (&json!("By tool"), &json!(true)));
@@ -442,11 +442,11 @@ on_both! {
             table.extend([(json!({ field: linked }), true), (json!({ field: other }), false), (json!({ field: null }), false)]);
         }
         for (data, is_allowed) in table {
-            let answer = change(&weak, &step, with(data.clone(), json!({ "nickname": data.to_string() }))).await;
+            let response = change(&weak, &step, with(data.clone(), json!({ "nickname": data.to_string() }))).await;
             let nickname = read(&weak, &step).await["nickname"].clone();
             assert_eq!(nickname == *data.to_string(), is_allowed, "nothing is saved by what is refused: {data}");
             if !is_allowed {
-                assert!(answer.error(403)["message"].as_str().unwrap().starts_with("Missing permission"), "{data}");
+                assert!(response.error(403)["message"].as_str().unwrap().starts_with("Missing permission"), "{data}");
             }
         }
         let bare = create(&weak, "main", json!({})).await;

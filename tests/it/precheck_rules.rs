@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::precheck::{TYPES, account, change, create, read, row, translation, try_create, with};
-use crate::support::{Answer, App, new_id, on_both};
+use crate::support::{ApiResponse, App, new_id, on_both};
 
 // Tests of the rules on the merged step.
 on_both! {
@@ -24,7 +24,7 @@ on_both! {
             ("mandatory_fee", "feeProductIds", json!([fee]), json!([])),
             ("background_check", "backgroundCheckAccountId", json!(check), Value::Null),
         ];
-        let refused = |answer: Answer| assert_eq!(answer.error(400)["details"]["key"], "precheck_step.configuration_required");
+        let refused = |answer: ApiResponse| assert_eq!(answer.error(400)["details"]["key"], "precheck_step.configuration_required");
         for (step_type, field, enough, nothing) in table {
             refused(try_create(&api, step_type, json!({ "isActive": true })).await);
             create(&api, step_type, json!({ "isActive": true, "isEnabled": false })).await;
@@ -92,11 +92,11 @@ on_both! {
         ];
         for action in ["ignore", "review", "fail"] {
             for (key, default) in fixed {
-                let answer = try_create(&api, "identity_check", json!({ "identityFlagPolicy": { key: action } })).await;
+                let response = try_create(&api, "identity_check", json!({ "identityFlagPolicy": { key: action } })).await;
                 if action == default {
-                    answer.data();
+                    response.data();
                 } else {
-                    assert_eq!(answer.issues(), [format!("identityFlagPolicy.{key}")]);
+                    assert_eq!(response.issues(), [format!("identityFlagPolicy.{key}")]);
                 }
             }
             for key in free {
@@ -130,7 +130,7 @@ on_both! {
         change(&api, &step, json!({ "stepType": "your_details" })).await.data();
         let token = org.stay_token(org.reservation(Some(flat)).await).await;
         let url = format!("{}/guest/v1/stays/{token}/steps/{}", app.base, step["id"].as_str().unwrap());
-        Answer::of(app.http.put(url).json(&json!({ "answers": { "city": "Barcelona" } }))).await.data();
+        ApiResponse::of(app.http.put(url).json(&json!({ "answers": { "city": "Barcelona" } }))).await.data();
         let error = change(&api, &step, json!({ "stepType": "main" })).await.error(409);
         assert_eq!((&error["code"], &error["message"]), (&json!("CONFLICT"), &json!("PRECHECK_STEP_TYPE_LOCKED")));
         change(&api, &step, json!({ "stepType": "your_details", "nickname": "Used", "isActive": false })).await.data();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::precheck::{change, create, path, read, row, with};
-use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
+use crate::support::{Api, ApiResponse, App, arrays, new_id, of_arrays, on_both};
 
 /// Creates a step with this nickname, newer than all earlier ones. By default the list is in order
 /// of creation.
@@ -24,7 +24,7 @@ async fn portal(api: &Api, fields: Value) -> Uuid {
 
 /// Writes the assignments of a step. `how` is the end of the path: empty to replace them, `/add` or
 /// `/remove`.
-async fn scope(api: &Api, how: &str, step: &Value, targets: Value) -> Answer {
+async fn scope(api: &Api, how: &str, step: &Value, targets: Value) -> ApiResponse {
     let body = with(
         json!({ "entityType": "precheck_step", "entityId": step["id"] }),
         targets,
@@ -116,9 +116,9 @@ on_both! {
             assert_eq!(api.get(&format!("/precheck-steps?{query}")).await.issues(), parameters, "{query}");
         }
         assert_eq!(api.get(&format!("/precheck-steps?tagIds={tag},{tag}")).await.issues(), ["tagIds"], "commas do not split");
-        let answer = api.get("/precheck-steps").await;
-        assert_eq!(answer.body["meta"].get("pagination"), None);
-        let both = answer.data().as_array().unwrap().iter().find(|row| row["nickname"] == "both").unwrap().clone();
+        let response = api.get("/precheck-steps").await;
+        assert_eq!(response.body["meta"].get("pagination"), None);
+        let both = response.data().as_array().unwrap().iter().find(|row| row["nickname"] == "both").unwrap().clone();
         assert_eq!(both["scope"], json!({ "propertyCount": 1, "portalCount": 0, "propertyGroupCount": 0, "tagCount": 1 }));
     }
 
@@ -339,8 +339,8 @@ on_both! {
             let step = create(&api, "mandatory_fee", json!({})).await;
             scope(&api, "/add", &step, targets.clone()).await.data();
             let body = json!({ "data": { "feeProductIds": [fee], "nickname": "Fee" }, "expectedUpdatedAt": step["updatedAt"] });
-            let answer = limited.patch(&path(&step), body).await;
-            assert_eq!(answer.status, if is_allowed { 200 } else { 403 }, "{targets}");
+            let response = limited.patch(&path(&step), body).await;
+            assert_eq!(response.status, if is_allowed { 200 } else { 403 }, "{targets}");
             let expected = if is_allowed { json!(["Fee", [fee]]) } else { json!(["mandatory_fee", []]) };
             let stored = read(&api, &step).await;
             assert_eq!(json!([stored["nickname"], stored["feeProductIds"]]), expected, "{targets}");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::{House, guest, id, ids, with};
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, new_id, on_both};
 
 /// Creates a preview of a portal. Returns the token from its address.
 async fn preview(api: &Api, portal: Uuid, body: Value) -> String {
@@ -34,8 +34,8 @@ async fn rows(app: &App, table: &str) -> i64 {
 }
 
 async fn page(app: &App, path: &str) -> (u16, String) {
-    let answer = Answer::of(app.http.get(format!("{}/stay/{path}", app.base))).await;
-    (answer.status, answer.body.as_str().unwrap().to_owned())
+    let response = ApiResponse::of(app.http.get(format!("{}/stay/{path}", app.base))).await;
+    (response.status, response.body.as_str().unwrap().to_owned())
 }
 
 /// Returns the types of the steps in a view.
@@ -131,9 +131,9 @@ on_both! {
             let forms = [(own.clone(), "isAccepted=true"), (own, "x=1"), (submission, ""), (message, "text=Hello")];
             for (path, fields) in forms {
                 let request = app.http.post(format!("{}/stay/{token}/{path}", app.base)).body(fields);
-                let answer = Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
-                assert_eq!(answer.status, 403, "{path} {fields}");
-                assert!(answer.body.as_str().unwrap().contains("<!doctype html>"));
+                let response = ApiResponse::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
+                assert_eq!(response.status, 403, "{path} {fields}");
+                assert!(response.body.as_str().unwrap().contains("<!doctype html>"));
             }
             assert_eq!(app.stay(&token, "").await.data(), shown);
         }
@@ -149,7 +149,7 @@ on_both! {
         let token = preview(&house.api, house.portal, json!({})).await;
         let stranger = app.org().await.key().await;
         let looked = app.http.get(format!("{}/guest/v1/stays/{token}", app.base)).bearer_auth(stranger.token.unwrap());
-        Answer::of(looked).await.data();
+        ApiResponse::of(looked).await.data();
         let mut forged = token.clone();
         forged.replace_range(10..11, if &token[10..11] == "A" { "B" } else { "A" });
         for wrong in [&forged, "pv_", &token[..token.len() - 1], &token[3..]] {
@@ -391,7 +391,7 @@ on_both! {
         assert_eq!(api.post(&path, wrong).await.issues(), ["at", "colour", "includeInactive", "language", "propertyId", "url"]);
         assert_eq!(api.post(&path, json!({ "propertyId": 7 })).await.issues(), ["propertyId"]);
 
-        let message = |answer: &Answer| answer.error(404)["message"].as_str().unwrap().to_owned();
+        let message = |answer: &ApiResponse| answer.error(404)["message"].as_str().unwrap().to_owned();
         let missing = api.post(&format!("/portals/{}/preview", new_id()), json!({ "reservationId": new_id() })).await;
         assert!(message(&missing).contains("Portal"), "the portal comes first");
         assert!(message(&api.post(&path, json!({ "reservationId": new_id() })).await).contains("Reservation"));

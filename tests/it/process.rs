@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::node::Node;
 use crate::support::server_process::ServerProcess;
-use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both, postgres};
+use crate::support::{ApiResponse, App, PLATFORM_KEY, new_id, on_both, postgres};
 
 /// A server process, and the requests that these tests send to it.
 struct Running(Node);
@@ -30,12 +30,12 @@ impl Running {
         token: &str,
         key: Option<&str>,
         body: Value,
-    ) -> Answer {
+    ) -> ApiResponse {
         let request = reqwest::Client::new()
             .request(method.parse().unwrap(), format!("{}{path}", self.0.base))
             .bearer_auth(token)
             .json(&body);
-        Answer::of(match key {
+        ApiResponse::of(match key {
             Some(key) => request.header("idempotency-key", key),
             None => request,
         })

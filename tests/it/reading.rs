@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::precheck::keys;
 use crate::support::dice::Dice;
 use crate::support::house::{House, id, with};
-use crate::support::{Answer, App, on_both, reservation};
+use crate::support::{ApiResponse, App, on_both, reservation};
 
 /// A time before the stay at which only the rules that a test sets decide.
 const BEFORE: &str = "2026-12-01T00:00:00Z";
@@ -73,7 +73,7 @@ async fn preview(house: &House<'_>, stay: Uuid, at: &str) -> Value {
         house.org.app.base,
         house.org.stay_token(stay).await
     );
-    Answer::of(
+    ApiResponse::of(
         house
             .org
             .app
@@ -540,9 +540,9 @@ on_both! {
         let soon = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 });
         manual(&house, "Wi-Fi", json!({ "visibilityRules": [soon] })).await;
         let url = format!("{}/guest/v1/stays/{}?at=2026-12-12T00:00:00Z", app.base, house.token);
-        Answer::of(app.http.get(&url)).await.error(401);
+        ApiResponse::of(app.http.get(&url)).await.error(401);
         for (key, status) in [(app.org().await.key().await, 401), (house.org.key_with(&[]).await, 200), (house.org.limited(&[house.flat]).await, 200)] {
-            assert_eq!(Answer::of(app.http.get(&url).bearer_auth(key.token.unwrap())).await.status, status);
+            assert_eq!(ApiResponse::of(app.http.get(&url).bearer_auth(key.token.unwrap())).await.status, status);
         }
         assert_eq!(manuals(&house.org.guest_view(house.stay).await).len(), 0, "not yet");
         assert_eq!(manuals(&preview(&house, house.stay, "2026-12-12T00:00:00Z").await).len(), 1);

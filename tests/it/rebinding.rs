@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::authority::{Presents, TestAuthority};
 use crate::support::raw_receiver::{Act, RawReceiver};
-use crate::support::{Answer, Api, App};
+use crate::support::{Api, ApiResponse, App};
 
 /// A public address. The tests send nothing to it.
 const PUBLIC: &str = "93.184.215.14";
@@ -88,7 +88,7 @@ async fn receiver(authority: &TestAuthority) -> RawReceiver {
 }
 
 /// Creates a subscription whose target has this name and the receiver's port.
-async fn subscribe(api: &Api, name: &str, receiver: &RawReceiver) -> Answer {
+async fn subscribe(api: &Api, name: &str, receiver: &RawReceiver) -> ApiResponse {
     let target = receiver.url.replace("127.0.0.1", name);
     api.post(
         "/webhook-subscriptions",

@@ -10,7 +10,7 @@ use store::WorkCount;
 use uuid::Uuid;
 
 use crate::support::dice::Dice;
-use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, reservation};
 
 /// Returns whether a filter must find a reservation.
 type Holds<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
@@ -46,7 +46,7 @@ fn stay(property: Option<Uuid>, first: &str, last: &str, status: &str, check_in:
     stay
 }
 
-async fn send(org: &Org<'_>, mut body: Value, records: &[Value]) -> Answer {
+async fn send(org: &Org<'_>, mut body: Value, records: &[Value]) -> ApiResponse {
     body["records"] = records.into();
     org.app.platform().post(&org.path("/sync"), body).await
 }
@@ -151,8 +151,8 @@ on_both! {
         assert_eq!((&read["wifiName"], &read["latitude"], read.get("wifiPassword")), (&json!("Casa"), &json!(41.38), None));
         let stay = org.reservation(Some(id)).await;
         for path in ["/properties".into(), "/search?query=hunter2".into(), "/search?query=F".into(), format!("/reservations/{stay}/explain")] {
-            let answer = api.get(&path).await;
-            assert!(answer.status == 200 && !answer.body.to_string().contains("hunter2"), "{path}");
+            let response = api.get(&path).await;
+            assert!(response.status == 200 && !response.body.to_string().contains("hunter2"), "{path}");
         }
         // A record with another password is a changed record, although no read returns the
         // password.
@@ -211,7 +211,7 @@ on_both! {
         let sync = |fields: &str| {
             let body = format!(r#"{{"records": [{{"kind": "property", "id": "{id}", "data": {{"name": "F", "timezone": "Europe/Madrid", "country": "ES", {fields}}}}}]}}"#);
             let request = app.http.post(format!("{}/platform/v1{}", app.base, org.path("/sync"))).bearer_auth(crate::support::PLATFORM_KEY);
-            async move { Answer::of(request.body(body)).await }
+            async move { ApiResponse::of(request.body(body)).await }
         };
         let refused = sync(r#""big": 12345678901234567890123, "f": 0.1000000000000000055511151231257827, "list": [1.5, {"deep": -9007199254740993.25}], "latitude": 41.000000000000000000000001"#).await;
         assert_eq!(refused.status, 400);
@@ -329,9 +329,9 @@ on_both! {
             let api = api.clone();
             async move {
                 store.max_work();
-                let answer = api.get(&format!("/tags?limit=100&offset={offset}")).await;
-                assert_eq!(answer.body["meta"]["pagination"]["total"], 9_000);
-                (super::ids(answer.data().as_array().unwrap()), store.max_work())
+                let response = api.get(&format!("/tags?limit=100&offset={offset}")).await;
+                assert_eq!(response.body["meta"]["pagination"]["total"], 9_000);
+                (super::ids(response.data().as_array().unwrap()), store.max_work())
             }
         };
         let (html, first) = page(0).await;

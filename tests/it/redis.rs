@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::support::node::Node;
 use crate::support::redis::Redis;
-use crate::support::{Answer, new_id, postgres};
+use crate::support::{ApiResponse, new_id, postgres};
 
 const DOWN: &str = "Redis does not answer";
 const BACK: &str = "Redis answers again";
@@ -37,7 +37,7 @@ async fn two_nodes(redis: &Redis, per_minute: u32) -> Option<[Node; 2]> {
     Some([start(), start()])
 }
 
-async fn get(node: &Node, token: &str) -> Answer {
+async fn get(node: &Node, token: &str) -> ApiResponse {
     node.api(token).get("/portals").await
 }
 

@@ -6,18 +6,21 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both};
+use crate::support::{ApiResponse, App, PLATFORM_KEY, new_id, on_both};
 
-async fn with_header(app: &App, path: &str, header: Option<&str>) -> Answer {
+async fn with_header(app: &App, path: &str, header: Option<&str>) -> ApiResponse {
     let request = app.http.get(format!("{}{path}", app.base));
-    Answer::of(header.into_iter().fold(request, |request, value| {
+    ApiResponse::of(header.into_iter().fold(request, |request, value| {
         request.header("authorization", value)
     }))
     .await
 }
 
-fn message(answer: &Answer) -> String {
-    answer.body["error"]["message"].as_str().unwrap().to_owned()
+fn message(response: &ApiResponse) -> String {
+    response.body["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 on_both! {
@@ -45,18 +48,18 @@ on_both! {
             ("/platform/v1/organizations", Some(bearer(&key)), "credential.wrong_interface", "are for /api/v1"),
             ("/platform/v1/organizations", Some(bearer("xyz")), "credential.unknown", "platform key is unknown"),
         ] {
-            let answer = with_header(&app, path, header.as_deref()).await;
-            assert_eq!(answer.error(401)["details"]["key"], reason, "{header:?}");
-            assert!(message(&answer).contains(says), "{}", message(&answer));
-            messages.insert(message(&answer));
-            let challenge = answer.header("www-authenticate").unwrap_or_default().to_owned();
+            let response = with_header(&app, path, header.as_deref()).await;
+            assert_eq!(response.error(401)["details"]["key"], reason, "{header:?}");
+            assert!(message(&response).contains(says), "{}", message(&response));
+            messages.insert(message(&response));
+            let challenge = response.header("www-authenticate").unwrap_or_default().to_owned();
             let is_told = path.starts_with("/api/v1") && reason != "credential.missing";
             assert_eq!(challenge.contains("error=\"invalid_token\""), is_told, "{challenge}");
         }
         assert_eq!(messages.len(), 9, "each reason has a sentence of its own");
-        let answer = with_header(&app, "/api/v1/portals", Some(&bearer(revoked["token"].as_str().unwrap()))).await;
-        assert_eq!(answer.error(401)["details"]["key"], "credential.revoked");
-        assert!(message(&answer).starts_with("The API key was revoked at 2026-11-21T"), "{}", message(&answer));
+        let response = with_header(&app, "/api/v1/portals", Some(&bearer(revoked["token"].as_str().unwrap()))).await;
+        assert_eq!(response.error(401)["details"]["key"], "credential.revoked");
+        assert!(message(&response).starts_with("The API key was revoked at 2026-11-21T"), "{}", message(&response));
     }
 
     async fn a_404_suggests_the_likely_route(app: App) {
@@ -67,9 +70,9 @@ on_both! {
             (Method::GET, "/api/v1/portal", "Did you mean /api/v1/portals?"),
             (Method::GET, "/api/v1/nowhere-near", "described at /docs"),
         ] {
-            let answer = Answer::of(app.http.request(method, format!("{}{path}", app.base))).await;
-            answer.error(404);
-            assert!(message(&answer).starts_with("Route not found.") && message(&answer).contains(says), "{}", message(&answer));
+            let response = ApiResponse::of(app.http.request(method, format!("{}{path}", app.base))).await;
+            response.error(404);
+            assert!(message(&response).starts_with("Route not found.") && message(&response).contains(says), "{}", message(&response));
         }
     }
 
@@ -82,17 +85,17 @@ on_both! {
             (Method::DELETE, "/api/v1/openapi.json", "GET"),
         ] {
             let says = format!("Route not found. This address does not accept {method}; the header Allow names the methods that it accepts.");
-            let answer = Answer::of(app.http.request(method, format!("{}{path}", app.base))).await;
-            answer.error(404);
-            assert_eq!(message(&answer), says, "{path}");
-            assert!(answer.header("allow").is_some_and(|methods| methods.contains(allow)), "{path}: {:?}", answer.headers);
+            let response = ApiResponse::of(app.http.request(method, format!("{}{path}", app.base))).await;
+            response.error(404);
+            assert_eq!(message(&response), says, "{path}");
+            assert!(response.header("allow").is_some_and(|methods| methods.contains(allow)), "{path}: {:?}", response.headers);
         }
     }
 
     async fn a_misspelt_field_gets_a_suggestion(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let refused = |answer: Answer| answer.body["error"]["details"]["issues"][0].clone();
+        let refused = |answer: ApiResponse| answer.body["error"]["details"]["issues"][0].clone();
         let issue = refused(api.post("/portals", json!({ "name": "Casa", "suportEmail": "a@example.com" })).await);
         assert_eq!(issue["message"], "unrecognized field; did you mean \"supportEmail\"?");
         let id = api.post("/portals", json!({ "name": "Casa" })).await.data()["id"].as_str().unwrap().to_owned();
@@ -112,9 +115,9 @@ on_both! {
         let plain = api.get("/reservations").await;
         assert_eq!(plain.body["meta"].get("warnings"), None);
         for _ in 0..2 {
-            let answer = api.get("/reservations?checkinFrom=2026-12-01&propertyIds[]=x&colour=red").await;
-            assert_eq!((answer.status, answer.data()), (200, plain.data()));
-            let warnings: Vec<(Value, Value)> = answer.body["meta"]["warnings"].as_array().unwrap().iter()
+            let response = api.get("/reservations?checkinFrom=2026-12-01&propertyIds[]=x&colour=red").await;
+            assert_eq!((response.status, response.data()), (200, plain.data()));
+            let warnings: Vec<(Value, Value)> = response.body["meta"]["warnings"].as_array().unwrap().iter()
                 .map(|warning| (warning["parameter"].clone(), warning["message"].clone())).collect();
             assert_eq!(warnings, [
                 (json!("checkinFrom"), json!("unknown parameter, which was ignored; did you mean \"checkInFrom\"?")),
@@ -148,23 +151,23 @@ on_both! {
             ("/entity-scopes/add", json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat, missing] }), json!(["propertyIds", 1])),
             ("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": "https://a.example/", "filters": { "propertyIds": [missing] } }), json!(["filters", "propertyIds", 0])),
         ] {
-            let answer = api.post(path, body).await;
-            let issue = &answer.error(404)["details"]["issues"][0];
-            assert_eq!((&issue["path"], &issue["message"]), (&at, &json!("is not the id of anything that you can see")), "{path}: {}", answer.body);
+            let response = api.post(path, body).await;
+            let issue = &response.error(404)["details"]["issues"][0];
+            assert_eq!((&issue["path"], &issue["message"]), (&at, &json!("is not the id of anything that you can see")), "{path}: {}", response.body);
         }
-        let answer = api.get("/portals/not-an-id").await;
-        assert_eq!(answer.error(404)["details"]["issues"], json!([{ "path": ["id"], "message": "must be a UUID" }]));
+        let response = api.get("/portals/not-an-id").await;
+        assert_eq!(response.error(404)["details"]["issues"], json!([{ "path": ["id"], "message": "must be a UUID" }]));
     }
 
     async fn a_too_long_request_head_is_refused_with_an_error_body(app: App) {
         let address = format!("{}/api/v1/portals?search={}", app.base, "x".repeat(54_000));
-        let answer = Answer::of(app.http.get(address)).await;
-        assert!(answer.error(414)["message"].as_str().unwrap().contains("53248 bytes"), "{}", answer.body);
-        assert!(answer.body["meta"]["requestId"].is_string() && answer.header("x-request-id").is_some(), "{}", answer.body);
+        let response = ApiResponse::of(app.http.get(address)).await;
+        assert!(response.error(414)["message"].as_str().unwrap().contains("53248 bytes"), "{}", response.body);
+        assert!(response.body["meta"]["requestId"].is_string() && response.header("x-request-id").is_some(), "{}", response.body);
         let request = app.http.get(format!("{}/api/v1/portals", app.base));
-        let answer = Answer::of(request.header("cookie", "x".repeat(40_000))).await;
-        assert!(answer.error(431)["message"].as_str().unwrap().contains("32768 bytes"), "{}", answer.body);
+        let response = ApiResponse::of(request.header("cookie", "x".repeat(40_000))).await;
+        assert!(response.error(431)["message"].as_str().unwrap().contains("32768 bytes"), "{}", response.body);
         let many = (0..120).fold(app.http.get(format!("{}/api/v1/portals", app.base)), |request, number| request.header(format!("x-{number}"), "x"));
-        Answer::of(many).await.error(431);
+        ApiResponse::of(many).await.error(431);
     }
 }

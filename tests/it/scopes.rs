@@ -54,8 +54,8 @@ on_both! {
         let flat = org.property(None, &[]).await;
         let first = portal(&api, "First").await;
         let path = format!("/properties/{flat}/assign-portal");
-        let answer = api.post(&path, json!({ "portalSettingsId": first })).await;
-        assert_eq!((answer.status, answer.data()), (200, json!({ "id": flat, "portalSettingsId": first })));
+        let response = api.post(&path, json!({ "portalSettingsId": first })).await;
+        assert_eq!((response.status, response.data()), (200, json!({ "id": flat, "portalSettingsId": first })));
         let scopes = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={first}")).await.data();
         assert_eq!(scopes["propertyIds"], json!([flat]));
         assert_eq!(api.post(&path, json!({})).await.issues(), ["portalSettingsId"]);

@@ -5,9 +5,9 @@ use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{Answer, Api, App, Org, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 
-async fn search(api: &Api, parameters: &[(&str, &str)]) -> Answer {
+async fn search(api: &Api, parameters: &[(&str, &str)]) -> ApiResponse {
     let query = Serializer::new(String::new())
         .extend_pairs(parameters)
         .finish();
@@ -96,9 +96,9 @@ on_both! {
             row("portal_branding", branding), row("property", property), row("property_group", group), row("tag", tag),
         ]);
         assert_eq!(search(&api, &[("query", "azul")]).await.data(), everything);
-        let answer = search(&api, &[("query", " casa AZUL "), ("colour", "blue")]).await;
-        assert_eq!(answer.data(), everything);
-        assert_eq!(answer.body["meta"].get("pagination"), None);
+        let response = search(&api, &[("query", " casa AZUL "), ("colour", "blue")]).await;
+        assert_eq!(response.data(), everything);
+        assert_eq!(response.body["meta"].get("pagination"), None);
         let few = search(&api, &[("query", "azul"), ("limit", "2")]).await.data();
         assert_eq!(few, json!([row("precheck_step", step), row("manual", manual)]));
         assert_eq!(search(&api, &[("query", "verde")]).await.data(), json!([]));
@@ -322,7 +322,7 @@ on_both! {
             let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap());
             let request = request.header("accept", "application/json, text/event-stream").header("mcp-protocol-version", "2025-06-18");
             let params = json!({ "name": "search", "arguments": arguments });
-            let called = Answer::of(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))).await;
+            let called = ApiResponse::of(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))).await;
             called.body["result"].clone()
         };
         let result = call(json!({ "query": "SEA", "limit": 5 })).await;

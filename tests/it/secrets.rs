@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::support::server_process::ServerProcess;
-use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both};
+use crate::support::{ApiResponse, App, PLATFORM_KEY, new_id, on_both};
 
 /// The environment variables of all flags that hold a secret.
 const SECRETS: [&str; 9] = [
@@ -80,7 +80,7 @@ impl SecretServer {
             let request =
                 reqwest::Client::new().get(format!("{}/platform/v1/organizations", self.0.base));
             let_in.push(
-                Answer::of(request.header("authorization", format!("Bearer {key}")))
+                ApiResponse::of(request.header("authorization", format!("Bearer {key}")))
                     .await
                     .status
                     == 200,
@@ -94,9 +94,9 @@ on_both! {
     async fn two_platform_keys_are_valid_at_once(app: App, "--platform-key=pk_next") {
         let path = format!("{}/platform/v1/organizations/{}", app.base, new_id());
         for (key, status) in [(PLATFORM_KEY, 404), ("pk_next", 404), ("pk_nex", 401), ("pk_testpk_next", 401), ("pk_test pk_next", 401), ("", 401)] {
-            assert_eq!(Answer::of(app.http.get(&path).header("authorization", format!("Bearer {key}"))).await.status, status, "{key}");
+            assert_eq!(ApiResponse::of(app.http.get(&path).header("authorization", format!("Bearer {key}"))).await.status, status, "{key}");
         }
-        Answer::of(app.http.get(&path)).await.error(401);
+        ApiResponse::of(app.http.get(&path)).await.error(401);
     }
 }
 

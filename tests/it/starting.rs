@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::support::server_process::ServerProcess;
-use crate::support::{Answer, Api, PLATFORM_KEY, new_id, postgres};
+use crate::support::{Api, ApiResponse, PLATFORM_KEY, new_id, postgres};
 
 /// A server in a directory of its own.
 struct Started {
@@ -117,7 +117,7 @@ async fn upload(started: &Started) -> u16 {
             "content-type",
             format!("multipart/form-data; boundary={boundary}"),
         );
-    Answer::of(request.body(body)).await.status
+    ApiResponse::of(request.body(body)).await.status
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -174,11 +174,11 @@ async fn blanks_around_the_value_of_a_setting_are_ignored() {
         .ok(Method::PUT, &path, Some(json!({ "name": "Casa" })))
         .await;
     let metadata = format!("{}/.well-known/oauth-authorization-server", started.base);
-    let document = Answer::of(Client::new().get(metadata)).await;
+    let document = ApiResponse::of(Client::new().get(metadata)).await;
     assert_eq!(document.body["issuer"], "https://stay.example.com/Portal");
     // The public URL is an HTTPS URL, so the form's cookie is a secure one.
     let page = Client::new().get(format!("{}/sign-in?ticket=x", started.base));
-    let cookies = Answer::of(page).await;
+    let cookies = ApiResponse::of(page).await;
     for cookie in cookies.headers.get_all("set-cookie") {
         let cookie = cookie.to_str().unwrap();
         assert!(

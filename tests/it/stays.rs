@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::house::{House, id, with};
-use crate::support::{Answer, App, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -245,7 +245,7 @@ on_both! {
             let (field, name) = if path.starts_with("/portals") { ("name", "Named") } else { ("nickname", "Named") };
             let patch = async |tag: &str, name: &str| {
                 let request = house.api.request(Method::PATCH, &path).header("if-match", tag);
-                Answer::of(request.json(&json!({ "data": { field: name } }))).await
+                ApiResponse::of(request.json(&json!({ "data": { field: name } }))).await
             };
             let refused = patch("\"other\"", name).await;
             assert_eq!((refused.status, &refused.body["error"]["code"]), (409, &json!("CONFLICT")), "{path}");
@@ -258,7 +258,7 @@ on_both! {
             house.api.patch(&path, json!({ "data": { field: "Without" } })).await.data();
         }
         let missing = house.api.request(Method::PATCH, &format!("/portals/{}", new_id())).header("if-match", "\"x\"");
-        assert_eq!(Answer::of(missing.json(&json!({ "data": { "name": "N" } }))).await.status, 404);
+        assert_eq!(ApiResponse::of(missing.json(&json!({ "data": { "name": "N" } }))).await.status, 404);
     }
 
     async fn a_plus_sign_that_arrives_as_a_blank_is_explained(app: App) {

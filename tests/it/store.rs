@@ -77,15 +77,15 @@ async fn a_locked_organization_gets_503_until_it_is_released() {
     });
     locked.1.await.unwrap();
     let started = std::time::Instant::now();
-    let answer = api
+    let response = api
         .post("/portals", serde_json::json!({ "name": "Waits" }))
         .await;
-    let error = answer.error(503);
+    let error = response.error(503);
     assert_eq!(
         (&error["type"], &error["code"]),
         (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into())
     );
-    assert!(answer.header("retry-after").is_some());
+    assert!(response.header("retry-after").is_some());
     // The limit is five seconds, and half a second for a busy machine.
     assert!(
         started.elapsed() < std::time::Duration::from_millis(5_500),

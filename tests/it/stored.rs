@@ -9,7 +9,7 @@ use vestibule::server::offline;
 
 use crate::erasure::furnish;
 use crate::support::house::House;
-use crate::support::{Answer, Api, App, new_id, on_both, serve_flags};
+use crate::support::{Api, ApiResponse, App, new_id, on_both, serve_flags};
 
 /// The kinds of stored documents: table and kind of each, and a document as release 0.1.0 wrote it
 /// or the first release that had this kind.
@@ -284,7 +284,7 @@ impl<'a> StoredScene<'a> {
     }
 
     /// Makes all requests that read the documents of a table. Returns the responses.
-    async fn read(&self, document: &str) -> Vec<(String, Answer)> {
+    async fn read(&self, document: &str) -> Vec<(String, ApiResponse)> {
         let House {
             org,
             api,
@@ -371,14 +371,14 @@ impl<'a> StoredScene<'a> {
             other => panic!("who reads {other}?"),
         };
         join_all(paths.into_iter().map(|(who, path)| async move {
-            let answer = match who {
+            let response = match who {
                 "public" => api.get(&path).await,
                 "connected" => self.connected.get(&path).await,
                 "platform" => org.app.platform().get(&path).await,
                 "preview" => org.app.stay(&self.preview, "").await,
                 _ => org.app.stay(token, "").await,
             };
-            (path, answer)
+            (path, response)
         }))
         .await
     }

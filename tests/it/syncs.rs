@@ -11,7 +11,7 @@ use strum::VariantArray as _;
 use uuid::Uuid;
 
 use crate::support::house::{House, with};
-use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
+use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -159,7 +159,7 @@ on_both! {
             {{"kind": "tag", "id": "{one}", "data": {{"name": "Long", "n": 12345678901234567890123}}}},
             {{"kind": "tag", "id": "{two}", "data": {{"name": "Short", "n": 1}}}}]}}"#);
         let request = app.http.post(format!("{}/platform/v1{}", app.base, org.path("/sync"))).bearer_auth(crate::support::PLATFORM_KEY);
-        let data = crate::support::Answer::of(request.body(body)).await.data();
+        let data = crate::support::ApiResponse::of(request.body(body)).await.data();
         assert_eq!(rejected(&data), BTreeMap::from([(0, vec!["data.n".to_owned()])]));
         assert_eq!(names(&api, "/tags").await, BTreeSet::from(["Short".to_owned()]));
     }
@@ -405,7 +405,7 @@ on_both! {
         }
         org.member(members[0], Some(&[]), Permission::VARIANTS, true).await;
         let listed = async |query: &str| -> Vec<(Value, Value)> {
-            let ids = |answer: &Answer| json!(answer.data().as_array().unwrap().iter().map(|member| member["id"].clone()).collect::<Vec<_>>());
+            let ids = |answer: &ApiResponse| json!(answer.data().as_array().unwrap().iter().map(|member| member["id"].clone()).collect::<Vec<_>>());
             let answers = [api.get(&format!("/members?{query}")).await, app.platform().get(&org.path(&format!("/members?{query}"))).await];
             answers.iter().map(|answer| (ids(answer), answer.body["meta"]["pagination"]["total"].clone())).collect()
         };

@@ -12,7 +12,7 @@ const FLATS: &str = "\u{feff}External ID,Name,Time zone,country,Property group,t
     a1,Flat 1,Europe/Madrid,ES,North,sea; Quiet,15:00,Casa,blue\n\
     a2,Flat 2,Europe/Madrid,ES,,,,,\n";
 
-async fn import(api: &Api, kind: &str, csv: &str, more: Value) -> crate::support::Answer {
+async fn import(api: &Api, kind: &str, csv: &str, more: Value) -> crate::support::ApiResponse {
     let mut body = json!({ "kind": kind, "csv": csv });
     body.as_object_mut()
         .unwrap()

@@ -634,18 +634,18 @@ async fn refusal_of(org: &Org<'_>, urls: &[(&str, String)]) -> Vec<String> {
     let api = org.key().await;
     let mut wrong = Vec::new();
     for (what, url) in urls {
-        let answer = api
+        let response = api
             .post(
                 "/webhook-subscriptions",
                 json!({ "event": "task.created", "targetUrl": url }),
             )
             .await;
-        if answer.status != 400 {
-            wrong.push(format!("{what}: {url:?} is answered {}", answer.status));
-        } else if answer.issues() != ["targetUrl"] {
+        if response.status != 400 {
+            wrong.push(format!("{what}: {url:?} is answered {}", response.status));
+        } else if response.issues() != ["targetUrl"] {
             wrong.push(format!(
                 "{what}: {url:?} has the issues {:?}",
-                answer.issues()
+                response.issues()
             ));
         }
     }
@@ -689,9 +689,9 @@ crate::support::on_both! {
         for urls in harmless.chunks(TARGETS_PER_KEY) {
             let api = org.key().await;
             for url in urls {
-                let answer = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
-                if (answer.status, answer.body["data"]["targetUrl"].as_str()) != (201, Some(url)) {
-                    wrong.push(format!("{url:?} is answered {} {}", answer.status, answer.body));
+                let response = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
+                if (response.status, response.body["data"]["targetUrl"].as_str()) != (201, Some(url)) {
+                    wrong.push(format!("{url:?} is answered {} {}", response.status, response.body));
                 }
             }
         }
@@ -715,8 +715,8 @@ crate::support::on_both! {
             ("http://10.1.0.1/", 400),
             ("https://u@10.1.0.1/", 400),
         ] {
-            let answer = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
-            assert_eq!(answer.status, status, "{url} {}", answer.body);
+            let response = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
+            assert_eq!(response.status, status, "{url} {}", response.body);
         }
     }
 }

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
-use crate::support::{Answer, Api, App, on_both};
+use crate::support::{Api, ApiResponse, App, on_both};
 
 /// Writes an entry of a text by hand.
-async fn write(api: &Api, text: &Value, language: &str, version: &str) -> Answer {
+async fn write(api: &Api, text: &Value, language: &str, version: &str) -> ApiResponse {
     let path = format!(
         "/translations/{}/entries/{language}",
         text.as_str().unwrap()
@@ -20,7 +20,7 @@ async fn write(api: &Api, text: &Value, language: &str, version: &str) -> Answer
 }
 
 /// Reads the entries of a text.
-async fn versions(api: &Api, text: &Value) -> Answer {
+async fn versions(api: &Api, text: &Value) -> ApiResponse {
     api.get(&format!("/translations/{}/entries", text.as_str().unwrap()))
         .await
 }
@@ -280,8 +280,8 @@ on_both! {
         ] {
             for language in ["en", "fr"] {
                 for (key, who, expected) in [(&no_guides, "one", guides), (&no_properties, "another", properties)] {
-                    let answer = write(key, text, language, &format!("By {who} in {language}")).await;
-                    assert_eq!(answer.status, expected, "{text} {language} {}", answer.body);
+                    let response = write(key, text, language, &format!("By {who} in {language}")).await;
+                    assert_eq!(response.status, expected, "{text} {language} {}", response.body);
                 }
             }
         }
@@ -331,8 +331,8 @@ on_both! {
             let before = texts(&api, &text).await;
             assert_eq!(versions(&limited, &text).await.status, reads, "{what} {place}");
             for language in ["en", "fr"] {
-                let answer = write(&limited, &text, language, &format!("{what} {place} {language}")).await;
-                assert_eq!(answer.status, writes, "{what} {place} {language}: {}", answer.body);
+                let response = write(&limited, &text, language, &format!("{what} {place} {language}")).await;
+                assert_eq!(response.status, writes, "{what} {place} {language}: {}", response.body);
             }
             assert_eq!(texts(&api, &text).await == before, writes == 404, "{what} {place}");
         }

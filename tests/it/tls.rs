@@ -21,7 +21,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use vestibule::server::Limits;
 
 use crate::support::node::Node;
-use crate::support::{Answer, App, choose_tls_provider};
+use crate::support::{ApiResponse, App, choose_tls_provider};
 
 /// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -131,19 +131,22 @@ async fn http_1_and_http_2_are_served_over_tls() {
         (http(&certificate), Version::HTTP_2),
         (http(&certificate).http1_only(), Version::HTTP_11),
     ] {
-        let answer = client
+        let response = client
             .build()
             .unwrap()
             .get(format!("https://localhost:{port}/healthz"))
             .send()
             .await
             .unwrap();
-        assert_eq!((answer.version(), answer.status().as_u16()), (version, 200));
         assert_eq!(
-            answer.headers()["strict-transport-security"],
+            (response.version(), response.status().as_u16()),
+            (version, 200)
+        );
+        assert_eq!(
+            response.headers()["strict-transport-security"],
             "max-age=31536000"
         );
-        assert_eq!(answer.text().await.unwrap().trim(), "ok");
+        assert_eq!(response.text().await.unwrap().trim(), "ok");
     }
     let metrics = http(&certificate)
         .build()
@@ -298,7 +301,7 @@ async fn shutdown_over_tls_completes_running_requests() {
         "https://localhost:{}/platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001",
         app.server.address.port()
     );
-    let created = Answer::of(
+    let created = ApiResponse::of(
         client
             .put(&platform)
             .bearer_auth(crate::support::PLATFORM_KEY)

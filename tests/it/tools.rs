@@ -7,7 +7,7 @@ use engine::operation::{Effect, Operation, Surface, inline_generator};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Api, ApiResponse, App, new_id, on_both};
 
 /// Maximum length of the list of all tools, in bytes.
 const LIST_LIMIT: usize = 72_000;
@@ -36,10 +36,10 @@ async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
 
 /// Returns the names of the tools that a path lists.
 async fn listed(app: &App, api: &Api, path: &str) -> BTreeSet<String> {
-    let answer = rpc_at(app, api, path, "tools/list", json!({})).await;
-    let tools = answer["result"]["tools"]
+    let response = rpc_at(app, api, path, "tools/list", json!({})).await;
+    let tools = response["result"]["tools"]
         .as_array()
-        .unwrap_or_else(|| panic!("{answer}"));
+        .unwrap_or_else(|| panic!("{response}"));
     tools
         .iter()
         .map(|tool| tool["name"].as_str().unwrap().to_owned())
@@ -86,7 +86,7 @@ fn refusal(result: &Value) -> Value {
 }
 
 /// Sends a message of the protocol with this `Origin`, like a script of a page.
-async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> Answer {
+async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> ApiResponse {
     let request = app
         .http
         .post(format!("{}/mcp", app.base))
@@ -94,7 +94,7 @@ async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> Answer {
     let request = request
         .header("accept", "application/json, text/event-stream")
         .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
-    Answer::of(match origin {
+    ApiResponse::of(match origin {
         Some(origin) => request.header("origin", origin),
         None => request,
     })
@@ -111,9 +111,9 @@ on_both! {
             } });
             app.http.post(format!("{}/mcp", app.base)).bearer_auth(&token).header("accept", "application/json, text/event-stream").json(&message)
         };
-        let answer = Answer::of(initialize("2026-07-28")).await;
-        assert_eq!((answer.status, &answer.body["error"]["code"], &answer.body["id"]), (404, &json!(-32601), &json!(7)));
-        assert_eq!(Answer::of(initialize("2025-11-25")).await.status, 200);
+        let response = ApiResponse::of(initialize("2026-07-28")).await;
+        assert_eq!((response.status, &response.body["error"]["code"], &response.body["id"]), (404, &json!(-32601), &json!(7)));
+        assert_eq!(ApiResponse::of(initialize("2025-11-25")).await.status, 200);
     }
 
     async fn only_known_origins_may_call_the_tools(app: App, "--cors-origin=https://app.example") {
@@ -134,22 +134,22 @@ on_both! {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }).to_string();
         let send = async |accept: Option<&str>, kind: &str| {
             let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(&token).header("content-type", kind).body(message.clone());
-            Answer::of(match accept {
+            ApiResponse::of(match accept {
                 Some(accept) => request.header("accept", accept),
                 None => request,
             })
             .await
         };
         for accept in [None, Some("*/*"), Some("application/json"), Some("application/json, text/event-stream"), Some("text/html, */*;q=0.8")] {
-            let answer = send(accept, "application/json").await;
-            assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{accept:?} {}", answer.body);
-            assert!(answer.body["result"]["tools"].is_array(), "{}", answer.body);
+            let response = send(accept, "application/json").await;
+            assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")), "{accept:?} {}", response.body);
+            assert!(response.body["result"]["tools"].is_array(), "{}", response.body);
         }
         assert_eq!(send(Some("text/html"), "application/json").await.status, 406);
         for kind in ["application/json;charset=UTF8", "application/json; charset=utf-8", "Application/JSON"] {
             assert_eq!(send(Some("*/*"), kind).await.status, 200, "{kind}");
             let created = api.request(reqwest::Method::POST, "/portals").header("content-type", kind).body(json!({ "name": kind }).to_string());
-            assert_eq!(Answer::of(created).await.status, 201, "{kind}");
+            assert_eq!(ApiResponse::of(created).await.status, 201, "{kind}");
         }
     }
 
@@ -177,8 +177,8 @@ on_both! {
     async fn every_message_counts_toward_the_rate_limit(app: App, "--rate-limit-per-minute=4") {
         let org = app.org().await;
         let api = org.key().await;
-        let answer = from_page(&app, &api, None).await;
-        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, Some("3")));
+        let response = from_page(&app, &api, None).await;
+        assert_eq!((response.status, response.header("x-ratelimit-remaining")), (200, Some("3")));
         assert!(rpc(&app, &api, "tools/list", json!({})).await["result"]["tools"].is_array());
         assert_eq!(call(&app, &api, "listTags", json!({})).await["isError"], false);
         let unknown = rpc(&app, &api, "tools/call", json!({ "name": "noSuchTool" })).await;
@@ -244,7 +244,7 @@ on_both! {
         }
         for path in ["/mcp?toolsets=portals,doors", "/mcp?toolsets=", "/mcp/read-only?toolsets=Portals"] {
             let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
-            let refused = Answer::of(post(&app, &api, path).json(&message)).await;
+            let refused = ApiResponse::of(post(&app, &api, path).json(&message)).await;
             assert_eq!(refused.issues(), ["toolsets"], "{path}");
             let reported = refused.body["error"]["details"]["issues"][0]["message"].as_str().unwrap();
             assert!(reported.contains("assignments, brandings, manuals, portals, records, reservations, search, steps, translations"), "{reported}");
@@ -253,7 +253,7 @@ on_both! {
         // path names its own metadata.
         let mut challenges = BTreeSet::new();
         for path in ["/mcp", "/mcp/read-only", "/mcp?toolsets=portals", "/mcp?toolsets=doors"] {
-            let refused = Answer::of(app.http.post(format!("{}{path}", app.base)).json(&json!({}))).await;
+            let refused = ApiResponse::of(app.http.post(format!("{}{path}", app.base)).json(&json!({}))).await;
             refused.error(401);
             challenges.insert(refused.header("www-authenticate").unwrap().to_owned());
         }
@@ -264,8 +264,8 @@ on_both! {
         let api = app.org().await.key().await;
         for method in ["prompts/list", "prompts/get", "resources/list", "resources/templates/list", "resources/read", "completion/complete",
             "logging/setLevel", "doors/open"] {
-            let answer = rpc(&app, &api, method, json!({})).await;
-            assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+            let response = rpc(&app, &api, method, json!({})).await;
+            assert_eq!(response["error"]["code"], -32601, "{method}: {response}");
         }
         assert_eq!(rpc(&app, &api, "tools/call", json!({ "arguments": {} })).await["error"]["code"], -32602);
     }
@@ -281,17 +281,17 @@ on_both! {
             (json!("ping").to_string(), "application/json", -32600, json!(null)),
             (ping.to_string(), "text/plain", -32600, json!(null)),
         ] {
-            let answer = Answer::of(post(&app, &api, "/mcp").header("content-type", kind).body(body.clone())).await;
-            assert_eq!((answer.status, answer.header("content-type")), (400, Some("application/json")), "{body}");
-            assert_eq!((&answer.body["error"]["code"], &answer.body["id"]), (&json!(code), &id), "{body}");
+            let response = ApiResponse::of(post(&app, &api, "/mcp").header("content-type", kind).body(body.clone())).await;
+            assert_eq!((response.status, response.header("content-type")), (400, Some("application/json")), "{body}");
+            assert_eq!((&response.body["error"]["code"], &response.body["id"]), (&json!(code), &id), "{body}");
         }
         // A body without a content type is read as JSON. If the client accepts neither JSON nor an
         // event stream, the response is a 406 with a JSON body.
-        assert_eq!(Answer::of(post(&app, &api, "/mcp").body(ping.to_string())).await.status, 200);
+        assert_eq!(ApiResponse::of(post(&app, &api, "/mcp").body(ping.to_string())).await.status, 200);
         let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap()).header("accept", "text/html");
-        let refused = Answer::of(request.json(&ping)).await;
+        let refused = ApiResponse::of(request.json(&ping)).await;
         assert_eq!((refused.status, &refused.body["error"]["code"]), (406, &json!(-32600)));
-        let got = Answer::of(app.http.get(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap())).await;
+        let got = ApiResponse::of(app.http.get(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap())).await;
         assert_eq!((got.status, &got.body["error"]["code"]), (405, &json!(-32600)));
     }
 
@@ -310,7 +310,7 @@ on_both! {
             if let Some(name) = name {
                 request = request.header("mcp-name", name);
             }
-            Answer::of(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))).await.body
+            ApiResponse::of(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))).await.body
         };
         let discovered = ask("server/discover", json!({}), None).await;
         assert!(discovered["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{discovered}");

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::node::Node;
 use crate::support::receiver::Receiver;
-use crate::support::{Answer, PLATFORM_KEY, new_id, postgres, reservation};
+use crate::support::{ApiResponse, PLATFORM_KEY, new_id, postgres, reservation};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
@@ -139,7 +139,7 @@ async fn is_traced(database_url: &str) {
     let sync = platform
         .request(Method::POST, &format!("/organizations/{organization}/sync"))
         .json(&records);
-    Answer::of(sync.header("traceparent", format!("00-{TRACE}-{CALLER}-01")))
+    ApiResponse::of(sync.header("traceparent", format!("00-{TRACE}-{CALLER}-01")))
         .await
         .data();
     let delivery = receiver.next().await;
@@ -229,7 +229,7 @@ async fn is_traced(database_url: &str) {
     let sync = platform
         .request(Method::POST, &format!("/organizations/{organization}/sync"))
         .json(&records);
-    Answer::of(sync.header("traceparent", format!("00-{unsampled}-{CALLER}-00")))
+    ApiResponse::of(sync.header("traceparent", format!("00-{unsampled}-{CALLER}-00")))
         .await
         .data();
     assert_eq!(
@@ -247,7 +247,7 @@ async fn is_traced(database_url: &str) {
     let request = api
         .request(Method::GET, "/portals?limit=3")
         .header("traceparent", format!("00-{unsampled}-{CALLER}-00"));
-    Answer::of(request).await.data();
+    ApiResponse::of(request).await.data();
     let refused = node.api("none").get("/portals").await;
     assert_eq!(refused.status, 401);
     let spans = collector
@@ -426,7 +426,7 @@ async fn webhooks_carry_no_trace_if_tracing_is_off() {
             created["id"].as_str().unwrap()
         ),
     );
-    let ping = Answer::of(ping.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await;
+    let ping = ApiResponse::of(ping.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await;
     assert!((200..300).contains(&ping.status), "{}", ping.body);
     let delivery = receiver.next().await;
     assert!(

@@ -126,9 +126,9 @@ on_both_with! {
         receiver.answer(&[500]);
         app.clock.advance(SECOND);
         let again = redelivery(&subscription, first.header("webhook-id"));
-        let answer = api.post(&again, json!({})).await;
-        let queued = answer.data();
-        assert_eq!((answer.status, &queued["status"], attempts(&queued)), (200, &json!("pending"), 1));
+        let response = api.post(&again, json!({})).await;
+        let queued = response.data();
+        assert_eq!((response.status, &queued["status"], attempts(&queued)), (200, &json!("pending"), 1));
         assert_eq!((&queued["id"], &queued["nextAttemptAt"]), (&json!(first.header("webhook-id")), &json!("2026-11-21T09:30:01.000Z")));
         let second = receiver.next().await;
         assert_eq!(second.header("webhook-id"), first.header("webhook-id"));
@@ -201,8 +201,8 @@ on_both_with! {
 
         assert_eq!(api.post(&again, json!({ "since": app.clock.now().to_string() })).await.data(), json!({ "redelivered": 0 }));
         receiver.answer(&[200]);
-        let answer = api.post(&again, json!({ "since": since })).await;
-        assert_eq!((answer.status, answer.data()), (200, json!({ "redelivered": 2 })));
+        let response = api.post(&again, json!({ "since": since })).await;
+        assert_eq!((response.status, response.data()), (200, json!({ "redelivered": 2 })));
         let arrived = [receiver.next().await, receiver.next().await];
         for id in &ids[..2] {
             assert!(arrived.iter().any(|delivery| delivery.header("webhook-id") == *id), "{id}");
@@ -224,11 +224,11 @@ on_both_with! {
         let api = org.key().await;
         let subscription = subscribe(&api, "task.created", &receiver.url).await;
         let (to_ping, deliveries) = (path(&subscription, "/ping"), path(&subscription, "/deliveries"));
-        let answer = api.post(&to_ping, json!({})).await;
-        assert_eq!((answer.status, &answer.data()["event"], &answer.data()["status"]), (200, &json!("ping"), &json!("pending")));
+        let response = api.post(&to_ping, json!({})).await;
+        assert_eq!((response.status, &response.data()["event"], &response.data()["status"]), (200, &json!("ping"), &json!("pending")));
         let ping = receiver.next().await;
         assert_eq!((&ping.body["event"], &ping.body["data"]), (&json!("ping"), &json!({ "subscriptionId": subscription["id"] })));
-        assert_eq!((&ping.body["id"], &json!(ping.header("webhook-id"))), (&answer.data()["id"], &answer.data()["id"]));
+        assert_eq!((&ping.body["id"], &json!(ping.header("webhook-id"))), (&response.data()["id"], &response.data()["id"]));
         let signed = signature(subscription["signingSecret"].as_str().unwrap(), ping.header("webhook-id"), ping.header("webhook-timestamp"), &ping.raw);
         assert_eq!(ping.header("webhook-signature"), signed);
         until_read(&api, &deliveries, |log| statuses(log) == ["delivered"]).await;
@@ -344,11 +344,11 @@ on_both_with! {
             until_read(&api, &path(&subscription, "/deliveries"), |log| statuses(log).iter().all(|status| *status == "delivered")).await;
         };
         let first = subscription["signingSecret"].clone();
-        let answer = api.post(&rotate, json!({ "graceSeconds": 3600 })).await;
-        let mut rotated = answer.data();
+        let response = api.post(&rotate, json!({ "graceSeconds": 3600 })).await;
+        let mut rotated = response.data();
         let second = rotated["signingSecret"].take();
         rotated.as_object_mut().unwrap().remove("signingSecret");
-        assert_eq!((answer.status, &json!([rotated])), (200, &api.get("/webhook-subscriptions").await.data()));
+        assert_eq!((response.status, &json!([rotated])), (200, &api.get("/webhook-subscriptions").await.data()));
         assert!(second.as_str().unwrap().starts_with("whsec_") && second != first);
         assert_signed_by(&[&second, &first]).await;
         app.clock.advance(3_599 * SECOND);

@@ -115,8 +115,8 @@ on_both! {
             "https://2130706433/", "https://127.1/", "https://localhost/", "https://db.internal/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/",
             "https://169.254.169.254/", "nonsense", "",
         ] {
-            let answer = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
-            assert_eq!(answer.issues(), ["targetUrl"], "{url}");
+            let response = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
+            assert_eq!(response.issues(), ["targetUrl"], "{url}");
         }
         let kept = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": "https://hooks.invalid/x" })).await.data();
         assert_eq!(kept["filters"], json!({ "propertyIds": [], "workflowStep": null }));

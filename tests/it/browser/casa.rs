@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::precheck::TYPES as STEP_TYPES;
 use crate::support::house::{House, guest, id, with};
-use crate::support::{Answer, App, reservation};
+use crate::support::{ApiResponse, App, reservation};
 
 /// A PNG of one pixel.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -113,7 +113,7 @@ impl<'a> Casa<'a> {
             "{}/guest/v1/stays/{token}/steps/{step}/files",
             app.base
         ));
-        Answer::of(
+        ApiResponse::of(
             request
                 .header("content-type", "multipart/form-data; boundary=XX")
                 .body(body),

@@ -16,7 +16,7 @@ use crate::oauth::{Pairs, Tokens, VERIFIER, ask, encoded, pairs, query, with};
 use crate::people::{ada, link_for};
 use crate::support::house::House;
 use crate::support::proxy::{PROXIES, PublicSide, ShippedProxy};
-use crate::support::{Answer, App, new_id};
+use crate::support::{ApiResponse, App, new_id};
 
 /// Time limit of the test of one proxy.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -123,18 +123,18 @@ impl Border<'_> {
         let request = request
             .header("content-type", "application/x-www-form-urlencoded")
             .body(encoded(form));
-        Tokens::of(&Answer::of(request).await)
+        Tokens::of(&ApiResponse::of(request).await)
     }
 
     /// Calls a tool like an assistant that knows only the address of the tool interface.
     async fn answers_tools(&self, tokens: &Tokens) {
         let mcp = format!("{}/mcp", self.public);
-        let refused = Answer::of(self.http.post(&mcp).json(&json!({}))).await;
+        let refused = ApiResponse::of(self.http.post(&mcp).json(&json!({}))).await;
         let challenge = refused.header("www-authenticate").unwrap();
         let metadata = challenge
             .split('"')
             .find(|part| part.contains("well-known"));
-        let metadata = Answer::of(self.http.get(metadata.unwrap())).await;
+        let metadata = ApiResponse::of(self.http.get(metadata.unwrap())).await;
         assert_eq!(metadata.body["resource"], mcp);
         let call = async |method: &str, params: Value| {
             let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
@@ -142,7 +142,7 @@ impl Border<'_> {
             let request = request
                 .header("accept", "application/json, text/event-stream")
                 .header("mcp-protocol-version", "2025-06-18");
-            Answer::of(request.json(&message)).await.body
+            ApiResponse::of(request.json(&message)).await.body
         };
         let client = json!({ "name": "test", "version": "1" });
         let begun =

@@ -106,8 +106,8 @@ impl Window {
     }
 
     async fn command(&self, method: Method, path: &str, body: Value) -> Value {
-        let answer = self.tried(method, path, body).await;
-        answer.unwrap_or_else(|error| panic!("the browser refuses {path}: {error}"))
+        let response = self.tried(method, path, body).await;
+        response.unwrap_or_else(|error| panic!("the browser refuses {path}: {error}"))
     }
 
     /// Sends a command of the Chrome `DevTools` Protocol.
@@ -150,19 +150,19 @@ impl Window {
         loop {
             // The command fails while the browser changes from one page to the next, so it is
             // repeated.
-            let answer = self
+            let response = self
                 .tried(
                     Method::POST,
                     "/execute/sync",
                     json!({ "script": script, "args": [] }),
                 )
                 .await;
-            if answer.as_ref().is_ok_and(|answer| answer == true) {
+            if response.as_ref().is_ok_and(|response| response == true) {
                 return;
             }
             assert!(
                 start.elapsed() < PATIENCE,
-                "{what}: {answer:?} at {}",
+                "{what}: {response:?} at {}",
                 self.path().await
             );
             tokio::time::sleep(Duration::from_millis(25)).await;
@@ -309,10 +309,10 @@ impl Window {
     /// Performs input actions. If the input leads to another page, the driver may report an error
     /// although it performed the input.
     async fn acts(&self, source: Value) {
-        let answer = self
+        let response = self
             .tried(Method::POST, "/actions", json!({ "actions": [source] }))
             .await;
-        if let Err(error) = answer {
+        if let Err(error) = response {
             let has_left = ["navigat", "loading status", "detached"]
                 .iter()
                 .any(|words| error.contains(words));

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::files::{Part, send, uploads};
 use crate::support::house::{House, id, ids, with};
 use crate::support::receiver::subscribe;
-use crate::support::{Answer, App, on_both, reservation};
+use crate::support::{ApiResponse, App, on_both, reservation};
 
 /// Time from the start of the tests' clock until check-in. Stays in tests begin on 2026-12-11 at
 /// 15:00 in Madrid.
@@ -47,7 +47,7 @@ async fn open_steps(house: &House<'_>) -> Vec<Uuid> {
     view.as_array().unwrap().iter().map(id).collect()
 }
 
-async fn request(house: &House<'_>, steps: &[Uuid]) -> Answer {
+async fn request(house: &House<'_>, steps: &[Uuid]) -> ApiResponse {
     let path = format!("/reservations/{}/precheckin/request-changes", house.stay);
     house
         .api

@@ -152,9 +152,9 @@ on_both! {
         let form = [("isAccepted", "true"), ("signedName", "Ada L"), ("shownText", hash)];
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let request = app.http.post(address).header("content-type", "application/x-www-form-urlencoded").body(body);
-        let answer = request.send().await.unwrap();
-        assert_eq!(answer.status().as_u16(), 409);
-        let page = answer.text().await.unwrap();
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 409);
+        let page = response.text().await.unwrap();
         assert!(page.contains("Parties!") && page.contains("The text has changed") && !page.contains(" checked"), "{page}");
         assert!(page.contains("value=\"Ada L\""), "{page}");
         assert_eq!(house.status().await, "not_started");

@@ -82,8 +82,8 @@ on_both! {
             (json!({ "answers": {}, "isComplete": true }), vec!["isComplete"]),
             (json!({ "answers": 1, "more": 2 }), vec!["answers", "more"]),
         ] {
-            let answer = house.guest(Method::PUT, &format!("/steps/{step}"), Some(body.clone())).await;
-            assert_eq!(answer.issues(), issues, "{body}");
+            let response = house.guest(Method::PUT, &format!("/steps/{step}"), Some(body.clone())).await;
+            assert_eq!(response.issues(), issues, "{body}");
         }
         house.guest(Method::PUT, &format!("/steps/{step}"), Some(json!([]))).await.error(400);
         assert_eq!(house.status().await, "not_started");

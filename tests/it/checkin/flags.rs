@@ -150,8 +150,8 @@ on_both! {
             (fee, json!({ "status": "completed", "flags": vec!["x"; 11] }), vec!["flags"]),
             (fee, json!({ "status": "completed", "flags": "x" }), vec!["flags"]),
         ] {
-            let answer = app.platform().send(reqwest::Method::PUT, &path(step), Some(body.clone())).await;
-            assert_eq!(answer.issues(), issues, "{body}");
+            let response = app.platform().send(reqwest::Method::PUT, &path(step), Some(body.clone())).await;
+            assert_eq!(response.issues(), issues, "{body}");
         }
         assert_eq!(house.step_view(fee, "en").await.get("progress"), None);
         report(&house, fee, json!({ "status": "completed", "checks": [], "flags": vec!["é".repeat(200); 10] })).await;

@@ -75,8 +75,8 @@ on_both! {
             let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(typed).finish();
             let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
             let request = http.post(&address).header("content-type", "application/x-www-form-urlencoded").body(body);
-            let answer = request.send().await.unwrap();
-            (answer.status().as_u16(), answer.text().await.unwrap())
+            let response = request.send().await.unwrap();
+            (response.status().as_u16(), response.text().await.unwrap())
         };
         let typed = [("firstName", "Ana"), ("birthDate", "1990-01-02"), ("nationality", "ES"), ("documentNumber", ""), ("secondLastName", "")];
         let (status, page) = send(&typed).await;

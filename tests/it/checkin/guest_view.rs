@@ -181,8 +181,8 @@ on_both_with! {
             format!("/properties/{}/portal-manuals", house.flat),
             format!("/portal-manuals/{}", shown["id"].as_str().unwrap()),
         ] {
-            let answer = house.api.get(&path).await;
-            assert!(answer.status == 200 && !answer.body.to_string().contains("hunter2"), "{path} {}", answer.body);
+            let response = house.api.get(&path).await;
+            assert!(response.status == 200 && !response.body.to_string().contains("hunter2"), "{path} {}", response.body);
         }
     }
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{AGE, BED, CAR, DRIVE, EXTRAS, QuestionStep};
 use crate::support::house::{House, guest, id, ids, with};
 use crate::support::receiver::subscribe;
-use crate::support::{Answer, Api, App, new_id, on_both, reservation};
+use crate::support::{Api, ApiResponse, App, new_id, on_both, reservation};
 
 const LIST: &str = "/precheckin-submissions";
 
@@ -20,11 +20,11 @@ fn path(stay: Uuid, rest: &str) -> String {
     format!("/reservations/{stay}/precheckin{rest}")
 }
 
-async fn approve(api: &Api, stay: Uuid) -> Answer {
+async fn approve(api: &Api, stay: Uuid) -> ApiResponse {
     api.send(Method::POST, &path(stay, "/approve"), None).await
 }
 
-async fn request_changes(api: &Api, stay: Uuid, message: &str, steps: &[Uuid]) -> Answer {
+async fn request_changes(api: &Api, stay: Uuid, message: &str, steps: &[Uuid]) -> ApiResponse {
     api.post(
         &path(stay, "/request-changes"),
         json!({ "message": message, "stepIds": steps }),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::precheck::TYPES;
 use crate::support::house::{House, id, with};
-use crate::support::{Answer, App, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
 /// SHA-256 of `No parties.` and of `Sin fiestas.`, in hexadecimal.
 const ENGLISH: &str = "99c789cf1eb6536a9bde3bfaa2788d3eb68c31353d0ebb6d75e5607b54a062bc";
@@ -22,7 +22,7 @@ const EXTERNAL_TYPES: [&str; 6] = [
     "screen_and_protect",
 ];
 
-async fn report_progress(house: &House<'_>, step: Uuid, body: Value) -> Answer {
+async fn report_progress(house: &House<'_>, step: Uuid, body: Value) -> ApiResponse {
     let path = house
         .org
         .path(&format!("/reservations/{}/steps/{step}", house.stay));
@@ -211,8 +211,8 @@ on_both! {
         let check = async |is_offered: bool, why: &str| {
             let view = house.step_view(step, "en").await;
             assert_eq!(view["deposit"]["choices"].as_array().unwrap().len(), usize::from(is_offered), "{why}");
-            let answer = house.answer(step, take.clone()).await;
-            assert_eq!(answer.status, if is_offered { 200 } else { 400 }, "{why}");
+            let response = house.answer(step, take.clone()).await;
+            assert_eq!(response.status, if is_offered { 200 } else { 400 }, "{why}");
         };
         check(true, "all is there").await;
         house.update(step, json!({ "isDamageWaiverEnabled": false })).await.data();

@@ -29,8 +29,8 @@ on_both! {
             ("/console/portals?from=50", "%2Fconsole%2Fportals%3Ffrom%3D50"),
             ("/console/nothing/here", "%2Fconsole%2Fnothing%2Fhere"),
         ] {
-            let answer = browser.get(path).await;
-            assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/sign-in?return_to={back}"))), "{path}");
+            let response = browser.get(path).await;
+            assert_eq!((response.status, response.header("location")), (303, Some(&*format!("/sign-in?return_to={back}"))), "{path}");
         }
     }
 
@@ -39,13 +39,13 @@ on_both! {
         let browser = marta(&org).await;
         let id = new_id();
         for path in ["/console/", "/console/nothing", "/console/portals/x", &format!("/console/portals/{id}"), &format!("/console/steps/{id}"), &format!("/console/manuals/{id}/visibility"), &format!("/console/assignments/portals/{id}"), "/console/assignments/nothing/x", &format!("/console/translations/{id}"), "/console/portals/%ff", "/console/portals/%00"] {
-            let answer = browser.get(path).await;
-            assert_eq!(answer.status, 404, "{path}: {}", answer.body);
-            assert!(html(&answer).contains("There is nothing here"));
+            let response = browser.get(path).await;
+            assert_eq!(response.status, 404, "{path}: {}", response.body);
+            assert!(html(&response).contains("There is nothing here"));
         }
         for method in [Method::PUT, Method::DELETE, Method::PATCH] {
-            let answer = browser.send(browser.request(method.clone(), "/console/portals")).await;
-            assert_eq!(answer.status, 404, "{method}");
+            let response = browser.send(browser.request(method.clone(), "/console/portals")).await;
+            assert_eq!(response.status, 404, "{method}");
         }
     }
 
@@ -102,9 +102,9 @@ on_both! {
             format!("/console/assignments/steps/{step}"),
             format!("/console/assignments/manuals/{manual}"),
         ] {
-            let answer = browser.get(&path).await;
-            assert_eq!(answer.status, 404, "{path}");
-            assert!(!html(&answer).contains("Theirs"), "{path}");
+            let response = browser.get(&path).await;
+            assert_eq!(response.status, 404, "{path}");
+            assert!(!html(&response).contains("Theirs"), "{path}");
             let sent = browser.post(&path, &[("form", &form), ("name", "Mine"), ("nickname", "Mine"), ("title", "Mine"), ("text.en", "Mine"), ("was.en", "Theirs"), ("shown", &portal), ("assigned", &portal), ("act", "save"), ("iconName", "wifi")]).await;
             assert_eq!(sent.status, 404, "POST {path}: {}", sent.body);
         }
@@ -148,16 +148,16 @@ on_both! {
     async fn the_chosen_language_is_used_on_every_page(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
-        let answer = browser.send(browser.request(Method::GET, "/console/portals").header("accept-language", "fr-CA, es;q=0.5")).await;
-        assert!(html(&answer).contains("<html lang=\"fr\">") && html(&answer).contains("Portails"));
+        let response = browser.send(browser.request(Method::GET, "/console/portals").header("accept-language", "fr-CA, es;q=0.5")).await;
+        assert!(html(&response).contains("<html lang=\"fr\">") && html(&response).contains("Portails"));
         let form = Form::of(&page(&browser, "/console/portals").await, "/console/language").with("language", "es");
-        let answer = form.send(&browser).await;
-        assert_eq!((answer.status, answer.header("location")), (303, Some("/console/portals")));
+        let response = form.send(&browser).await;
+        assert_eq!((response.status, response.header("location")), (303, Some("/console/portals")));
         assert!(page(&browser, "/console/portals").await.contains("<html lang=\"es\">"));
         assert!(browser.get("/sign-out").await.body.as_str().unwrap().contains("¿Cerrar sesión?"));
         for here in ["//evil.example", "https://evil.example", "/../x", "/a?b"] {
-            let answer = form.clone().with("here", here).send(&browser).await;
-            assert_eq!(answer.header("location"), Some("/console"), "{here}");
+            let response = form.clone().with("here", here).send(&browser).await;
+            assert_eq!(response.header("location"), Some("/console"), "{here}");
         }
     }
 
@@ -208,10 +208,10 @@ on_both! {
         let (_, path) = portal(&api, "Casa Azul").await;
         let browser = marta(&org).await;
         let form = Form::of(&page(&browser, &path).await, "/preview");
-        let answer = form.send(&browser).await;
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        let address = answer.header("location").unwrap().to_owned();
-        let policy = |answer: &crate::support::Answer| answer.header("content-security-policy").unwrap().to_owned();
+        let response = form.send(&browser).await;
+        assert_eq!(response.status, 303, "{}", response.body);
+        let address = response.header("location").unwrap().to_owned();
+        let policy = |answer: &crate::support::ApiResponse| response.header("content-security-policy").unwrap().to_owned();
         assert!(policy(&browser.get(&address).await).contains("frame-ancestors 'self'"));
         let reservation = org.reservation(Some(org.property(None, &[]).await)).await;
         let token = org.stay_token(reservation).await;

@@ -83,9 +83,9 @@ on_both! {
         let mut silent = BTreeSet::new();
         for at in all_pages(&things) {
             for language in ["en", "fr"] {
-                let answer = things.browser.send(things.browser.request(Method::GET, &at).header("accept-language", language)).await;
-                assert_eq!(answer.status, 200, "{at}: {}", answer.body);
-                let page = html(&answer);
+                let response = things.browser.send(things.browser.request(Method::GET, &at).header("accept-language", language)).await;
+                assert_eq!(response.status, 200, "{at}: {}", response.body);
+                let page = html(&response);
                 assert_is_text(&page, &at);
                 // The organization's name is on every page. Most pages show other texts as well.
                 if plain(&page).matches("<img src=data:x").count() <= 2 {
@@ -114,10 +114,10 @@ on_both! {
                             *value = if matches!(name.rsplit('.').next(), Some("id" | "key")) && name.contains('.') { ATTEMPT.to_owned() } else { ATTEMPT.repeat(400) };
                         }
                     }
-                    let answer = form.send(&things.browser).await;
-                    if answer.status != 303 {
-                        let again = answer.body.as_str().unwrap_or_else(|| panic!("{action}: {}", answer.body));
-                        assert!(matches!(answer.status, 200 | 400 | 404 | 409 | 422), "{action}: {}", answer.status);
+                    let response = form.send(&things.browser).await;
+                    if response.status != 303 {
+                        let again = response.body.as_str().unwrap_or_else(|| panic!("{action}: {}", response.body));
+                        assert!(matches!(response.status, 200 | 400 | 404 | 409 | 422), "{action}: {}", response.status);
                         assert_is_text(again, &action);
                     }
                 }

@@ -57,15 +57,15 @@ on_both! {
         let body = "kept=1&name=Evil";
         for (header, value) in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site")] {
             let request = browser.request(Method::POST, &path).header("content-type", "application/x-www-form-urlencoded");
-            let answer = browser.send(request.header(header, value).body(body)).await;
-            assert_eq!(answer.status, 403, "{header}: {value}");
-            html(&answer);
+            let response = browser.send(request.header(header, value).body(body)).await;
+            assert_eq!(response.status, 403, "{header}: {value}");
+            html(&response);
         }
         let stranger = crate::people::Browser::new(&app);
         let request = stranger.request(Method::POST, &path).header("content-type", "application/x-www-form-urlencoded");
-        let answer = stranger.send(request.header("sec-fetch-site", "cross-site").body(body)).await;
-        assert_eq!(answer.status, 303);
-        assert!(!plain(&answer.body.to_string()).contains("Evil"));
+        let response = stranger.send(request.header("sec-fetch-site", "cross-site").body(body)).await;
+        assert_eq!(response.status, 303);
+        assert!(!plain(&response.body.to_string()).contains("Evil"));
         assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Casa Azul");
     }
 
@@ -75,8 +75,8 @@ on_both! {
         let browser = marta(&org).await;
         let form = Form::of(&page(&browser, &path).await, &path);
         form.clone().with("supportNotes", &"x".repeat(2_001)).refused(&browser, 400).await;
-        let answer = form.with("supportNotes", &"x".repeat(1 << 20)).send(&browser).await;
-        assert_eq!(answer.status, 400, "{}", answer.body);
+        let response = form.with("supportNotes", &"x".repeat(1 << 20)).send(&browser).await;
+        assert_eq!(response.status, 400, "{}", response.body);
     }
 
     async fn a_rate_limited_form_is_not_lost(app: App, "--console-rate-limit-per-minute=30") {
@@ -91,16 +91,16 @@ on_both! {
         let asked = Form::of(&asked, &questions).with("q0.text", "Do you bring a pet?").with("q0.kind", "yes_no").with("act", "save");
         while browser.get("/console/portals").await.status == 200 {}
         for form in [form, asked] {
-            let answer = form.send(&browser).await;
-            assert!(answer.header("retry-after").is_some(), "{}", answer.body);
+            let response = form.send(&browser).await;
+            assert!(response.header("retry-after").is_some(), "{}", response.body);
             let later = form.refused(&browser, 429).await;
             assert!(later.contains("They are not lost") && later.contains("Send it again"), "{later}");
             assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Casa Azul");
             let again = Form::of(&later, &form.action);
             assert_eq!(again.fields, form.fields.iter().map(|(name, value)| (name.clone(), value.replace("\r\n", "\n"))).collect::<Vec<_>>());
             app.clock.advance(Duration::from_secs(61));
-            let answer = again.send(&browser).await;
-            assert_eq!(answer.status, 303, "{}", answer.body);
+            let response = again.send(&browser).await;
+            assert_eq!(response.status, 303, "{}", response.body);
             if form.action.ends_with("questions") {
                 break;
             }

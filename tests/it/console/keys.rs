@@ -23,12 +23,12 @@ on_both! {
         app.clock.advance(std::time::Duration::from_secs(90));
         api.patch(&format!("/portals/{id}"), json!({ "data": { "name": "Casa Azul" } })).await.data();
         app.server.sweep_once().await;
-        let answer = api.get("/api-keys").await;
-        let listed = answer.data()[0].clone();
+        let response = api.get("/api-keys").await;
+        let listed = response.data()[0].clone();
         assert_eq!(listed["lastWrite"], json!({
             "operation": "updatePortal", "occurredAt": "2026-11-21T09:31:30.000Z", "target": { "type": "portal", "id": id, "name": "Casa Azul" },
         }));
-        assert_eq!((&listed["lastUsedAt"], &answer.body["meta"]["pagination"]["total"]), (&json!("2026-11-21T09:31:30.000Z"), &json!(1)));
+        assert_eq!((&listed["lastUsedAt"], &response.body["meta"]["pagination"]["total"]), (&json!("2026-11-21T09:31:30.000Z"), &json!(1)));
         org.key_without(Permission::ManageOrganization).await.get("/api-keys").await.error(403);
 
         let browser = marta(&org).await;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Form, marta, page, plain, read};
 use crate::support::house::House;
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 /// Returns a form that asks for a preview in the page's frame, with the fields of `typed`.
 fn preview_form(page: &str, typed: &Form) -> Form {
@@ -22,15 +22,15 @@ fn preview_form(page: &str, typed: &Form) -> Form {
 }
 
 /// Returns a page that the console may show in a frame, after checking its status and headers.
-fn framed(answer: &Answer, status: u16) -> String {
-    assert_eq!(answer.status, status, "{}", answer.body);
-    let policy = answer.header("content-security-policy").unwrap();
+fn framed(response: &ApiResponse, status: u16) -> String {
+    assert_eq!(response.status, status, "{}", response.body);
+    let policy = response.header("content-security-policy").unwrap();
     assert!(
         policy.contains("frame-ancestors 'self'") && policy.contains("default-src 'none'"),
         "{policy}"
     );
-    assert_ne!(answer.header("x-frame-options"), Some("DENY"));
-    plain(answer.body.as_str().unwrap())
+    assert_ne!(response.header("x-frame-options"), Some("DENY"));
+    plain(response.body.as_str().unwrap())
 }
 
 on_both! {
@@ -67,9 +67,9 @@ on_both! {
 
         let mut tab_form = preview_form(&html, &typed);
         tab_form.fields.retain(|(name, _)| name != "look");
-        let answer = tab_form.send(&browser).await;
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        let tab = browser.get(answer.header("location").unwrap()).await;
+        let response = tab_form.send(&browser).await;
+        assert_eq!(response.status, 303, "{}", response.body);
+        let tab = browser.get(response.header("location").unwrap()).await;
         assert!(framed(&tab, 200).contains("Ring <twice>"));
         // The audit log has an entry for the preview in a tab. The portal's list of changes does
         // not show that entry.

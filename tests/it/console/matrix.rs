@@ -134,7 +134,7 @@ impl MatrixMember {
             .collect();
         let mut is_refused = true;
         for body in bodies {
-            let answer = self
+            let response = self
                 .api
                 .send(
                     declared.method.clone(),
@@ -142,7 +142,7 @@ impl MatrixMember {
                     declared.has_body().then_some(body),
                 )
                 .await;
-            is_refused &= answer.status == 403;
+            is_refused &= response.status == 403;
         }
         self.refusals.insert(operation, is_refused);
         is_refused
@@ -313,9 +313,9 @@ impl Shown {
             .collect();
         for address in addresses().filter(|address| address.method == Method::GET) {
             for at in things.at(&address) {
-                let answer = things.browser.get(&at).await;
-                assert_eq!(answer.status, 200, "{at}: {}", answer.body);
-                let html = html(&answer);
+                let response = things.browser.get(&at).await;
+                assert_eq!(response.status, 200, "{at}: {}", response.body);
+                let html = html(&response);
                 let linked_addresses = linked_addresses(&html);
                 for post in posts
                     .iter()
@@ -385,7 +385,7 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
         .unwrap_or_else(|| (new_id().to_string(), new_id().to_string()));
     for address in all.iter().filter(|address| address.method == Method::GET) {
         for at in things.at(address) {
-            let answer = member.browser.get(&at).await;
+            let response = member.browser.get(&at).await;
             let is_own = !address.path.contains("/webhooks/{id}") || own.is_some();
             let expected = match member.read_status(address, &at).await {
                 _ if member.is_closed(address) && member.may(address).await => 404,
@@ -393,8 +393,8 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
                 200 if !is_own => 404,
                 status => status,
             };
-            assert_eq!(answer.status, expected, "{who}: {at}");
-            let linked_addresses = linked_addresses(&html(&answer));
+            assert_eq!(response.status, expected, "{who}: {at}");
+            let linked_addresses = linked_addresses(&html(&response));
             assert!(
                 in_navigation.is_subset(&linked_addresses),
                 "{who}: {at} leads to {linked_addresses:?}"
@@ -441,12 +441,12 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
                 }
             });
             let at = at.collect::<Vec<_>>().join("/");
-            let answer = member.browser.post(&at, &[("form", &form)]).await;
+            let response = member.browser.post(&at, &[("form", &form)]).await;
             assert!(
-                matches!(answer.status, 200 | 303 | 400 | 404 | 409),
+                matches!(response.status, 200 | 303 | 400 | 404 | 409),
                 "{who}: POST {at}: {} {}",
-                answer.status,
-                answer.body
+                response.status,
+                response.body
             );
         } else if let Some(full) = shown.forms.get(address.name) {
             let mut forced = full.clone().with("form", &form);
@@ -461,15 +461,15 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
             ] {
                 forced = forced.with(name, &id.to_string());
             }
-            let answer = forced.send(&member.browser).await;
+            let response = forced.send(&member.browser).await;
             // These addresses return 404 to members who may not create keys.
-            let is_hidden = answer.status == 404
+            let is_hidden = response.status == 404
                 && address.needs.iter().any(|need| SESSION_ONLY.contains(need));
-            let is_refused = answer.status == 403 || is_hidden;
+            let is_refused = response.status == 403 || is_hidden;
             assert!(
                 is_refused,
                 "{who}: POST {}: {} {}",
-                forced.action, answer.status, answer.body
+                forced.action, response.status, response.body
             );
         }
     }
@@ -514,22 +514,22 @@ on_both! {
         let before = newest_entry(&theirs.house.api).await;
         for address in addresses().filter(|address| address.path.contains('{') || address.path.ends_with("/end")) {
             for at in theirs.at(&address) {
-                let answer = if address.method == Method::GET {
+                let response = if address.method == Method::GET {
                     browser.get(&at).await
                 } else {
                     let mut fields = vec![("form", form.as_str()), ("was.en", "Theirs")];
                     fields.extend(TYPED);
                     browser.post(&at, &fields).await
                 };
-                assert_eq!(answer.status, 404, "{} {at}: {}", address.method, answer.body);
-                assert!(!html(&answer).contains("Theirs"), "{at}");
+                assert_eq!(response.status, 404, "{} {at}: {}", address.method, response.body);
+                assert!(!html(&response).contains("Theirs"), "{at}");
             }
         }
         // Ids of another organization in a query show no data either.
         let (portal, flat, stay) = (theirs.house.portal, theirs.house.flat, theirs.house.stay);
         for query in [format!("/console/steps?portal={portal}"), format!("/console/stays?propertyId={flat}&flat=x"), format!("/console/submissions?status=all&propertyId={flat}"), format!("/console/audit?target={stay}"), "/console/search?query=Theirs".to_owned()] {
-            let answer = browser.get(&query).await;
-            assert!(!answer.body.to_string().replace("query=Theirs", "").replace("value=\"Theirs\"", "").contains(&format!("/{stay}")), "{query}: {}", answer.body);
+            let response = browser.get(&query).await;
+            assert!(!response.body.to_string().replace("query=Theirs", "").replace("value=\"Theirs\"", "").contains(&format!("/{stay}")), "{query}: {}", response.body);
         }
         assert_eq!(newest_entry(&theirs.house.api).await, before);
     }
@@ -545,9 +545,9 @@ on_both! {
             for at in things.at(&address) {
                 for token in [None, Some(""), Some("x"), Some(&*foreign), Some(&*changed)] {
                     let fields: Vec<(&str, &str)> = token.map(|token| ("form", token)).into_iter().chain(TYPED).collect();
-                    let answer = things.browser.post(&at, &fields).await;
-                    assert_eq!(answer.status, 403, "{at} {token:?}: {}", answer.body);
-                    assert!(html(&answer).contains("This form does not belong to your session"), "{at}");
+                    let response = things.browser.post(&at, &fields).await;
+                    assert_eq!(response.status, 403, "{at} {token:?}: {}", response.body);
+                    assert!(html(&response).contains("This form does not belong to your session"), "{at}");
                 }
             }
         }
@@ -564,9 +564,9 @@ on_both! {
                 // sign-in.
                 let typed = form_urlencoded::Serializer::new(String::new()).extend_pairs(TYPED).finish();
                 let posted = |request: RequestBuilder| request.header("sec-fetch-site", "cross-site").header("content-type", "application/x-www-form-urlencoded").body(typed);
-                let answer = nobody.send(if address.method == Method::POST { posted(request) } else { request }).await;
-                assert_eq!(answer.status, 303, "{} {at}: {}", address.method, answer.body);
-                assert!(answer.header("location").unwrap().starts_with("/sign-in?return_to=%2Fconsole"), "{at}");
+                let response = nobody.send(if address.method == Method::POST { posted(request) } else { request }).await;
+                assert_eq!(response.status, 303, "{} {at}: {}", address.method, response.body);
+                assert!(response.header("location").unwrap().starts_with("/sign-in?return_to=%2Fconsole"), "{at}");
                 if address.method == Method::POST {
                     let kept = nobody.post(&at, &TYPED).await;
                     assert_eq!(kept.status, 401, "{at}");

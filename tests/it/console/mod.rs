@@ -30,13 +30,13 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use crate::people::{Browser, guarded, signed_in};
-use crate::support::{Answer, Api, Org, new_id};
+use crate::support::{Api, ApiResponse, Org, new_id};
 
 /// Returns the HTML of a console page. Checks that the page runs only the console's own script and
 /// is at most 100 KiB long.
 #[track_caller]
-pub fn html(answer: &Answer) -> String {
-    let (html, tags) = guarded(answer, &["script-src 'sha256-", "style-src 'sha256-"]);
+pub fn html(response: &ApiResponse) -> String {
+    let (html, tags) = guarded(response, &["script-src 'sha256-", "style-src 'sha256-"]);
     let scripts = tags.iter().filter(|tag| tag.starts_with("script")).count();
     assert_eq!(scripts, usize::from(html.contains("</nav>")), "{html}");
     assert!(html.len() <= 100 << 10, "{} bytes", html.len());
@@ -62,9 +62,9 @@ pub async fn member_with(
 
 /// Opens a console page and returns its HTML.
 pub async fn page(browser: &Browser, path: &str) -> String {
-    let answer = browser.get(path).await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-    html(&answer)
+    let response = browser.get(path).await;
+    assert_eq!(response.status, 200, "{path}: {}", response.body);
+    html(&response)
 }
 
 /// A form of a page: its address, and the fields that a browser would send.
@@ -164,7 +164,7 @@ impl Form {
             .map(|(_, value)| value.as_str())
     }
 
-    pub async fn send(&self, browser: &Browser) -> Answer {
+    pub async fn send(&self, browser: &Browser) -> ApiResponse {
         let fields: Vec<(&str, &str)> = self
             .fields
             .iter()
@@ -179,9 +179,9 @@ impl Form {
     pub fn done(&self, browser: &Browser, text: &str) -> impl Future<Output = (String, String)> {
         let caller = std::panic::Location::caller();
         async move {
-            let answer = self.send(browser).await;
-            assert_eq!(answer.status, 303, "{caller}: {}", answer.body);
-            let location = answer.header("location").unwrap().to_owned();
+            let response = self.send(browser).await;
+            assert_eq!(response.status, 303, "{caller}: {}", response.body);
+            let location = response.header("location").unwrap().to_owned();
             assert!(
                 location.contains(&format!("done={text}")),
                 "{caller}: {location}"
@@ -196,9 +196,9 @@ impl Form {
     pub fn refused(&self, browser: &Browser, status: u16) -> impl Future<Output = String> {
         let caller = std::panic::Location::caller();
         async move {
-            let answer = self.send(browser).await;
-            assert_eq!(answer.status, status, "{caller}: {}", answer.body);
-            html(&answer)
+            let response = self.send(browser).await;
+            assert_eq!(response.status, status, "{caller}: {}", response.body);
+            html(&response)
         }
     }
 }

@@ -54,8 +54,8 @@ on_both! {
             let refused = plain(&form.with("supportEmail", "nobody").refused(&browser, 400).await);
             assert!(refused.contains(required), "{tag}: {refused}");
         }
-        let answer = api.patch(&format!("/portals/{id}"), json!({ "data": { "supportPhone": "12" } })).await;
-        assert_eq!(answer.error(400)["details"]["issues"], json!([{ "path": ["data", "supportPhone"], "message": "is not a valid phone number" }]));
+        let response = api.patch(&format!("/portals/{id}"), json!({ "data": { "supportPhone": "12" } })).await;
+        assert_eq!(response.error(400)["details"]["issues"], json!([{ "path": ["data", "supportPhone"], "message": "is not a valid phone number" }]));
     }
 
     async fn a_refusal_without_a_field_uses_the_page_language(app: App, "--console-keys") {

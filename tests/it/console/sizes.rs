@@ -143,11 +143,11 @@ async fn walk(app: &App, browser: &Browser) -> BTreeMap<String, u64> {
             continue;
         }
         let _ = app.server.service.store.max_work();
-        let answer = browser.get(&path).await;
+        let response = browser.get(&path).await;
         let statements = app.server.service.store.max_work().statements;
-        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(response.status, 200, "{path}");
         // `html` also checks the size limit of a page.
-        let page = html(&answer);
+        let page = html(&response);
         let most = heaviest.entry(page_kind(&path)).or_default();
         *most = statements.max(*most);
         let links = page

@@ -41,9 +41,9 @@ on_both! {
         let shown = page(&browser, &format!("/console/stays/{cancelled}")).await;
         assert!(!shown.contains(NASTY) && shown.contains("Cancelled") && shown.contains("Français"), "{shown}");
         for wrong in ["from-day=soon", "status=odd", "from-day=2026-02-30"] {
-            let answer = browser.get(&format!("/console/stays?query=ada&{wrong}")).await;
-            assert_eq!(answer.status, 400, "{wrong}");
-            assert!(html(&answer).contains("value=\"ada\""), "{wrong}");
+            let response = browser.get(&format!("/console/stays?query=ada&{wrong}")).await;
+            assert_eq!(response.status, 400, "{wrong}");
+            assert!(html(&response).contains("value=\"ada\""), "{wrong}");
         }
     }
 
@@ -95,9 +95,9 @@ on_both! {
         assert!(!spanish.contains("minLos ("), "{spanish}");
 
         let preview = Form::of(&stay, "/preview");
-        let answer = preview.clone().with("at", "2026-12-11T16:00").with("language", "fr").send(&browser).await;
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        let shown = browser.get(answer.header("location").unwrap()).await;
+        let response = preview.clone().with("at", "2026-12-11T16:00").with("language", "fr").send(&browser).await;
+        assert_eq!(response.status, 303, "{}", response.body);
+        let shown = browser.get(response.header("location").unwrap()).await;
         assert_eq!(shown.status, 200, "{}", shown.body);
         assert_eq!(preview.with("at", "soon").send(&browser).await.status, 400);
     }

@@ -77,8 +77,8 @@ async fn press(browser: &Browser, name: &str, id: &str) {
         .without("order")
         .without("moved")
         .with(name, id);
-    let answer = form.send(browser).await;
-    assert_eq!(answer.status, 303, "{}", answer.body);
+    let response = form.send(browser).await;
+    assert_eq!(response.status, 303, "{}", response.body);
 }
 
 on_both! {

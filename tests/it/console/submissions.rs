@@ -226,8 +226,8 @@ on_both! {
         assert!(!shown.contains("/approve") && !shown.contains("/changes"), "{shown}");
         let form = crate::people::field(&shown, "form");
         for (place, fields) in [("approve", vec![("form", &*form)]), ("changes", vec![("form", &*form), ("step", &*step), ("message", "Mine")])] {
-            let answer = reader.post(&format!("{path}/{place}"), &fields).await;
-            assert_eq!(answer.status, 403, "{}", answer.body);
+            let response = reader.post(&format!("{path}/{place}"), &fields).await;
+            assert_eq!(response.status, 403, "{}", response.body);
         }
         let stranger = member_with(&house.org, &[Permission::ViewProperties], None).await;
         assert_eq!(stranger.get(&path).await.status, 403);

@@ -370,11 +370,11 @@ pub async fn submitted_stay(
 /// Creates a subscription in the console and sends a ping. Returns `None` if the member may not
 /// create subscriptions.
 pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, String)> {
-    let answer = browser.get("/console/webhooks/new").await;
-    if answer.status != 200 || !answer.body.to_string().contains(event) {
+    let response = browser.get("/console/webhooks/new").await;
+    if response.status != 200 || !response.body.to_string().contains(event) {
         return None;
     }
-    let form = super::Form::of(answer.body.as_str().unwrap(), "/webhooks/new")
+    let form = super::Form::of(response.body.as_str().unwrap(), "/webhooks/new")
         .with("event", event)
         .with("targetUrl", CLOSED_ADDRESS);
     let created = form.send(browser).await;

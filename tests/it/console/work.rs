@@ -109,7 +109,7 @@ on_both! {
     async fn refusals_are_shown_in_the_browser_language(app: App) {
         let org = app.org().await;
         let stranger = member_with(&org, &[Permission::ViewTasks], None).await;
-        let text = |answer: crate::support::Answer| (answer.status, html(&answer));
+        let text = |answer: crate::support::ApiResponse| (answer.status, html(&answer));
         let asked = stranger.request(reqwest::Method::GET, "/console/portals").header("accept-language", "es");
         let (status, refused) = text(stranger.send(asked).await);
         assert!(status == 403 && refused.contains("Le falta un permiso") && !refused.contains("You lack"), "{refused}");
@@ -155,8 +155,8 @@ on_both! {
         assert_eq!(other.get(&path).await.status, 404);
         let form = field(&page(&other, "/console").await, "form");
         for place in ["ping", "failed", "rotate", "delete", "deliveries/0192f0c1-2345-7abc-8def-0123456789ab"] {
-            let answer = other.post(&format!("{path}/{place}"), &[("form", &form), ("since", "2026-11-01T00:00"), ("hours", "1")]).await;
-            assert_eq!(answer.status, 404, "{place}: {}", answer.body);
+            let response = other.post(&format!("{path}/{place}"), &[("form", &form), ("since", "2026-11-01T00:00"), ("hours", "1")]).await;
+            assert_eq!(response.status, 404, "{place}: {}", response.body);
         }
         let delete = page(&browser, &format!("{path}/delete")).await;
         assert!(delete.contains("cannot be undone"), "{delete}");

@@ -9,23 +9,23 @@ use super::{
     with,
 };
 use crate::people::{Browser, html, path_of};
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 /// Opens the authorization endpoint with a query string.
-async fn authorize(browser: &Browser, query: &str) -> Answer {
+async fn authorize(browser: &Browser, query: &str) -> ApiResponse {
     browser.get(&format!("/oauth/authorize?{query}")).await
 }
 
 /// Checks that the response is an error page and no redirect.
 #[track_caller]
-fn assert_error_page(answer: &Answer) {
+fn assert_error_page(response: &ApiResponse) {
     assert_eq!(
-        (answer.status, answer.header("location")),
+        (response.status, response.header("location")),
         (400, None),
         "{}",
-        answer.body
+        response.body
     );
-    html(answer);
+    html(response);
 }
 
 on_both! {
@@ -57,8 +57,8 @@ on_both! {
         // The platform cannot register an invalid redirect URI either.
         let path = format!("/oauth-apps/{}", scene.org.oauth_app);
         for address in ["http://client.example/cb", "javascript:alert(1)", "app:/cb", "https://client.example/cb#x", "https://a@client.example/cb"] {
-            let answer = app.platform().send(Method::PUT, &path, Some(json!({ "name": "X", "redirectUris": [address] }))).await;
-            assert_eq!(answer.issues(), ["redirectUris.0"], "{address}");
+            let response = app.platform().send(Method::PUT, &path, Some(json!({ "name": "X", "redirectUris": [address] }))).await;
+            assert_eq!(response.issues(), ["redirectUris.0"], "{address}");
         }
     }
 
@@ -106,9 +106,9 @@ on_both! {
         let scene = MemberScene::build(&app).await;
         let stranger = Browser::new(&app);
         let query_ = encoded(&scene.ask());
-        let answer = authorize(&stranger, &format!("{query_}&prompt=none&nonce=1")).await;
-        assert_eq!(answer.status, 303);
-        let there = answer.header("location").unwrap();
+        let response = authorize(&stranger, &format!("{query_}&prompt=none&nonce=1")).await;
+        assert_eq!(response.status, 303);
+        let there = response.header("location").unwrap();
         let sent: Pairs = form_urlencoded::parse(there.strip_prefix("/sign-in?").unwrap().as_bytes()).into_owned().collect();
         let return_to = sent[0].1.clone();
         assert_eq!(return_to, format!("/oauth/authorize?{query_}"));
@@ -127,8 +127,8 @@ on_both! {
         let scene = MemberScene::build(&app).await;
         let long = with(scene.ask(), "state", &"abcdefghijklmn+/".repeat(256));
         let stranger = Browser::new(&app);
-        let answer = authorize(&stranger, &encoded(&long)).await;
-        let query_ = answer.header("location").unwrap().split_once('?').unwrap().1.to_owned();
+        let response = authorize(&stranger, &encoded(&long)).await;
+        let query_ = response.header("location").unwrap().split_once('?').unwrap().1.to_owned();
         let (name, return_to) = form_urlencoded::parse(query_.as_bytes()).next().unwrap();
         assert_eq!((&*name, return_to.len() > 3_000), ("return_to", true));
         let path = scene.org.path(&format!("/members/{}/sign-in-links", scene.member));
@@ -147,8 +147,8 @@ on_both! {
         let evil = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "token_endpoint_auth_method": "none" })).await;
         let right = ask(evil.body["client_id"].as_str().unwrap(), "https://evil.example/");
         for query_ in [encoded(&right), encoded(&with(right.clone(), "scope", "x")), encoded(&with(right.clone(), "response_type", ""))] {
-            let answer = authorize(&Browser::new(&app), &query_).await;
-            assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{query_}");
+            let response = authorize(&Browser::new(&app), &query_).await;
+            assert!(response.header("location").unwrap().starts_with("/sign-in?"), "{query_}");
         }
         let there = leads_to(&authorize(&scene.browser, &encoded(&with(right, "scope", "x"))).await);
         assert_eq!(query(&there, "error").as_deref(), Some("invalid_scope"));
@@ -195,9 +195,9 @@ on_both! {
         let client = register(&app, json!({ "redirect_uris": uris, "token_endpoint_auth_method": "none" })).await;
         let client = client.body["client_id"].as_str().unwrap();
         for address in ["http://127.0.0.1:49152/cb", "http://localhost:49152/cb", "com.example.app:/cb"] {
-            let answer = authorize(&scene.browser, &encoded(&ask(client, address))).await;
-            assert_eq!(answer.status, 200, "{address}");
-            assert!(html(&answer).contains("a program on this device"));
+            let response = authorize(&scene.browser, &encoded(&ask(client, address))).await;
+            assert_eq!(response.status, 200, "{address}");
+            assert!(html(&response).contains("a program on this device"));
             let there = scene.decide(&ask(client, address), "approve").await;
             assert!(there.as_str().starts_with(&format!("{address}?code=")), "{there}");
         }

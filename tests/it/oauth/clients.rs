@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{MemberScene, Tokens, ask, pairs, refused, register, token, with};
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 on_both! {
     async fn a_self_registered_client_exchanges_codes(app: App) {
@@ -49,7 +49,7 @@ on_both! {
         }
         for (kind, body) in [("application/json", vec![0xff]), ("application/json", vec![b'['; 60_000]), ("application/json", vec![b' '; 70_000]), ("text/plain", b"{}".to_vec()), ("application/json", Vec::new())] {
             let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).header("content-type", kind).body(body);
-            refused(&Answer::of(request).await, 400, "invalid_client_metadata");
+            refused(&ApiResponse::of(request).await, 400, "invalid_client_metadata");
         }
     }
 
@@ -60,9 +60,9 @@ on_both! {
         }
         // An address that a client writes into a forwarding header does not change the limit.
         let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
-        let answer = Answer::of(request.header("x-forwarded-for", "203.0.113.9").header("forwarded", "for=203.0.113.9")).await;
-        refused(&answer, 429, "temporarily_unavailable");
-        assert_eq!(answer.header("retry-after"), Some("3600"));
+        let response = ApiResponse::of(request.header("x-forwarded-for", "203.0.113.9").header("forwarded", "for=203.0.113.9")).await;
+        refused(&response, 429, "temporarily_unavailable");
+        assert_eq!(response.header("retry-after"), Some("3600"));
         app.clock.advance(Duration::from_secs(3_600));
         assert_eq!(register(&app, good).await.status, 201);
     }
@@ -71,7 +71,7 @@ on_both! {
         let good = json!({ "redirect_uris": ["https://notes.example/cb"], "token_endpoint_auth_method": "none" });
         let from = async |name: &'static str, value: String| {
             let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
-            Answer::of(request.header(name, value)).await
+            ApiResponse::of(request.header(name, value)).await
         };
         for network in 0..25 {
             assert_eq!(from("x-forwarded-for", format!("198.51.{network}.7, 127.0.0.2")).await.status, 201);

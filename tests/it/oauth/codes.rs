@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{MemberScene, Tokens, VERIFIER, encoded, pairs, post, refused, register, token, with};
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 on_both! {
     async fn exchanged_tokens_are_valid_only_at_their_resource(app: App) {
@@ -21,7 +21,7 @@ on_both! {
         let tool = |tokens: &Tokens| {
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
             let request = app.http.request(Method::POST, format!("{}/mcp", app.base)).bearer_auth(&tokens.access).json(&body);
-            Answer::of(request.header("accept", "application/json, text/event-stream"))
+            ApiResponse::of(request.header("accept", "application/json, text/event-stream"))
         };
         assert_eq!(tool(&tokens).await.status, 401);
         let at_tools = scene.tokens(&scene.ask()).await;
@@ -62,7 +62,7 @@ on_both! {
             refused(&token(&app, &with(right.clone(), name, value)).await, status, error);
         }
         let twice = format!("{}&code={code}", encoded(&right));
-        let raw = |kind: &str, body: Vec<u8>| Answer::of(app.http.request(Method::POST, format!("{}/oauth/token", app.base)).header("content-type", kind).body(body));
+        let raw = |kind: &str, body: Vec<u8>| ApiResponse::of(app.http.request(Method::POST, format!("{}/oauth/token", app.base)).header("content-type", kind).body(body));
         let kind = "application/x-www-form-urlencoded";
         for (kind, body) in [
             (kind, twice.into_bytes()), (kind, vec![b'a'; 70_000]), ("application/json", json!({ "grant_type": "authorization_code" }).to_string().into_bytes()),
@@ -131,7 +131,7 @@ on_both! {
             let form = with(scene.exchange_of(&code), "client_secret", secret);
             let form = if header.is_some() { with(form, "client_id", "") } else { form };
             let request = post(&app, "/oauth/token", &form);
-            Answer::of(match header { Some(header) => request.header("authorization", header), None => request }).await
+            ApiResponse::of(match header { Some(header) => request.header("authorization", header), None => request }).await
         };
         let wrong = attempt(None, "").await;
         refused(&wrong, 401, "invalid_client");

@@ -64,16 +64,16 @@ on_both! {
         let other = signed_in(&scene.org, scene.member).await;
         let foreign = crate::people::fields(&html(&other.get(&format!("/oauth/authorize?{}", encoded(&scene.ask()))).await), "form").pop().unwrap();
         for token in ["", "nonsense", &foreign, "\0", &"a".repeat(9_999)] {
-            let answer = send(&scene.browser, &with(right.clone(), "form", token)).await;
-            assert_eq!((answer.status, answer.header("location")), (403, None), "{token}");
-            html(&answer);
+            let response = send(&scene.browser, &with(right.clone(), "form", token)).await;
+            assert_eq!((response.status, response.header("location")), (403, None), "{token}");
+            html(&response);
         }
         let twice = [right.clone(), vec![("form".into(), foreign)]].concat();
         assert_eq!(send(&scene.browser, &twice).await.status, 403);
         // A browser without the session cookie has no signed-in member, so the form redirects to
         // the sign-in.
-        let answer = send(&Browser::new(&app), &right).await;
-        assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{answer:?}");
+        let response = send(&Browser::new(&app), &right).await;
+        assert!(response.header("location").unwrap().starts_with("/sign-in?"), "{response:?}");
         // The service checks the parameters of the submitted form again, because a member can
         // change them.
         for (name, value) in [("redirect_uri", "https://evil.example/"), ("client_id", "x"), ("client_id", "")] {
@@ -101,9 +101,9 @@ on_both! {
 
     async fn the_consent_page_forbids_frames_and_binds_no_later_address_of_the_app(app: App) {
         let scene = MemberScene::build(&app).await;
-        let answer = scene.browser.get(&format!("/oauth/authorize?{}", encoded(&scene.ask()))).await;
-        html(&answer);
-        let policy = answer.header("content-security-policy").unwrap();
+        let response = scene.browser.get(&format!("/oauth/authorize?{}", encoded(&scene.ask()))).await;
+        html(&response);
+        let policy = response.header("content-security-policy").unwrap();
         assert!(policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'") && !policy.contains("form-action"), "{policy}");
     }
 

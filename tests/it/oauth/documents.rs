@@ -17,7 +17,7 @@ fn document(url: &str) -> Value {
 
 /// Checks that the member gets an error page that says that the client cannot be checked.
 async fn assert_refused(scene: &MemberScene<'_>, url: &str) {
-    let answer = scene
+    let response = scene
         .browser
         .get(&format!(
             "/oauth/authorize?{}",
@@ -25,12 +25,12 @@ async fn assert_refused(scene: &MemberScene<'_>, url: &str) {
         ))
         .await;
     assert_eq!(
-        (answer.status, answer.header("location")),
+        (response.status, response.header("location")),
         (400, None),
         "{url}"
     );
     assert!(
-        html(&answer).contains("This app cannot be checked"),
+        html(&response).contains("This app cannot be checked"),
         "{url}"
     );
 }
@@ -84,14 +84,14 @@ async fn a_client_document_is_used_for_a_day() {
             browser: signed_in(&scene.org, scene.member).await,
             ..scene
         };
-        let answer = scene
+        let response = scene
             .browser
             .get(&format!(
                 "/oauth/authorize?{}",
                 encoded(&ask(&url, REDIRECT))
             ))
             .await;
-        assert!(html(&answer).contains("This link is not correct"));
+        assert!(html(&response).contains("This link is not correct"));
         assert_eq!(site.request_count(), requests_before + 2);
         // Existing grants stay valid while the document is invalid.
         let refresh = super::pairs(&[

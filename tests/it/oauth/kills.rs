@@ -15,7 +15,7 @@ use super::{
 };
 use crate::people::{Browser, html, member, path_of};
 use crate::support::node::Node;
-use crate::support::{Answer, App, new_id};
+use crate::support::{ApiResponse, App, new_id};
 
 /// Flag with the public URL of every node.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
@@ -92,7 +92,7 @@ impl NodeHouse {
                 .get(&format!("/oauth/authorize?{}", encoded(&asked)))
                 .await,
         );
-        let answer = self
+        let response = self
             .browser
             .post(
                 "/oauth/consent",
@@ -102,11 +102,11 @@ impl NodeHouse {
                     .collect::<Vec<_>>(),
             )
             .await;
-        query(&leads_to(&answer), "code").unwrap()
+        query(&leads_to(&response), "code").unwrap()
     }
 
     /// Exchanges a code at a node. Returns `None` if the node is killed before it responds.
-    async fn exchange(&self, base: &str, code: &str) -> Option<Answer> {
+    async fn exchange(&self, base: &str, code: &str) -> Option<ApiResponse> {
         let fields = pairs(&[
             ("grant_type", "authorization_code"),
             ("client_id", &self.oauth_app.to_string()),
@@ -119,7 +119,7 @@ impl NodeHouse {
             .header("content-type", "application/x-www-form-urlencoded");
         let response = request.body(encoded(&fields)).send().await.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Some(Answer {
+        Some(ApiResponse {
             status,
             headers,
             body: response.json().await.ok()?,

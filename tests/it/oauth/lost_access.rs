@@ -18,7 +18,7 @@ async fn tools_at(app: &App, path: &str, token: &str) -> u16 {
     let request = request
         .bearer_auth(token)
         .header("accept", "application/json");
-    crate::support::Answer::of(request.json(&message))
+    crate::support::ApiResponse::of(request.json(&message))
         .await
         .status
 }
@@ -30,8 +30,8 @@ async fn calls_at(app: &App, path: &str, token: &str) -> bool {
     let request = app
         .http
         .request(Method::POST, format!("{}{path}", app.base));
-    let answer = crate::support::Answer::of(request.bearer_auth(token).json(&message)).await;
-    answer.body["result"]["isError"] == false
+    let response = crate::support::ApiResponse::of(request.bearer_auth(token).json(&message)).await;
+    response.body["result"]["isError"] == false
 }
 
 on_both! {
@@ -108,8 +108,8 @@ on_both! {
         let page = scene.page(&scene.ask()).await;
         let form = crate::oauth::form(&page, "approve");
         app.platform().ok(Method::DELETE, &scene.org.path(&format!("/members/{}", scene.member)), None).await;
-        let answer = scene.browser.post("/oauth/consent", &form.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
-        assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{answer:?}");
+        let response = scene.browser.post("/oauth/consent", &form.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
+        assert!(response.header("location").unwrap().starts_with("/sign-in?"), "{response:?}");
     }
 
     async fn erasing_an_organization_ends_all_its_grants(app: App) {

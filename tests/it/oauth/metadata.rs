@@ -4,11 +4,11 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 on_both! {
     async fn the_server_and_its_resources_publish_their_metadata(app: App) {
-        let get = async |path: &str| Answer::of(app.http.request(Method::GET, format!("{}/.well-known/{path}", app.base)).header("origin", "https://inspector.example")).await;
+        let get = async |path: &str| ApiResponse::of(app.http.request(Method::GET, format!("{}/.well-known/{path}", app.base)).header("origin", "https://inspector.example")).await;
         let server = get("oauth-authorization-server").await;
         assert_eq!((server.status, server.header("access-control-allow-origin")), (200, Some("*")));
         assert!(server.header("cache-control").unwrap().contains("max-age"));
@@ -40,7 +40,7 @@ on_both! {
         get("oauth-protected-resource/other").await.error(404);
         // Some clients look for the document below the address of the tools.
         for resource in ["/mcp", "/mcp/read-only"] {
-            let below = async |name: &str| Answer::of(app.http.request(Method::GET, format!("{}{resource}/.well-known/{name}", app.base))).await;
+            let below = async |name: &str| ApiResponse::of(app.http.request(Method::GET, format!("{}{resource}/.well-known/{name}", app.base))).await;
             assert_eq!(below("oauth-authorization-server").await.body, server.body, "{resource}");
             let document = below("oauth-protected-resource").await;
             assert_eq!((document.status, &document.body["resource"]), (200, &at(resource)));
@@ -50,10 +50,10 @@ on_both! {
             ("/api/v1/portals", "/api/v1"), ("/mcp", "/mcp"), ("/mcp?toolsets=portals", "/mcp"), ("/mcp/read-only", "/mcp/read-only"),
             ("/mcp/read-only?toolsets=portals", "/mcp/read-only"),
         ] {
-            let refused = Answer::of(app.http.request(Method::POST, format!("{}{path}", app.base)).json(&json!({}))).await;
+            let refused = ApiResponse::of(app.http.request(Method::POST, format!("{}{path}", app.base)).json(&json!({}))).await;
             let challenge = refused.header("www-authenticate").unwrap().to_owned();
             let url = challenge.split('"').nth(1).unwrap();
-            let document = Answer::of(app.http.request(Method::GET, url)).await;
+            let document = ApiResponse::of(app.http.request(Method::GET, url)).await;
             assert_eq!((document.status, &document.body["resource"]), (200, &at(resource)), "{url}");
         }
     }
@@ -63,11 +63,11 @@ on_both! {
             for origin in ["https://inspector.example", "https://own.example"] {
                 let request = app.http.request(Method::OPTIONS, format!("{}{path}", app.base)).header("origin", origin);
                 let request = request.header("access-control-request-method", "POST").header("access-control-request-headers", "authorization, mcp-protocol-version");
-                let answer = Answer::of(request).await;
-                assert_eq!((answer.status, answer.header("access-control-allow-origin")), (204, Some("*")), "{path}");
-                assert_eq!(answer.header("access-control-allow-headers"), Some("*, authorization"));
+                let response = ApiResponse::of(request).await;
+                assert_eq!((response.status, response.header("access-control-allow-origin")), (204, Some("*")), "{path}");
+                assert_eq!(response.header("access-control-allow-headers"), Some("*, authorization"));
                 if path.starts_with("/.well-known") {
-                    let read = Answer::of(app.http.request(Method::GET, format!("{}{path}", app.base)).header("origin", origin)).await;
+                    let read = ApiResponse::of(app.http.request(Method::GET, format!("{}{path}", app.base)).header("origin", origin)).await;
                     let exposed = read.header("access-control-expose-headers").unwrap();
                     assert!(["etag", "www-authenticate", "x-request-id", "mcp-session-id"].iter().all(|name| exposed.contains(name)), "{exposed}");
                 }
@@ -75,7 +75,7 @@ on_both! {
         }
         // Pages for people do not allow other origins.
         let request = app.http.request(Method::GET, format!("{}/oauth/authorize", app.base)).header("origin", "https://inspector.example");
-        assert_eq!(Answer::of(request).await.header("access-control-allow-origin"), None);
+        assert_eq!(ApiResponse::of(request).await.header("access-control-allow-origin"), None);
     }
 }
 
@@ -83,7 +83,7 @@ on_both! {
 async fn metadata_paths_contain_the_path_of_the_public_url_after_well_known() {
     let app = App::on_sqlite(&["--public-url=https://host.example/stays"]).await;
     let get = async |path: &str| {
-        Answer::of(
+        ApiResponse::of(
             app.http
                 .request(Method::GET, format!("{}/.well-known/{path}", app.base)),
         )

@@ -24,7 +24,7 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::people::{Browser, fields, html, signed_in};
-use crate::support::{Answer, Api, App, Org, new_id};
+use crate::support::{Api, ApiResponse, App, Org, new_id};
 
 /// Code verifier and code challenge of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -98,7 +98,7 @@ impl<'a> MemberScene<'a> {
     /// app.
     pub async fn decide(&self, ask: &Pairs, decision: &str) -> Url {
         let page = self.page(ask).await;
-        let answer = self
+        let response = self
             .browser
             .post(
                 "/oauth/consent",
@@ -108,28 +108,28 @@ impl<'a> MemberScene<'a> {
                     .collect::<Vec<_>>(),
             )
             .await;
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        leads_to(&answer)
+        assert_eq!(response.status, 303, "{}", response.body);
+        leads_to(&response)
     }
 
     /// Opens the consent page of a request. Returns its HTML.
     pub async fn page(&self, ask: &Pairs) -> String {
-        let answer = self
+        let response = self
             .browser
             .get(&format!("/oauth/authorize?{}", encoded(ask)))
             .await;
         assert_eq!(
-            answer.status,
+            response.status,
             200,
             "{:?} {}",
-            answer.header("location"),
-            answer.body
+            response.header("location"),
+            response.body
         );
-        html(&answer)
+        html(&response)
     }
 
     /// Exchanges a code as the organization's app.
-    pub async fn exchange(&self, code: &str) -> Answer {
+    pub async fn exchange(&self, code: &str) -> ApiResponse {
         token(self.app(), &self.exchange_of(code)).await
     }
 
@@ -151,11 +151,11 @@ impl<'a> MemberScene<'a> {
     }
 
     /// Exchanges a refresh token as the organization's app.
-    pub async fn refresh(&self, token: &str) -> Answer {
+    pub async fn refresh(&self, token: &str) -> ApiResponse {
         self.refresh_with(token, &[]).await
     }
 
-    pub async fn refresh_with(&self, refresh_token: &str, more: &[(&str, &str)]) -> Answer {
+    pub async fn refresh_with(&self, refresh_token: &str, more: &[(&str, &str)]) -> ApiResponse {
         let id = self.org.oauth_app.to_string();
         let all = [
             &[
@@ -247,10 +247,10 @@ pub fn form(page: &str, decision: &str) -> Pairs {
 
 /// Returns the address that a response redirects to. Panics if there is none.
 #[track_caller]
-pub fn leads_to(answer: &Answer) -> Url {
-    let location = answer
+pub fn leads_to(response: &ApiResponse) -> Url {
+    let location = response
         .header("location")
-        .unwrap_or_else(|| panic!("leads nowhere: {} {}", answer.status, answer.body));
+        .unwrap_or_else(|| panic!("leads nowhere: {} {}", response.status, response.body));
     Url::parse(location).unwrap_or_else(|_| panic!("leads back: {location}"))
 }
 
@@ -271,11 +271,11 @@ pub fn post(app: &App, path: &str, pairs: &Pairs) -> RequestBuilder {
 }
 
 /// Sends a request to the token endpoint. Checks that the response forbids caching.
-pub async fn token(app: &App, pairs: &Pairs) -> Answer {
-    let answer = Answer::of(post(app, "/oauth/token", pairs)).await;
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
-    answer
+pub async fn token(app: &App, pairs: &Pairs) -> ApiResponse {
+    let response = ApiResponse::of(post(app, "/oauth/token", pairs)).await;
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    assert_eq!(response.header("access-control-allow-origin"), Some("*"));
+    response
 }
 
 /// The tokens that the token endpoint returns.
@@ -288,11 +288,11 @@ pub struct Tokens {
 
 impl Tokens {
     #[track_caller]
-    pub fn of(answer: &Answer) -> Self {
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
+    pub fn of(response: &ApiResponse) -> Self {
+        assert_eq!(response.status, 200, "{}", response.body);
+        let text = |name: &str| response.body[name].as_str().unwrap().to_owned();
         assert_eq!(
-            (text("token_type").as_str(), &answer.body["expires_in"]),
+            (text("token_type").as_str(), &response.body["expires_in"]),
             ("Bearer", &json!(3600))
         );
         let tokens = Self {
@@ -307,21 +307,21 @@ impl Tokens {
 
 /// Checks that a response refuses the request with this status and OAuth error code.
 #[track_caller]
-pub fn refused(answer: &Answer, status: u16, error: &str) {
+pub fn refused(response: &ApiResponse, status: u16, error: &str) {
     assert_eq!(
-        (answer.status, &answer.body["error"]),
+        (response.status, &response.body["error"]),
         (status, &json!(error)),
         "{}",
-        answer.body
+        response.body
     );
     assert!(
-        answer.body["error_description"].is_string() && answer.header("x-request-id").is_some()
+        response.body["error_description"].is_string() && response.header("x-request-id").is_some()
     );
 }
 
 /// Registers a client at the registration endpoint.
-pub async fn register(app: &App, metadata: Value) -> Answer {
-    Answer::of(
+pub async fn register(app: &App, metadata: Value) -> ApiResponse {
+    ApiResponse::of(
         app.http
             .request(Method::POST, format!("{}/oauth/register", app.base))
             .json(&metadata),

@@ -11,7 +11,7 @@ use super::{MemberScene, Pairs, Tokens, ask, encoded, post, refused, register, t
 use crate::people::Browser;
 use crate::support::middle_box::MiddleBox;
 use crate::support::standby::Standby;
-use crate::support::{Answer, App, postgres};
+use crate::support::{ApiResponse, App, postgres};
 
 /// Flag with the public URL of both nodes.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
@@ -118,11 +118,11 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
 async fn token_after_retries(node: &App, form: &Pairs) -> Tokens {
     let start = Instant::now();
     loop {
-        let answer = Answer::of(post(node, "/oauth/token", form)).await;
-        if answer.status != 503 {
-            return Tokens::of(&answer);
+        let response = ApiResponse::of(post(node, "/oauth/token", form)).await;
+        if response.status != 503 {
+            return Tokens::of(&response);
         }
-        assert!(start.elapsed() < OUTAGE, "{}", answer.body);
+        assert!(start.elapsed() < OUTAGE, "{}", response.body);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -228,13 +228,13 @@ async fn a_registered_client_can_be_used_on_both_nodes() {
     );
     for client in [url.as_str(), registered["client_id"].as_str().unwrap()] {
         scene.page(&ask(client, redirect)).await;
-        let answer = there
+        let response = there
             .get(&format!(
                 "/oauth/authorize?{}",
                 encoded(&ask(client, redirect))
             ))
             .await;
-        assert_eq!(answer.status, 200, "{client}");
+        assert_eq!(response.status, 200, "{client}");
     }
     assert_eq!(site.request_count(), 1);
 }

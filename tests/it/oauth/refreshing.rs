@@ -6,13 +6,13 @@ use futures_util::future::join;
 use serde_json::json;
 
 use super::{MemberScene, Tokens, pairs, post, refused, register, with};
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
-async fn revoke(app: &App, client: &str, token: &str) -> Answer {
-    Answer::of(post(
+async fn revoke(app: &App, client: &str, token: &str) -> ApiResponse {
+    ApiResponse::of(post(
         app,
         "/oauth/revoke",
         &pairs(&[("client_id", client), ("token", token)]),
@@ -156,8 +156,8 @@ on_both! {
         scene.api(&tokens).get("/portals").await.data();
         Tokens::of(&scene.refresh(&tokens.refresh).await);
         for token in ["", "rt_", "rt_x", "ac_x", "at_x", "\0", &"a".repeat(5_000)] {
-            let answer = scene.refresh(token).await;
-            assert_eq!(answer.status, 400, "{token}: {}", answer.body);
+            let response = scene.refresh(token).await;
+            assert_eq!(response.status, 400, "{token}: {}", response.body);
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{ADA, StayBrowser, action, lacks, manual, shows};
 use crate::support::house::House;
-use crate::support::{Answer, App, new_id, on_both};
+use crate::support::{ApiResponse, App, new_id, on_both};
 
 on_both! {
     async fn the_page_is_shown_only_to_its_token(app: App) {
@@ -53,9 +53,9 @@ on_both! {
             (file, format!("/steps/{step}")),
             ("/submit".into(), "/review".into()),
         ] {
-            let answer = Answer::of(browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token))).await;
+            let response = ApiResponse::of(browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token))).await;
             let leads = format!("/stay/{}{leads}", house.token);
-            assert_eq!((answer.status, answer.header("location")), (303, Some(leads.as_str())), "{rest}");
+            assert_eq!((response.status, response.header("location")), (303, Some(leads.as_str())), "{rest}");
             browser.visit(&leads).await;
         }
         shows(&browser.open(&format!("/steps/{step}")).await, &["Step 1 of 1", "<title>Step 1 of 1: Upload documents · Flat</title>"]);
@@ -66,19 +66,19 @@ on_both! {
         let browser = StayBrowser::new(&house);
         let ask = |rest: &str| browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token));
         for rest in ["", "/review", "/messages", "/nowhere", "/stay.ics", "/manifest.webmanifest", "/worker.js"] {
-            let answer = Answer::of(ask(rest)).await;
+            let response = ApiResponse::of(ask(rest)).await;
             for (name, value) in [
                 ("referrer-policy", "no-referrer"), ("cache-control", "no-store"), ("x-robots-tag", "noindex"), ("x-content-type-options", "nosniff"),
             ] {
-                assert_eq!(answer.header(name), Some(value), "{rest} {name}");
+                assert_eq!(response.header(name), Some(value), "{rest} {name}");
             }
-            assert_eq!(answer.header("set-cookie"), None);
-            let policy = answer.header("content-security-policy").unwrap();
+            assert_eq!(response.header("set-cookie"), None);
+            let policy = response.header("content-security-policy").unwrap();
             assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe-eval") && !policy.contains('*'), "{policy}");
-            let permissions = answer.header("permissions-policy").unwrap();
+            let permissions = response.header("permissions-policy").unwrap();
             assert!(permissions.contains("camera=(), ") && !permissions.contains("bluetooth"), "{rest}");
         }
-        let page = Answer::of(ask("")).await;
+        let page = ApiResponse::of(ask("")).await;
         let policy = page.header("content-security-policy").unwrap();
         for part in ["base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "worker-src 'self'", "manifest-src 'self'"] {
             assert!(policy.contains(part), "{policy}");
@@ -91,15 +91,15 @@ on_both! {
         let stated = document.split("```").find(|block| block.contains("default-src")).unwrap();
         let stated: Vec<&str> = stated.split_whitespace().filter(|word| !is_hash(word)).collect();
         assert_eq!(words, stated);
-        let worker = Answer::of(ask("/worker.js")).await;
+        let worker = ApiResponse::of(ask("/worker.js")).await;
         assert_eq!(worker.header("service-worker-allowed"), Some(format!("/stay/{}", house.token).as_str()));
         assert_eq!(worker.header("content-type"), Some("text/javascript; charset=utf-8"));
-        let calendar = Answer::of(ask("/stay.ics?language=es")).await;
+        let calendar = ApiResponse::of(ask("/stay.ics?language=es")).await;
         assert_eq!(calendar.header("content-type"), Some("text/calendar; charset=utf-8"));
         shows(calendar.body.as_str().unwrap(), &["DTSTART;TZID=Europe/Madrid:20261211T150000", "DTEND;TZID=Europe/Madrid:20261215T110000", "Flat"]);
-        let manifest = Answer::of(ask("/manifest.webmanifest")).await;
+        let manifest = ApiResponse::of(ask("/manifest.webmanifest")).await;
         assert_eq!(manifest.header("content-type"), Some("application/manifest+json"));
-        let favicon = Answer::of(browser.http.get(format!("{}/favicon.ico", app.base))).await;
+        let favicon = ApiResponse::of(browser.http.get(format!("{}/favicon.ico", app.base))).await;
         assert_eq!((favicon.status, favicon.header("content-type")), (200, Some("image/svg+xml")));
     }
 
@@ -111,7 +111,7 @@ on_both! {
         for number in 0..10 {
             manual(&house, json!({ "title": format!("Manual {number}"), "description": "Some words to read.", "iconName": "key" })).await;
         }
-        let page = Answer::of(app.http.get(format!("{}/stay/{}", app.base, house.token))).await;
+        let page = ApiResponse::of(app.http.get(format!("{}/stay/{}", app.base, house.token))).await;
         let html = page.body.as_str().unwrap();
         let within = |from: &str, until: &str| html.split_once(from).unwrap().1.split_once(until).unwrap().0.len();
         assert!(html.len() <= 50 << 10, "{} bytes", html.len());
@@ -124,8 +124,8 @@ on_both! {
         let browser = StayBrowser::new(&house);
         let page = browser.open("/messages").await;
         assert_eq!(action(&page, "/messages"), Some(format!("/guests/stay/{}/messages", house.token)));
-        let answer = browser.post("/messages", &[("text", "Hello")]).await;
-        assert_eq!(answer.header("location"), Some(format!("/guests/stay/{}/messages", house.token).as_str()));
+        let response = browser.post("/messages", &[("text", "Hello")]).await;
+        assert_eq!(response.header("location"), Some(format!("/guests/stay/{}/messages", house.token).as_str()));
         shows(&page, &[&format!("data-scope=\"/guests/stay/{}\"", house.token)]);
     }
 }

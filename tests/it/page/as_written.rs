@@ -148,9 +148,9 @@ on_both! {
         let link = format!("/stay/{}", house.token);
         for ending in [".", ",", ")", "/", "%20", "%E2%80%A6", ").", "/).", "%22", "%3E"] {
             let request = browser.http.get(format!("{}{link}{ending}?language=es", app.base));
-            let answer = crate::support::Answer::of(request).await;
+            let response = crate::support::ApiResponse::of(request).await;
             let expected = format!("{link}?language=es");
-            assert_eq!((answer.status, answer.header("location")), (303, Some(expected.as_str())), "{ending}");
+            assert_eq!((response.status, response.header("location")), (303, Some(expected.as_str())), "{ending}");
         }
         browser.open_missing("/nowhere").await;
         browser.open_missing("x.y").await;

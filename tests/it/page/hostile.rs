@@ -7,12 +7,12 @@ use uuid::Uuid;
 use super::{StayBrowser, html, lacks, manual, shows};
 use crate::files::uploads;
 use crate::support::house::{House, guest, id};
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 const SCRIPT: &str = "<script>alert(document.domain)</script>";
 
 /// Uploads a file with the form of a step.
-async fn upload(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8]) -> Answer {
+async fn upload(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8]) -> ApiResponse {
     let name = name.replace('"', "%22");
     let head = format!(
         "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/html\r\n\r\n"
@@ -21,7 +21,7 @@ async fn upload(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8
     let request = browser
         .body(&format!("/steps/{step}/files"), body)
         .header("content-type", "multipart/form-data; boundary=XX");
-    Answer::of(request).await
+    ApiResponse::of(request).await
 }
 
 on_both! {
@@ -41,7 +41,7 @@ on_both! {
             assert_eq!(upload(&browser, step, "x.html", &begun(begins)).await.status, 303);
             let view = house.step_view(step, "en").await;
             let file = id(&view["files"].as_array().unwrap().last().unwrap()["id"]);
-            let redirect = Answer::of(browser.http.get(format!("{}/stay/{}/steps/{step}/files/{file}", app.base, house.token))).await;
+            let redirect = ApiResponse::of(browser.http.get(format!("{}/stay/{}/steps/{step}/files/{file}", app.base, house.token))).await;
             let response = app.http.get(redirect.header("location").unwrap()).send().await.unwrap();
             let header = |name: &str| response.headers()[name].to_str().unwrap();
             assert_eq!((header("content-type"), header("x-content-type-options")), (kind, "nosniff"));
@@ -71,9 +71,9 @@ on_both! {
             ("a.pdf", &large, "too large"),
             ("a.pdf", b"", "choose a file"),
         ] {
-            let answer = upload(&browser, step, name, content).await;
-            assert_eq!((answer.status, answer.header("content-type")), (400, Some("text/html; charset=utf-8")), "{name}");
-            let page = html(&answer);
+            let response = upload(&browser, step, name, content).await;
+            assert_eq!((response.status, response.header("content-type")), (400, Some("text/html; charset=utf-8")), "{name}");
+            let page = html(&response);
             shows(&page, &["role=\"alert\"", reported]);
         }
         let packed = browser.body(&format!("/steps/{step}/files"), gzip.clone());
@@ -104,8 +104,8 @@ on_both! {
         upload(&own, step, "passport.pdf", b"%PDF-1.7").await;
         let file = id(&house.step_view(step, "en").await["files"][0]["id"]);
         other.open_missing(&format!("/steps/{step}/files/{file}")).await;
-        let answer = other.post(&format!("/steps/{step}/files/{file}/remove"), &[]).await;
-        assert_eq!(answer.status, 303, "deleting a file that does not exist succeeds");
+        let response = other.post(&format!("/steps/{step}/files/{file}/remove"), &[]).await;
+        assert_eq!(response.status, 303, "deleting a file that does not exist succeeds");
         assert_eq!(house.step_view(step, "en").await["files"].as_array().unwrap().len(), 1);
         lacks(&other.open(&format!("/steps/{step}")).await, &["passport.pdf"]);
         let body = json!({ "reservationId": house.stay });
@@ -135,7 +135,7 @@ on_both! {
         // A page at another time needs a credential besides the guest's token, so the status is
         // 401.
         let browser = StayBrowser::new(&house);
-        assert_eq!(Answer::of(app.http.get(format!("{}/stay/{}?at=2026-12-12T10:00:00Z", app.base, house.token))).await.status, 401);
+        assert_eq!(ApiResponse::of(app.http.get(format!("{}/stay/{}?at=2026-12-12T10:00:00Z", app.base, house.token))).await.status, 401);
         browser.open("").await;
     }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{StayBrowser, action, shows};
 use crate::support::App;
 use crate::support::house::House;
-use crate::support::{Answer, new_id, on_both};
+use crate::support::{ApiResponse, new_id, on_both};
 
 /// Returns the idempotency key of the message form.
 fn key(page: &str) -> Uuid {
@@ -58,7 +58,7 @@ on_both! {
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
         let send = |token: String, body: serde_json::Value| {
             let request = app.http.post(format!("{}/guest/v1/stays/{token}/messages", app.base)).json(&body);
-            async move { Answer::of(request).await }
+            async move { ApiResponse::of(request).await }
         };
         let (one, two) = (new_id(), new_id());
         let first = send(house.token.clone(), json!({ "text": "One", "key": one })).await.data();

@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::support::house::{House, id, with};
-use crate::support::{Answer, App};
+use crate::support::{ApiResponse, App};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -82,8 +82,8 @@ impl<'a> StayBrowser<'a> {
             .body(body)
     }
 
-    async fn post(&self, rest: &str, fields: &[(&str, &str)]) -> Answer {
-        Answer::of(self.form(rest, fields)).await
+    async fn post(&self, rest: &str, fields: &[(&str, &str)]) -> ApiResponse {
+        ApiResponse::of(self.form(rest, fields)).await
     }
 
     /// Submits a form and expects a refusal with this status. Returns the page.
@@ -93,14 +93,14 @@ impl<'a> StayBrowser<'a> {
 
     /// Sends a request and expects this status. Returns the page.
     async fn page_of(&self, status: u16, request: RequestBuilder) -> String {
-        let answer = Answer::of(request).await;
+        let response = ApiResponse::of(request).await;
         assert_eq!(
-            (answer.status, answer.header("content-type")),
+            (response.status, response.header("content-type")),
             (status, Some("text/html; charset=utf-8")),
             "{}",
-            answer.body
+            response.body
         );
-        html(&answer)
+        html(&response)
     }
 
     /// Submits the form whose address contains `address_part`, with its hidden fields, and follows the
@@ -123,16 +123,16 @@ impl<'a> StayBrowser<'a> {
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .chain(fields.iter().copied())
             .collect();
-        let answer = self.post(&rest, &all).await;
-        assert_eq!(answer.status, 303, "{}", answer.body);
+        let response = self.post(&rest, &all).await;
+        assert_eq!(response.status, 303, "{}", response.body);
         assert_eq!(
             (
-                answer.header("cache-control"),
-                answer.header("referrer-policy")
+                response.header("cache-control"),
+                response.header("referrer-policy")
             ),
             (Some("no-store"), Some("no-referrer"))
         );
-        let address = answer.header("location").unwrap().to_owned();
+        let address = response.header("location").unwrap().to_owned();
         let page = self.visit(&address).await;
         (address, page)
     }
@@ -140,8 +140,8 @@ impl<'a> StayBrowser<'a> {
 
 /// Returns the HTML of a page without its script. Checks that the page has one script at most and
 /// that the content security policy allows it.
-fn html(answer: &Answer) -> String {
-    let html = answer.body.as_str().unwrap();
+fn html(response: &ApiResponse) -> String {
+    let html = response.body.as_str().unwrap();
     let (before, rest) = html
         .split_once("<script>")
         .unwrap_or_else(|| panic!("no script: {html}"));
@@ -150,7 +150,7 @@ fn html(answer: &Answer) -> String {
         "'sha256-{}'",
         BASE64_STANDARD.encode(Sha256::digest(script))
     );
-    let policy = answer.header("content-security-policy").unwrap();
+    let policy = response.header("content-security-policy").unwrap();
     let scripts = policy
         .split("; ")
         .find(|part| part.starts_with("script-src "));

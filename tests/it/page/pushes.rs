@@ -59,9 +59,9 @@ impl PushService {
                     let Ok(stream) = acceptor.accept(stream).await else {
                         return;
                     };
-                    let answer = service_fn(move |request| shared.clone().answer(request));
+                    let response = service_fn(move |request| shared.clone().answer(request));
                     hyper::server::conn::http2::Builder::new(TokioExecutor::new())
-                        .serve_connection(TokioIo::new(stream), answer)
+                        .serve_connection(TokioIo::new(stream), response)
                         .await
                         .ok();
                 });

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
 use crate::support::house::{House, with};
-use crate::support::{Answer, App, new_id, on_both, reservation};
+use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
 /// A step with three questions: whether the guest drives, which car, and what the host should
 /// prepare.
@@ -407,7 +407,7 @@ on_both! {
         let padding = "+".repeat((128 << 10) - encoded.len());
         let whole = browser.body(&path, format!("{encoded}{padding}"));
         let whole = whole.header("content-type", "Application/X-WWW-Form-Urlencoded; charset=UTF-8");
-        assert_eq!(Answer::of(whole).await.status, 303, "128 KiB are taken");
+        assert_eq!(ApiResponse::of(whole).await.status, 303, "128 KiB are taken");
         assert_eq!(house.submission().await["steps"][0]["answers"]["firstName"], "Ada");
     }
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::{StayBrowser, lacks, shows};
 use crate::support::house::{House, with};
 use crate::support::left_out::leave_out;
-use crate::support::{Answer, App, reservation};
+use crate::support::{ApiResponse, App, reservation};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -340,7 +340,7 @@ async fn a_pass_is_offered_only_while_available() {
         !offered().await,
         "on the day of departure there is nothing left to show"
     );
-    let unknown = Answer::of(
+    let unknown = ApiResponse::of(
         app.http
             .get(format!("{}/stay/nobody/stay.pkpass", app.base)),
     )
@@ -618,10 +618,10 @@ async fn a_pass_needs_its_token() {
     for wrong in ["", "wp_", &house.token, &token[..token.len() - 1], "é"] {
         if let Ok(wrong) = reqwest::header::HeaderValue::from_str(wrong) {
             let wrong = wrong.to_str().unwrap_or_default();
-            let answer = phone
+            let response = phone
                 .send_with(reqwest::Method::GET, &get, None, wrong)
                 .await;
-            assert_eq!(answer.status(), 401, "{wrong}");
+            assert_eq!(response.status(), 401, "{wrong}");
         }
     }
     let other = house.org.reservation(Some(house.flat)).await;
@@ -651,8 +651,8 @@ async fn a_pass_needs_its_token() {
         ("POST", "/log".to_owned(), None, 400),
     ] {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
-        let answer = phone.send(method, &path, body).await;
-        assert_eq!(answer.status(), status, "{path}");
+        let response = phone.send(method, &path, body).await;
+        assert_eq!(response.status(), status, "{path}");
     }
     // A deleted reservation has no pass.
     house.org.delete_record("reservation", house.stay).await;

@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Browser, ada, field, html, link, signed_in};
-use crate::support::{Answer, App, on_both};
+use crate::support::{ApiResponse, App, on_both};
 
 on_both! {
     async fn a_link_is_used_only_by_the_form_of_its_browser(app: App) {
@@ -53,16 +53,16 @@ on_both! {
         // This client keeps no cookies and follows no redirects.
         let http = Browser::new(&app).http;
         for _ in 0..2 {
-            let looked = Answer::of(http.get(&url)).await;
+            let looked = ApiResponse::of(http.get(&url)).await;
             assert_eq!((looked.status, looked.header("set-cookie")), (200, None));
         }
-        let page = html(&Answer::of(http.get(&url)).await);
+        let page = html(&ApiResponse::of(http.get(&url)).await);
         let (form, ticket) = (field(&page, "form"), field(&page, "ticket"));
         let post = |form: &str, from: Option<(&'static str, &'static str)>| {
             let body = form_urlencoded::Serializer::new(String::new()).extend_pairs([("ticket", &*ticket), ("form", form)]).finish();
             let kind = "application/x-www-form-urlencoded";
             let request = http.post(format!("{}/sign-in", app.base)).header("content-type", kind).body(body);
-            Answer::of(from.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
+            ApiResponse::of(from.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
         };
         assert_eq!(post("", None).await.status, 403);
         // A cross-site form with a link of the attacker's own is refused.

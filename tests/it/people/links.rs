@@ -75,9 +75,9 @@ on_both! {
         assert_eq!(late.status, 410);
         assert!(late.header("set-cookie").is_none_or(|cookie| !cookie.contains("session")), "{:?}", late.headers);
         for ticket in ["", "st_", "st_x", "x", "%00", "st_%F0%9F", &"a".repeat(5_000)] {
-            let answer = browser.get(&format!("/sign-in?ticket={ticket}")).await;
-            assert_eq!(answer.status, 410, "{ticket}");
-            html(&answer);
+            let response = browser.get(&format!("/sign-in?ticket={ticket}")).await;
+            assert_eq!(response.status, 410, "{ticket}");
+            html(&response);
         }
         app.server.sweep_once().await;
         assert_eq!(app.query("select count(*) from sign_in_ticket", Vec::new(), |row| row.get::<i64>(0)).await, [0]);

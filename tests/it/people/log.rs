@@ -12,12 +12,12 @@ use super::idp::Idp;
 use super::provider::sign_in_at_provider;
 use super::{Browser, field, member, path_of};
 use crate::support::node::Node;
-use crate::support::{Answer, new_id};
+use crate::support::{ApiResponse, new_id};
 
 /// Waits until the log has one line about a request besides the access line, and checks its
 /// message. Returns the line.
-async fn line(node: &Node, answer: &Answer, message: &str) -> String {
-    let id = answer.header("x-request-id").unwrap();
+async fn line(node: &Node, response: &ApiResponse, message: &str) -> String {
+    let id = response.header("x-request-id").unwrap();
     let start = Instant::now();
     loop {
         let lines: Vec<String> = node

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use crate::support::{Answer, App, Org, new_id};
+use crate::support::{ApiResponse, App, Org, new_id};
 
 /// A browser without scripts. It stores cookies and does not follow redirects.
 pub struct Browser {
@@ -86,9 +86,9 @@ impl Browser {
         }
     }
 
-    pub async fn send(&self, request: RequestBuilder) -> Answer {
-        let answer = Answer::of(request).await;
-        for line in answer.headers.get_all("set-cookie") {
+    pub async fn send(&self, request: RequestBuilder) -> ApiResponse {
+        let response = ApiResponse::of(request).await;
+        for line in response.headers.get_all("set-cookie") {
             let line = line.to_str().unwrap();
             let (name, value) = line.split(';').next().unwrap().split_once('=').unwrap();
             if line.contains("Max-Age=0;") {
@@ -97,14 +97,14 @@ impl Browser {
                 self.set(name, value);
             }
         }
-        answer
+        response
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> ApiResponse {
         self.send(self.request(Method::GET, path)).await
     }
 
-    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> ApiResponse {
         let body = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(fields)
             .finish();
@@ -122,16 +122,20 @@ impl Browser {
     fn page(&self, path: &str) -> impl Future<Output = String> {
         let caller = std::panic::Location::caller();
         async move {
-            let answer = self.get(path).await;
-            assert_eq!(answer.status, 200, "{path} at {caller}: {}", answer.body);
-            html(&answer)
+            let response = self.get(path).await;
+            assert_eq!(
+                response.status, 200,
+                "{path} at {caller}: {}",
+                response.body
+            );
+            html(&response)
         }
     }
 
     /// Opens a sign-in link and submits its form. Returns the address of the redirect.
     pub async fn sign_in(&self, link: &str) -> String {
         let page = self.page(link).await;
-        let answer = self
+        let response = self
             .post(
                 "/sign-in",
                 &[
@@ -140,8 +144,8 @@ impl Browser {
                 ],
             )
             .await;
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        answer.header("location").unwrap().to_owned()
+        assert_eq!(response.status, 303, "{}", response.body);
+        response.header("location").unwrap().to_owned()
     }
 
     /// Returns whether the browser has a session of a member.
@@ -154,11 +158,11 @@ impl Browser {
 /// Checks that a page may not be cached or framed and that its content security policy has these
 /// directives. Returns the HTML, and its tags without attribute values.
 #[track_caller]
-pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
-    let html = answer
+pub fn guarded(response: &ApiResponse, directives: &[&str]) -> (String, Vec<String>) {
+    let html = response
         .body
         .as_str()
-        .unwrap_or_else(|| panic!("no page: {}", answer.body))
+        .unwrap_or_else(|| panic!("no page: {}", response.body))
         .to_owned();
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
@@ -167,9 +171,9 @@ pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
         ("x-frame-options", "DENY"),
         ("referrer-policy", "same-origin"),
     ] {
-        assert_eq!(answer.header(name), Some(value), "{name}");
+        assert_eq!(response.header(name), Some(value), "{name}");
     }
-    let policy = answer.header("content-security-policy").unwrap();
+    let policy = response.header("content-security-policy").unwrap();
     // The consent form redirects to the app, and the app may redirect to any address. So the policy
     // does not restrict the target of that form.
     let asks_for_an_app = html.contains("/oauth/consent\"");
@@ -209,10 +213,10 @@ pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
 
 /// Returns the HTML of a sign-in page. Checks that the page has no script and loads nothing.
 #[track_caller]
-pub fn html(answer: &Answer) -> String {
-    let (html, tags) = guarded(answer, &[]);
+pub fn html(response: &ApiResponse) -> String {
+    let (html, tags) = guarded(response, &[]);
     assert!(
-        !answer
+        !response
             .header("content-security-policy")
             .unwrap()
             .contains("script-src")
@@ -256,7 +260,7 @@ pub async fn ada(org: &Org<'_>) -> Uuid {
 }
 
 /// Creates a sign-in link for a member. Returns the platform interface's response.
-pub async fn link_for(org: &Org<'_>, id: Uuid, body: Value) -> Answer {
+pub async fn link_for(org: &Org<'_>, id: Uuid, body: Value) -> ApiResponse {
     org.app
         .platform()
         .post(&org.path(&format!("/members/{id}/sign-in-links")), body)

@@ -10,15 +10,15 @@ on_both! {
     async fn unknown_sign_in_addresses_and_methods_show_a_404_page(app: App) {
         let browser = Browser::new(&app);
         for path in ["/sign-in/", "/sign-in/x", "/sign-in/provider", "/sign-in/callback", "/sign-in/a/b", "/sign-out/", "/sign-out/x", "/sign-in/%00", "/sign-in/%ff"] {
-            let answer = browser.get(path).await;
-            assert_eq!(answer.status, 404, "{path}");
-            html(&answer);
+            let response = browser.get(path).await;
+            assert_eq!(response.status, 404, "{path}");
+            html(&response);
         }
         for path in ["/sign-in", "/sign-out", "/sign-in/provider", "/sign-in/callback"] {
             for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
-                let answer = browser.send(browser.request(method.clone(), path)).await;
-                assert_eq!(answer.status, 404, "{method} {path}");
-                html(&answer);
+                let response = browser.send(browser.request(method.clone(), path)).await;
+                assert_eq!(response.status, 404, "{method} {path}");
+                html(&response);
             }
         }
         assert_eq!(browser.send(browser.request(Method::POST, "/sign-in/callback")).await.status, 404);
@@ -30,9 +30,9 @@ on_both! {
         let browser = Browser::new(&app);
         for (accepted, language, button) in [("es-MX, en;q=0.5", "es", "Iniciar sesión"), ("fr", "fr", "Se connecter"), ("de", "en", "Sign in"), ("*", "en", "Sign in")] {
             for path in [&path, "/sign-in"] {
-                let answer = browser.send(browser.request(Method::GET, path).header("accept-language", accepted)).await;
-                assert_eq!(answer.header("content-language"), Some(language));
-                let page = html(&answer);
+                let response = browser.send(browser.request(Method::GET, path).header("accept-language", accepted)).await;
+                assert_eq!(response.header("content-language"), Some(language));
+                let page = html(&response);
                 assert!(page.contains(&format!("<html lang=\"{language}\">")) && page.contains(button), "{page}");
             }
         }
@@ -101,7 +101,7 @@ async fn behind_https_cookies_have_the_host_prefix() {
             && forms.ends_with("; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax; Secure"),
         "{forms}"
     );
-    let answer = browser
+    let response = browser
         .post(
             "/sign-in",
             &[
@@ -110,8 +110,8 @@ async fn behind_https_cookies_have_the_host_prefix() {
             ],
         )
         .await;
-    assert_eq!(answer.header("location"), Some("/guests/sign-in"));
-    let session = answer.header("set-cookie").unwrap();
+    assert_eq!(response.header("location"), Some("/guests/sign-in"));
+    let session = response.header("set-cookie").unwrap();
     assert!(
         session.starts_with("__Host-vestibule_session=vs_")
             && session.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure"),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::idp::{CLIENT_ID, Idp, ResponseKind, SigningKey};
 use super::{Browser, ada, field, fields, html, member};
-use crate::support::{Answer, App, new_id};
+use crate::support::{ApiResponse, App, new_id};
 
 /// Starts servers that use the provider, one on SQLite and one on PostgreSQL.
 async fn apps(idp: &Idp, more: &[&str]) -> Vec<App> {
@@ -52,18 +52,18 @@ async fn provider_callback(browser: &Browser, idp: &Idp, from: &str) -> Vec<(Str
 }
 
 /// Signs in at the provider. Returns the response to the callback.
-pub(super) async fn sign_in_at_provider(browser: &Browser, idp: &Idp) -> Answer {
+pub(super) async fn sign_in_at_provider(browser: &Browser, idp: &Idp) -> ApiResponse {
     let callback_query = provider_callback(browser, idp, "/sign-in/provider").await;
     browser.get(&callback(&callback_query)).await
 }
 
 #[track_caller]
-fn refused(answer: &Answer, status: u16, text: &str) {
-    assert_eq!(answer.status, status, "{}", answer.body);
-    let page = html(answer);
+fn refused(response: &ApiResponse, status: u16, text: &str) {
+    assert_eq!(response.status, status, "{}", response.body);
+    let page = html(response);
     assert!(page.contains(text), "{page}");
     assert!(
-        answer
+        response
             .headers
             .get_all("set-cookie")
             .iter()
@@ -93,12 +93,12 @@ async fn a_member_signs_in_by_a_verified_email_address() {
             idp.sign_with(signed);
             idp.override_claims(json!({ "email": "ADA@Example.COM", "name": "somebody" }));
             let callback_query = provider_callback(&browser, &idp, &way).await;
-            let answer = browser.get(&callback(&callback_query)).await;
+            let response = browser.get(&callback(&callback_query)).await;
             assert_eq!(
-                (answer.status, answer.header("location")),
+                (response.status, response.header("location")),
                 (303, Some("/sign-in?return_to=%2Fconsole")),
                 "{}",
-                answer.body
+                response.body
             );
             assert!(browser.is_signed_in().await);
             assert_eq!(browser.cookie("vestibule_provider"), None);
@@ -149,10 +149,10 @@ async fn a_member_of_several_organizations_chooses_among_them() {
         simple["isTwoFactorEnrolled"] = json!(false);
         strict.put(&format!("/members/{}", new_id()), simple).await;
         let browser = Browser::new(&app);
-        let answer = sign_in_at_provider(&browser, &idp).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
+        let response = sign_in_at_provider(&browser, &idp).await;
+        assert_eq!(response.status, 200, "{}", response.body);
         assert!(!browser.is_signed_in().await);
-        let page = html(&answer);
+        let page = html(&response);
         assert!(
             page.contains("One")
                 && page.contains("Two")
@@ -171,11 +171,11 @@ async fn a_member_of_several_organizations_chooses_among_them() {
         );
         let place = page.find("Two").unwrap();
         let ticket = &fields(&page[..place], "ticket").pop().unwrap();
-        let answer = browser
+        let response = browser
             .post("/sign-in", &[("form", &form), ("ticket", ticket)])
             .await;
         assert_eq!(
-            (answer.status, answer.header("location")),
+            (response.status, response.header("location")),
             (303, Some("/console"))
         );
         assert_eq!(
@@ -276,13 +276,13 @@ async fn an_invalid_id_token_is_refused() {
         json!({ "aud": ["vestibule", "another"], "azp": "another" }),
     ] {
         idp.override_claims(claims.clone());
-        let answer = sign_in_at_provider(&browser, &idp).await;
+        let response = sign_in_at_provider(&browser, &idp).await;
         assert!(
-            [403, 502].contains(&answer.status),
+            [403, 502].contains(&response.status),
             "{claims}: {}",
-            answer.status
+            response.status
         );
-        refused(&answer, answer.status, "Sign-in is not available");
+        refused(&response, response.status, "Sign-in is not available");
     }
     idp.override_claims(json!({}));
     for signed in [
@@ -292,13 +292,13 @@ async fn an_invalid_id_token_is_refused() {
         SigningKey::None,
     ] {
         idp.sign_with(signed);
-        let answer = sign_in_at_provider(&browser, &idp).await;
+        let response = sign_in_at_provider(&browser, &idp).await;
         assert!(
-            [403, 502].contains(&answer.status),
+            [403, 502].contains(&response.status),
             "{signed:?}: {}",
-            answer.status
+            response.status
         );
-        refused(&answer, answer.status, "Sign-in is not available");
+        refused(&response, response.status, "Sign-in is not available");
     }
     assert!(!browser.is_signed_in().await);
     idp.sign_with(SigningKey::Rsa);
@@ -320,8 +320,8 @@ async fn an_unused_invalid_claim_does_not_prevent_a_sign_in() {
         json!({ "website": "", "profile": "no address", "birthdate": 1815, "zoneinfo": null }),
     ] {
         idp.override_claims(claims.clone());
-        let answer = sign_in_at_provider(&Browser::new(&app), &idp).await;
-        assert_eq!(answer.status, 303, "{claims}: {}", answer.body);
+        let response = sign_in_at_provider(&Browser::new(&app), &idp).await;
+        assert_eq!(response.status, 303, "{claims}: {}", response.body);
     }
 }
 
@@ -338,8 +338,8 @@ async fn unused_invalid_metadata_does_not_prevent_a_sign_in() {
     ] {
         idp.override_metadata(metadata.clone());
         app.clock.advance(Duration::from_secs(301));
-        let answer = sign_in_at_provider(&Browser::new(&app), &idp).await;
-        assert_eq!(answer.status, 303, "{metadata}: {}", answer.body);
+        let response = sign_in_at_provider(&Browser::new(&app), &idp).await;
+        assert_eq!(response.status, 303, "{metadata}: {}", response.body);
     }
 }
 
@@ -417,13 +417,13 @@ async fn a_missing_email_claim_is_fetched_from_userinfo() {
         (ResponseKind::Redirect, 502, "Sign-in is not available"),
     ] {
         idp.add_userinfo(text.clone());
-        let answer = sign_in_at_provider(&Browser::new(&app), &idp).await;
+        let response = sign_in_at_provider(&Browser::new(&app), &idp).await;
         assert!(
-            answer.status == status || (status == 502 && answer.status == 403),
+            response.status == status || (status == 502 && response.status == 403),
             "{text:?}: {}",
-            answer.status
+            response.status
         );
-        refused(&answer, answer.status, reported);
+        refused(&response, response.status, reported);
     }
     idp.override_metadata(json!({ "userinfo_endpoint": "http://evil.example/userinfo" }));
     app.clock.advance(Duration::from_secs(301));
@@ -448,9 +448,9 @@ async fn a_long_return_path_survives_the_provider_sign_in() {
             .finish();
         let callback_query =
             provider_callback(&browser, &idp, &format!("/sign-in/provider?{query}")).await;
-        let answer = browser.get(&callback(&callback_query)).await;
+        let response = browser.get(&callback(&callback_query)).await;
         assert_eq!(
-            (answer.status, answer.header("location")),
+            (response.status, response.header("location")),
             (303, Some(there.as_str()))
         );
         for part in ["", "_2", "_3"] {
@@ -553,9 +553,9 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
     )
     .await;
     let named = [callback_query, vec![("iss".to_owned(), idp.issuer.clone())]].concat();
-    let answer = browser.get(&callback(&named)).await;
+    let response = browser.get(&callback(&named)).await;
     assert_eq!(
-        (answer.status, answer.header("location")),
+        (response.status, response.header("location")),
         (303, Some("/console"))
     );
 }
@@ -609,13 +609,13 @@ async fn invalid_provider_answers_show_an_error_page() {
     }
     for manner in bad() {
         idp.set_responses(correct(), correct(), manner.clone());
-        let answer = sign_in_at_provider(&browser, &idp).await;
+        let response = sign_in_at_provider(&browser, &idp).await;
         assert!(
-            [403, 502].contains(&answer.status),
+            [403, 502].contains(&response.status),
             "{manner:?}: {}",
-            answer.status
+            response.status
         );
-        html(&answer);
+        html(&response);
     }
     for metadata in [
         json!({ "issuer": "https://evil.example" }),

@@ -144,8 +144,8 @@ on_both! {
             "vestibule_forms=x; vestibule_provider=.".into(),
         ] {
             for path in ["/sign-in", "/sign-out", "/sign-in?ticket=st_x", "/sign-in/callback?state=x&code=y"] {
-                let answer = browser.send(browser.http.get(format!("{}{path}", app.base)).header("cookie", &line)).await;
-                assert!(answer.status < 500 && !html(&answer).contains("Ada"), "{line}: {}", answer.status);
+                let response = browser.send(browser.http.get(format!("{}{path}", app.base)).header("cookie", &line)).await;
+                assert!(response.status < 500 && !html(&response).contains("Ada"), "{line}: {}", response.status);
             }
         }
         let raw = browser.http.get(format!("{}/sign-in", app.base)).header("cookie", http::HeaderValue::from_bytes(b"vestibule_session=\xff\xfe").unwrap());
@@ -182,7 +182,7 @@ async fn a_session_is_valid_on_both_nodes() {
         base: other.base.clone(),
         ..browser.copy()
     };
-    let answer = there
+    let response = there
         .post(
             "/sign-in",
             &[
@@ -191,7 +191,7 @@ async fn a_session_is_valid_on_both_nodes() {
             ],
         )
         .await;
-    assert_eq!(answer.status, 303, "{}", answer.body);
+    assert_eq!(response.status, 303, "{}", response.body);
     let here = Browser {
         base: app.base.clone(),
         ..there.copy()

@@ -11,7 +11,7 @@ use vestibule::people::{self, Invitation};
 
 use super::{Browser, field, guarded, html, signed_in};
 use crate::console;
-use crate::support::{Answer, App, new_id, on_both};
+use crate::support::{ApiResponse, App, new_id, on_both};
 
 const TYPED: [(&str, &str); 6] = [
     ("organization", "Casa Mar"),
@@ -31,8 +31,8 @@ on_both! {
     async fn a_set_up_link_creates_the_first_organization_and_its_member(app: App) {
         let (first, second) = (link(&app).await.unwrap(), link(&app).await.unwrap());
         let browser = Browser::new(&app);
-        let answer = browser.get(&first).await;
-        let (page, _) = guarded(&answer, &[]);
+        let response = browser.get(&first).await;
+        let (page, _) = guarded(&response, &[]);
         assert!(page.contains("Set up Vestibule") && page.contains("Europe/Madrid"), "{page}");
         let (form, ticket) = (field(&page, "form"), field(&page, "ticket"));
         let hidden = [("form", form.as_str()), ("ticket", ticket.as_str())];
@@ -72,12 +72,12 @@ on_both! {
     }
 
     async fn the_root_redirects_a_browser_to_the_console(app: App) {
-        let answer = Browser::new(&app).get("/").await;
-        assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
-        let answer = Answer::of(app.http.get(format!("{}/", app.base))).await;
-        assert_eq!(answer.error(404)["code"], "NOT_FOUND");
-        let answer = Answer::of(app.http.post(format!("{}/", app.base)).header("accept", "text/html")).await;
-        answer.error(404);
+        let response = Browser::new(&app).get("/").await;
+        assert_eq!((response.status, response.header("location")), (303, Some("/console")));
+        let response = ApiResponse::of(app.http.get(format!("{}/", app.base))).await;
+        assert_eq!(response.error(404)["code"], "NOT_FOUND");
+        let response = ApiResponse::of(app.http.post(format!("{}/", app.base)).header("accept", "text/html")).await;
+        response.error(404);
     }
 
     async fn an_invited_member_signs_in_by_the_link(app: App) {

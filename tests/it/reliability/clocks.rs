@@ -13,7 +13,7 @@ use uuid::Uuid;
 use vestibule::server::Server;
 
 use crate::support::receiver::{Receiver, subscribe, until_read};
-use crate::support::{Answer, App, Org, new_id, on_both, on_both_with, serve_flags};
+use crate::support::{ApiResponse, App, Org, new_id, on_both, on_both_with, serve_flags};
 
 /// A server with another clock on the same database.
 struct OtherClockServer {
@@ -40,7 +40,7 @@ impl OtherClockServer {
         token: &str,
         key: &str,
         body: Value,
-    ) -> Answer {
+    ) -> ApiResponse {
         let request = self
             .http
             .request(
@@ -48,7 +48,7 @@ impl OtherClockServer {
                 format!("http://{}/api/v1{path}", self.server.address),
             )
             .bearer_auth(token);
-        Answer::of(request.header("idempotency-key", key).json(&body)).await
+        ApiResponse::of(request.header("idempotency-key", key).json(&body)).await
     }
 }
 

@@ -103,8 +103,8 @@ on_each! {
             stream.write_all(&body.as_bytes()[body.len() / 2..]).await.unwrap();
         }
         for (stream, _) in &mut pending {
-            let answer = rest(stream).await;
-            assert!(answer.starts_with("HTTP/1.1 201") && is_complete(&answer), "{answer:?}");
+            let response = rest(stream).await;
+            assert!(response.starts_with("HTTP/1.1 201") && is_complete(&response), "{response:?}");
         }
         let responses = others.join_all().await.concat();
         let ending = Instant::now();
@@ -116,10 +116,10 @@ on_each! {
         client.base.lock().unwrap().clone_from(&server.base);
         let manuals = client.manuals().await;
         let mut unanswered = 0;
-        for (name, answer) in &responses {
-            assert!(answer.is_empty() || (answer.starts_with("HTTP/1.1 201") && is_complete(answer)), "{answer:?}");
-            assert_eq!(manuals.contains_key(name), !answer.is_empty(), "{name}: {answer:?}");
-            unanswered += usize::from(answer.is_empty());
+        for (name, response) in &responses {
+            assert!(response.is_empty() || (response.starts_with("HTTP/1.1 201") && is_complete(response)), "{response:?}");
+            assert_eq!(manuals.contains_key(name), !response.is_empty(), "{name}: {response:?}");
+            unanswered += usize::from(response.is_empty());
         }
         assert_eq!(manuals.len(), BEGUN + responses.len() - unanswered);
         // The kernel had accepted these connections, but the server had not. Each client has at

@@ -14,7 +14,7 @@ use strum::VariantArray;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::{ApiResponse, Client, Process, assert_intact, on_each};
+use super::{Client, Process, ServerResponse, assert_intact, on_each};
 use crate::support::{PLATFORM_KEY, new_id, reservation};
 
 /// Number of stays, and of guests who act at the same time.
@@ -37,7 +37,7 @@ async fn final_response(
     method: Method,
     path: &str,
     body: Option<Value>,
-) -> ApiResponse {
+) -> ServerResponse {
     let start = Instant::now();
     loop {
         if let Some(heard) = client.ask(method.clone(), path, None, body.clone()).await

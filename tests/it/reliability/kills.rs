@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{ApiResponse, Client, Process, assert_intact, number, on_each};
+use super::{Client, Process, ServerResponse, assert_intact, number, on_each};
 
 /// Time limit of a request. A client repeats it until its response is final.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ impl Progress {
         path: &str,
         key: Option<&str>,
         body: Option<Value>,
-    ) -> ApiResponse {
+    ) -> ServerResponse {
         let start = Instant::now();
         loop {
             if let Some(heard) = client.ask(method.clone(), path, key, body.clone()).await

@@ -99,13 +99,13 @@ impl Process {
 }
 
 /// An HTTP response with its body.
-struct ApiResponse {
+struct ServerResponse {
     status: u16,
     is_replay: bool,
     body: Value,
 }
 
-impl ApiResponse {
+impl ServerResponse {
     /// Returns whether a repeated request may get another response: the database was unavailable,
     /// or the same key was in progress.
     fn is_retryable(&self) -> bool {
@@ -173,7 +173,7 @@ impl Client {
         path: &str,
         key: Option<&str>,
         body: Option<Value>,
-    ) -> Option<ApiResponse> {
+    ) -> Option<ServerResponse> {
         let url = format!("{}{path}", self.base.lock().unwrap());
         let mut request = self.http.request(method, url).bearer_auth(&self.token);
         if let Some(key) = key {
@@ -187,19 +187,19 @@ impl Client {
             response.status().as_u16(),
             response.headers().contains_key("idempotency-replayed"),
         );
-        Some(ApiResponse {
+        Some(ServerResponse {
             status,
             is_replay,
             body: response.json().await.ok()?,
         })
     }
 
-    async fn get(&self, path: &str) -> Option<ApiResponse> {
+    async fn get(&self, path: &str) -> Option<ServerResponse> {
         self.ask(Method::GET, path, None, None).await
     }
 
     /// Creates a manual whose idempotency key is its name.
-    async fn create(&self, name: &str) -> Option<ApiResponse> {
+    async fn create(&self, name: &str) -> Option<ServerResponse> {
         let body = json!({ "nickname": name, "title": "Wi-Fi" });
         self.ask(
             Method::POST,

@@ -150,7 +150,7 @@ async fn write_and_read(
             assert!(
                 received
                     .as_ref()
-                    .is_none_or(super::ApiResponse::is_retryable),
+                    .is_none_or(super::ServerResponse::is_retryable),
                 "{name}: {status} {}",
                 received.unwrap().body
             );

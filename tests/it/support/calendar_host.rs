@@ -93,7 +93,7 @@ fn reply(served: Served, request: &RecordedRequest) -> Reply {
         Served::Version(events, version) => {
             last(200, &format!("etag: {version}"), &calendar(&events))
         }
-        Served::Answer(status, header, body) => last(status, &header, &body),
+        Served::Response(status, header, body) => last(status, &header, &body),
         Served::Silence => Reply::Stalled(String::new()),
         Served::Stalled => Reply::Stalled(
             "HTTP/1.1 200 X\r\ncontent-length: 1000\r\n\r\nBEGIN:VCALENDAR\r\n".into(),

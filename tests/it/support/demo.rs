@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::house::with;
 use super::server_process::ServerProcess;
-use super::{Answer, new_id, reservation};
+use super::{ApiResponse, new_id, reservation};
 
 /// A running `vestibule demo`.
 pub struct Demo {
@@ -96,7 +96,7 @@ impl Demo {
     pub async fn example_view(&self, what: &str) -> Value {
         let (_, token) = self.example(what).rsplit_once('/').unwrap();
         let address = format!("{}/guest/v1/stays/{token}", self.root());
-        Answer::of(self.http.get(address)).await.data()
+        ApiResponse::of(self.http.get(address)).await.data()
     }
 
     /// Returns the status of the guest page of an example stay, requested with the stay's own host.
@@ -126,7 +126,7 @@ impl Demo {
             .http
             .request(method.clone(), address)
             .bearer_auth(self.printed(token));
-        Answer::of(if method == Method::GET {
+        ApiResponse::of(if method == Method::GET {
             request
         } else {
             request.json(&body)

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Answer, Api, App, Org};
+use super::{Api, ApiResponse, App, Org};
 
 /// A flat in a group and with a tag, the organization's default portal, and a stay in the flat.
 pub struct House<'a> {
@@ -95,7 +95,7 @@ impl<'a> House<'a> {
             .data();
     }
 
-    pub async fn update(&self, step: Uuid, data: Value) -> Answer {
+    pub async fn update(&self, step: Uuid, data: Value) -> ApiResponse {
         self.api
             .patch(&format!("/precheck-steps/{step}"), json!({ "data": data }))
             .await
@@ -153,11 +153,11 @@ impl<'a> House<'a> {
             .unwrap()
     }
 
-    pub async fn guest(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+    pub async fn guest(&self, method: Method, path: &str, body: Option<Value>) -> ApiResponse {
         guest(self.org.app, &self.token, method, path, body).await
     }
 
-    pub async fn answer(&self, step: Uuid, answers: Value) -> Answer {
+    pub async fn answer(&self, step: Uuid, answers: Value) -> ApiResponse {
         self.guest(
             Method::PUT,
             &format!("/steps/{step}"),
@@ -166,11 +166,11 @@ impl<'a> House<'a> {
         .await
     }
 
-    pub async fn submit(&self) -> Answer {
+    pub async fn submit(&self) -> ApiResponse {
         self.guest(Method::POST, "/submit", None).await
     }
 
-    pub async fn say(&self, text: &str) -> Answer {
+    pub async fn say(&self, text: &str) -> ApiResponse {
         self.guest(Method::POST, "/messages", Some(json!({ "text": text })))
             .await
     }
@@ -191,11 +191,11 @@ pub async fn guest(
     method: Method,
     path: &str,
     body: Option<Value>,
-) -> Answer {
+) -> ApiResponse {
     let request = app
         .http
         .request(method, format!("{}/guest/v1/stays/{token}{path}", app.base));
-    Answer::of(match body {
+    ApiResponse::of(match body {
         Some(body) => request.json(&body),
         None => request,
     })

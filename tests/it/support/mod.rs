@@ -305,11 +305,11 @@ impl App {
     }
 
     /// Reads the guest view of the stay with this token.
-    pub async fn stay(&self, token: &str, query: &str) -> Answer {
+    pub async fn stay(&self, token: &str, query: &str) -> ApiResponse {
         let request = self
             .http
             .get(format!("{}/guest/v1/stays/{token}{query}", self.base));
-        Answer::of(request).await
+        ApiResponse::of(request).await
     }
 }
 
@@ -352,13 +352,13 @@ pub fn new_id() -> Uuid {
 
 /// An HTTP response: status, headers and body.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ApiResponse {
     pub status: u16,
     pub headers: http::HeaderMap,
     pub body: Value,
 }
 
-impl Answer {
+impl ApiResponse {
     pub async fn of(request: RequestBuilder) -> Self {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -457,29 +457,29 @@ impl Api {
         }
     }
 
-    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> ApiResponse {
         let request = self.request(method, path);
-        Answer::of(match body {
+        ApiResponse::of(match body {
             Some(body) => request.json(&body),
             None => request,
         })
         .await
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> ApiResponse {
         self.send(Method::GET, path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    pub async fn post(&self, path: &str, body: Value) -> ApiResponse {
         self.send(Method::POST, path, Some(body)).await
     }
 
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub async fn patch(&self, path: &str, body: Value) -> ApiResponse {
         self.send(Method::PATCH, path, Some(body)).await
     }
 
-    pub async fn post_with_key(&self, path: &str, key: &str, body: Value) -> Answer {
-        Answer::of(
+    pub async fn post_with_key(&self, path: &str, key: &str, body: Value) -> ApiResponse {
+        ApiResponse::of(
             self.request(Method::POST, path)
                 .header("idempotency-key", key)
                 .json(&body),
@@ -576,7 +576,7 @@ impl Org<'_> {
         self.token_of(member, Permission::VARIANTS).await
     }
 
-    pub async fn sync(&self, records: Value) -> Answer {
+    pub async fn sync(&self, records: Value) -> ApiResponse {
         self.app
             .platform()
             .post(&self.path("/sync"), json!({ "records": records }))
@@ -663,7 +663,7 @@ pub fn arrays(mut scopes: Value) -> Value {
 
 /// Applies [`arrays`] to the `data` of a response, if it has `data`.
 #[track_caller]
-pub fn of_arrays(mut answer: Answer) -> Answer {
+pub fn of_arrays(mut answer: ApiResponse) -> ApiResponse {
     if let Some(data) = answer.body.get_mut("data") {
         *data = arrays(data.take());
     }

@@ -138,7 +138,7 @@ impl PatroniPair {
     pub async fn switch_over(&self, primary: usize) {
         let url = format!("http://127.0.0.1:{}/switchover", self.members[primary].api);
         let body = json!({ "leader": NAMES[primary], "candidate": NAMES[1 - primary] });
-        let answer = self
+        let response = self
             .http
             .post(url)
             .json(&body)
@@ -147,9 +147,9 @@ impl PatroniPair {
             .await
             .unwrap();
         assert!(
-            answer.status().is_success(),
+            response.status().is_success(),
             "{}",
-            answer.text().await.unwrap()
+            response.text().await.unwrap()
         );
     }
 

@@ -115,8 +115,8 @@ impl Pebble {
             .build()
             .unwrap();
         let url = format!("https://localhost:{}/roots/0", self.ports[1]);
-        let answer = client.get(url).send().await.unwrap();
-        let pem = answer.bytes().await.unwrap();
+        let response = client.get(url).send().await.unwrap();
+        let pem = response.bytes().await.unwrap();
         CertificateDer::from_pem_slice(&pem).unwrap()
     }
 }
