@@ -97,7 +97,7 @@ pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]
             &AuditedAction {
                 operation: &write.operation,
                 who,
-                ..names.action(&write.target)
+                ..names.deed(&write.target)
             },
         )
     };

@@ -296,7 +296,7 @@ impl Editor for BrandingEditor {
 
 fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
-        let wanted = id.to_string();
+        let id_text = id.to_string();
         let one = all(request)
             .await?
             .into_iter()

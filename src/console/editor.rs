@@ -22,9 +22,9 @@ pub trait Editor: 'static {
 
     /// Returns the initial values of the form for a new resource.
     fn initial_values(
-        _visit: &ConsoleRequest,
+        _request: &ConsoleRequest,
     ) -> impl Future<Output = Result<Map<String, Value>, ConsoleRefusal>> + Send {
-        async { Ok(Map::new()) }
+        std::future::ready(Ok(Map::new()))
     }
 
     /// Answers the page with the form. `stored` is `None` for a new resource.

@@ -99,7 +99,7 @@ struct SearchPage<'v> {
 fn called(request: &ConsoleRequest, found: &FoundRow) -> String {
     match found
         .name
-        .rsplit_once(BETWEEN)
+        .rsplit_once(SEPARATOR)
         .filter(|_| found.found_type == FoundType::Reservation)
     {
         Some((name, day)) => format!("{name}{SEPARATOR}{}", when::day(request, day)),
@@ -129,9 +129,9 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             let arguments = json!({ "query": query, "limit": MOST });
             request.read(SEARCH, arguments).await?
         };
-        let sort = |(kind, title, page): ResultKind| {
+        let group = |(kind, title, page): ResultKind| {
             let of_kind = found.iter().filter(|found| found.found_type == kind);
-            Sort {
+            ResultGroup {
                 title: title(request.words),
                 found: of_kind
                     .map(|found| (called(request, found), place(request, page, found)))
@@ -139,9 +139,9 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             }
         };
         let sorts: Vec<ResultGroup> = KINDS
-            .map(sort)
+            .map(group)
             .into_iter()
-            .filter(|sort| !sort.found.is_empty())
+            .filter(|group| !group.found.is_empty())
             .collect();
         let title = if query.is_empty() {
             words.search.to_owned()

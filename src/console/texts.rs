@@ -51,7 +51,7 @@ pub async fn texts_of_form(
     for part in ids.chunks(MOST) {
         let arguments = json!({ "ids": part, "language": language });
         let texts = request.read(LIST_TRANSLATIONS, arguments).await?;
-        found.extend(texts.iter().map(|text| (text.id, text.text.clone())));
+        results.extend(texts.iter().map(|text| (text.id, text.text.clone())));
     }
     Ok(results)
 }

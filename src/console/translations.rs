@@ -190,7 +190,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             is_missing: !text.language.eq_ignore_ascii_case(&language),
             is_machine: text.is_machine_translated,
             is_outdated: text.is_outdated,
-            text: text.text.chars().take(SHOWN).collect(),
+            text: text.text.chars().take(MAX_SHOWN).collect(),
             language: text.language.clone(),
         };
         let todo = is_todo.then_some(("todo", "1"));

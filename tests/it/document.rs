@@ -47,7 +47,7 @@ fn every_public_operation_is_documented() {
 /// The document states the maximum number of ids for every list of ids in a request.
 #[test]
 fn every_list_of_ids_in_a_request_has_a_bound() {
-    fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
+    fn unbounded(schema: &Value, path: &str, results: &mut Vec<String>) {
         if schema["items"]["format"] == "uuid" && schema["maxItems"].as_u64().is_none() {
             results.push(path.to_owned());
         }
@@ -90,7 +90,7 @@ pub(crate) fn undescribed(
         named: &Map<String, Value>,
         path: &str,
         beside: &BTreeSet<&str>,
-        found: &mut BTreeSet<String>,
+        results: &mut BTreeSet<String>,
     ) {
         let reference = schema["$ref"]
             .as_str()

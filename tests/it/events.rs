@@ -14,7 +14,8 @@ use vestibule::events::{Event, Timekeeper};
 use vestibule::server::Server;
 
 use crate::support::receiver::Receiver;
-use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
+use crate::support::{
+    Api, ApiResponse, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
 };
 
 /// Value of `--device-reconnect-delay`: a device counts as reconnected after it has been online for

@@ -173,10 +173,10 @@ on_both! {
         for _ in 0..40 {
             texts.push(translation(&api, "precheck_question").await);
         }
-        let create = |count, options| { let (api, body) = (api.clone(), json!({
+        let create_questions = |count, options| { let (api, body) = (api.clone(), json!({
             "nickname": "Questions", "stepType": "additional_questions", "questions": questions(&texts, count, options),
         })); async move { api.post("/precheck-steps", body).await } };
-        assert_same_statements("create", (2, work_of(&app, create(2, 2)).await), (800, work_of(&app, create(40, 40)).await));
+        assert_same_statements("create", (2, work_of(&app, create_questions(2, 2)).await), (800, work_of(&app, create_questions(40, 40)).await));
         let step = create(&api, "additional_questions", json!({})).await;
         // This update makes sure that both measured updates replace questions.
         change(&api, &step, json!({ "questions": questions(&texts, 1, 1) })).await.data();

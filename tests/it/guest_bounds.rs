@@ -245,7 +245,7 @@ on_both! {
         house.org.put_record("reservation", house.stay, unspoken).await;
         let open = async || {
             let page = app.http.get(format!("{}/stay/{}", app.base, house.token));
-            Answer::of(page.header("accept-language", "es")).await
+            ApiResponse::of(page.header("accept-language", "es")).await
         };
         for _ in 0..2 {
             let page = open().await;

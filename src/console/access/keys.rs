@@ -232,7 +232,7 @@ pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let expires = expires
             .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
         let arguments = json!({ "name": request.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
-        let made = request
+        let created = request
             .create_as(
                 CREATE_TEAM_API_KEY,
                 arguments,

@@ -394,7 +394,7 @@ async fn page(
         .to_owned();
     let assigned = ResourceAssignments::read(request, entity, id).await?;
     let path = format!("/assignments/{}/{id}", entity.word());
-    let (listed, paging) = rows(request, &path, target, &wanted, &assigned).await?;
+    let (listed, paging) = rows(request, &path, target, &filter, &assigned).await?;
     let is_on = assigned.ids_to(target);
     let may_change = request.may("addEntityScopes")
         && (entity != Entity::Manual || request.may("updatePortalManual"));

@@ -172,7 +172,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .map(str::to_owned),
             is_active: row.is_active,
             when: sentence::of_typed(&row.visibility_rules, request),
-            is_over: sentence::are_over(&row.visibility_rules, request),
+            has_ended: sentence::are_over(&row.visibility_rules, request),
             nickname: row.nickname.clone(),
         };
         let lines = rows.into_iter().map(line).collect();
@@ -246,7 +246,7 @@ impl Editor for ManualEditor {
                 .and_then(Value::as_array)
                 .cloned()
                 .unwrap_or_default();
-            has_ended = sentence::has_ended(&rules, request);
+            has_ended = sentence::is_over(&rules, request);
             when = Some((
                 sentence::sentence(&rules, request),
                 request.address(&format!("/manuals/{}/visibility", stored.id)),

@@ -87,10 +87,10 @@ fn facts_of(reason: &DecidingReason) -> &DecidingFacts {
 /// Returns a reason as a sentence, with its facts.
 fn sentence(
     reason: &DecidingReason,
-    tongue: SentenceLanguage,
+    language: SentenceLanguage,
     kind: Option<ExplainedKind>,
 ) -> String {
-    let words = &tongue.words.stays;
+    let words = &language.words.stays;
     let text = match (words.reason(reason.key), kind) {
         (Some(_), Some(ExplainedKind::Steps)) if reason.key == "not_assigned" => {
             words.r_not_assigned_step
@@ -98,18 +98,18 @@ fn sentence(
         (Some(text), _) => text,
         (None, _) => return reason.message.clone(),
     };
-    filled(reason, text, tongue)
+    filled(reason, text, language)
 }
 
 /// Returns the change that would show a hidden item. `days` are the days of the stay, as text.
 fn change_to_show(
     reason: &DecidingReason,
-    tongue: SentenceLanguage,
+    language: SentenceLanguage,
     kind: ExplainedKind,
     days: &str,
 ) -> String {
     let facts = facts_of(reason);
-    let words = &tongue.words.stays;
+    let words = &language.words.stays;
     let text = match reason.key {
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
@@ -119,9 +119,9 @@ fn change_to_show(
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),
     };
-    let always = labels::label(tongue.language, "isAlwaysShown");
+    let always = labels::label(language.language, "isAlwaysShown");
     let rule = category_of(reason.key)
-        .map(|category| labels::choice(tongue.language, category))
+        .map(|category| labels::choice(language.language, category))
         .unwrap_or_default();
     let text = fill(
         text,
@@ -132,11 +132,11 @@ fn change_to_show(
             ("days", days),
         ],
     );
-    filled(reason, &text, tongue)
+    filled(reason, &text, language)
 }
 
 /// Fills the facts of a reason into a text.
-fn filled(reason: &DecidingReason, text: &str, tongue: SentenceLanguage) -> String {
+fn filled(reason: &DecidingReason, text: &str, language: SentenceLanguage) -> String {
     let DecidingFacts {
         nights,
         days,
@@ -144,7 +144,7 @@ fn filled(reason: &DecidingReason, text: &str, tongue: SentenceLanguage) -> Stri
         name,
         at,
     } = facts_of(reason);
-    let words = &tongue.words.stays;
+    let words = &language.words.stays;
     let is_of_days = reason.key.starts_with("lead_time");
     let limit = limit.map(i64::from).map(|limit| {
         if is_of_days {
@@ -155,18 +155,18 @@ fn filled(reason: &DecidingReason, text: &str, tongue: SentenceLanguage) -> Stri
     });
     let name = name.as_deref().map(|name| {
         if reason.key == "verification_status" {
-            labels::choice(tongue.language, name)
+            labels::choice(language.language, name)
         } else {
             name.to_owned()
         }
     });
-    let field = field_of(reason.key).map(|field| labels::label(tongue.language, field));
+    let field = field_of(reason.key).map(|field| labels::label(language.language, field));
     let values = [
         ("nights", nights.map(|nights| words.nights.of(nights))),
-        ("booked", days.map(|days| tongue.booked(days))),
+        ("booked", days.map(|days| language.booked(days))),
         ("limit", limit),
         ("name", name),
-        ("at", at.as_deref().map(|at| tongue.at(at))),
+        ("at", at.as_deref().map(|at| language.at(at))),
         ("field", field),
     ];
     let values: Vec<(&str, &str)> = values
@@ -318,16 +318,16 @@ fn category_of(key: &str) -> Option<&'static str> {
 /// Returns the change that would show a hidden item or hide a shown one.
 fn change(
     item: &ExplainedItem,
-    tongue: SentenceLanguage,
+    language: SentenceLanguage,
     kind: ExplainedKind,
     days: &str,
 ) -> String {
-    let words = &tongue.words.stays;
+    let words = &language.words.stays;
     match (item.is_shown, item.reason.key) {
-        (false, _) => change_to_show(&item.reason, tongue, kind, days),
+        (false, _) => change_to_show(&item.reason, language, kind, days),
         (true, "always_shown") => fill(
             words.c_hide_always,
-            &[("always", &labels::label(tongue.language, "isAlwaysShown"))],
+            &[("always", &labels::label(language.language, "isAlwaysShown"))],
         ),
         (true, _) => words.c_hide.to_owned(),
     }
@@ -424,7 +424,7 @@ fn row(
             request.address(&format!("/assignments/{}/{id}", kind.word())),
         )
     });
-    let mut reason = sentence(&item.reason, tongue, Some(kind));
+    let mut reason = sentence(&item.reason, language, Some(kind));
     append_hidden(&item.hidden_texts, &mut reason, request.words);
     ExplainedRow {
         name: item.nickname.clone(),
@@ -439,7 +439,7 @@ fn row(
             fill(words.outdated, &[("languages", &names.join(", "))])
         }),
         path: item.path.iter().map(hop).collect(),
-        change: change(item, tongue, kind, days),
+        change: change(item, language, kind, days),
         ways: rule.into_iter().chain(own).chain(assignments).collect(),
     }
 }
@@ -586,8 +586,8 @@ mod tests {
             }),
         };
         (
-            sentence(&reason, tongue(language), Some(kind)),
-            change_to_show(&reason, tongue(language), kind, "11–14 December"),
+            sentence(&reason, sentence_language(language), Some(kind)),
+            change_to_show(&reason, sentence_language(language), kind, "11–14 December"),
         )
     }
 

@@ -573,7 +573,7 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
         );
         // The read operation answers only some of the texts that a step links.
         let shown = texts_of(request, "precheck_step_detail", id).await?;
-        let untold = untold_texts(request, &STEP)?
+        let unreadable = unreadable_texts(request, &STEP)?
             .into_iter()
             .map(|field| (field, Value::Null));
         let step_type = stored.value.get("stepType").and_then(Value::as_str);
@@ -585,7 +585,7 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
         };
         stored.value.extend(asked);
         stored.value.extend(
-            untold.chain(
+            unreadable.chain(
                 shown
                     .iter()
                     .map(|text| (text.field.clone(), json!(text.id))),

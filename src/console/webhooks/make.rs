@@ -80,7 +80,7 @@ async fn page(
     let is_known = events.contains(&OF_APPS);
     events.retain(|event| request.may_send(CREATE, &json!({ "event": event })));
     // A link to create a similar subscription contains the event and the target.
-    let given = |name: &str| {
+    let query = |name: &str| {
         request
             .sent(name)
             .or_else(|| request.asks(name))
@@ -128,7 +128,7 @@ pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !flats.is_empty() {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
-        let made = request
+        let created = request
             .create_as(CREATE_WEBHOOK_SUBSCRIPTION, arguments, &request.key(CREATE))
             .await;
         match ConsoleRefusal::of_what_was_sent(created)? {

@@ -143,7 +143,7 @@ async fn flats_of(
     let mut called: Vec<String> = found
         .into_values()
         .map(|flat| flat.name)
-        .take(NAMED)
+        .take(MAX_NAMED)
         .collect();
     if called.len() < ids.len() {
         called.push(fill(

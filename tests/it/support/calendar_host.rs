@@ -13,7 +13,7 @@ pub enum Served {
     /// A calendar with these events and this `ETag`.
     Version(String, &'static str),
     /// This status, header and body.
-    Answer(u16, String, String),
+    Response(u16, String, String),
     /// Nothing.
     Silence,
     /// The beginning of a calendar, then nothing.
