@@ -3,8 +3,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Manuals.
+    /// Deletes manuals.
     MANUALS = some_of!("manual", "organization_id, id");
-    /// Categories of manuals.
+    /// Deletes categories of manuals.
     CATEGORIES = some_of!("manual_category", "organization_id, id");
 }

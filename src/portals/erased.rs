@@ -3,8 +3,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Portals.
+    /// Deletes portals.
     PORTALS = some_of!("portal", "organization_id, id");
-    /// Brandings.
+    /// Deletes brandings.
     BRANDINGS = some_of!("portal_branding", "organization_id, id");
 }

@@ -3,6 +3,6 @@
 use engine::some_of;
 
 store::statements! {
-    /// Assignments.
+    /// Deletes assignments.
     SCOPES = some_of!("entity_scope", "organization_id, entity_type, entity_id, target_kind, target_id");
 }

@@ -3,12 +3,12 @@
 use engine::some_of;
 
 store::statements! {
-    /// Translation jobs.
+    /// Deletes translation jobs.
     TRANSLATION_JOBS = some_of!("translation_job", "organization_id, translation_id, language");
-    /// Uses of texts.
+    /// Deletes uses of texts.
     TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
-    /// Versions of texts.
+    /// Deletes versions of texts.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");
-    /// Texts.
+    /// Deletes texts.
     TRANSLATIONS = some_of!("translation", "organization_id, id");
 }
