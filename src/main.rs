@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            log.say(&format!("vestibule: {message}"));
+            log.write_message(&format!("vestibule: {message}"));
             ExitCode::FAILURE
         }
     }

@@ -113,7 +113,7 @@ impl Server {
         let limits = Limits {
             connections_per_address: NonZeroUsize::new(flags.connections_per_address),
             trusted_proxies: TrustedProxies::new(&flags.trusted_proxy),
-            incoming: flags.request_memory.unwrap_or(limits.incoming),
+            incoming_bytes: flags.request_memory.unwrap_or(limits.incoming_bytes),
             idle: flags.keep_alive.unwrap_or(limits.idle),
             ..limits
         };
@@ -175,7 +175,7 @@ impl Server {
             .stock_photos_url
             .map(|url| StockPhotos::new(&url, stock_photos_key.as_deref()))
             .transpose()?;
-        let targets = Targets::new(flags.webhook_allow).asking(names);
+        let targets = Targets::new(flags.webhook_allow).with_names(names);
         let parts = Extensions::default()
             .with(targets.clone())
             .with(ReconnectDelay(flags.device_reconnect_delay))
@@ -236,13 +236,16 @@ impl Server {
         let service = Arc::new(Service {
             limits: rate_limits,
             guest_limits,
-            memory: Memory::seeing(
+            memory: Memory::for_processors(
                 flags
                     .processors
                     .map_or_else(processors::count, NonZeroUsize::get),
             ),
-            incoming: Arc::new(Incoming::new(limits.incoming, limits.room)),
-            outbound: Arc::new(OutboundBuffer::new(limits.outbound_bytes, limits.room)),
+            incoming: Arc::new(Incoming::new(limits.incoming_bytes, limits.space_timeout)),
+            outbound: Arc::new(OutboundBuffer::new(
+                limits.outbound_bytes,
+                limits.space_timeout,
+            )),
             ..assemble(store, clock, &public_url, settings, parts).await?
         });
         brought_up_to_date(&service).await?;
@@ -283,7 +286,7 @@ impl Server {
                 sweeps::run(service, swept.clone(), stop)
             }),
             begin(&service, "metrics", stop.token(), move |_, stop| {
-                kept.clone().keep(stop)
+                kept.clone().aggregate(stop)
             }),
             begin(&service, "uploads", stop.token(), guest::keep_files),
             begin(&service, "carts", stop.token(), guest::tell_of_carts),
@@ -407,7 +410,7 @@ impl Server {
 
     /// Fires the events of charges that are due, as the background task does. Returns their number.
     pub async fn tell_charges(&self) -> usize {
-        ChargeTeller::new(self.service.clone()).step().await
+        ChargeTeller::new(self.service.clone()).run_once().await
     }
 
     /// Notifies phones of changed passes, as the background task does.
@@ -438,7 +441,7 @@ impl Server {
             let _ = task.await;
         }
         let store = self.service.store.clone();
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.settle()).await {
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.checkpoint()).await {
             tracing::warn!(%error, "could not move the write-ahead log into the database; the next start does it");
         }
     }
@@ -560,7 +563,7 @@ async fn assemble(
         settings,
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
-        memory: Memory::seeing(processors::count()),
+        memory: Memory::for_processors(processors::count()),
         tenant_hints: TenantHints::default(),
         in_flight: InFlight::default(),
         incoming: Arc::new(Incoming::new(u64::MAX, Duration::ZERO)),
@@ -580,7 +583,7 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
     tokio::spawn(async move {
         service
             .background
-            .keep_up(name, stop.clone(), || work(service.clone(), stop.clone()))
+            .supervise(name, stop.clone(), || work(service.clone(), stop.clone()))
             .await;
     })
 }

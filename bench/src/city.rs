@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::client::{Changing, Client, PORTALS, PRECHECK_STEPS};
-use crate::keys::scattered;
+use crate::client::{ChangingPortal, Client, PORTALS, PRECHECK_STEPS};
+use crate::keys::scatter;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
 /// Number of properties of a city.
-pub const LARGE: u64 = 16_055;
+pub const CITY_PROPERTIES: u64 = 16_055;
 /// Number of properties of the smaller organization, a tenth of a city.
-pub const SMALL: u64 = 1_605;
+pub const SMALL_CITY_PROPERTIES: u64 = 1_605;
 /// Number of pre-check-in steps at every size.
 pub const STEPS: u64 = 1_000;
 
@@ -92,7 +92,7 @@ impl Kind {
     /// Returns the id of the object with a number. The ids are in random order, like those of the
     /// platform.
     pub fn id(self, number: u64) -> Uuid {
-        Uuid::from_u64_pair(scattered(number), self.1)
+        Uuid::from_u64_pair(scatter(number), self.1)
     }
 
     fn record(self, number: u64, data: Value) -> Value {
@@ -101,9 +101,9 @@ impl Kind {
 }
 
 /// A deterministic random generator for one object.
-pub struct Chance(u64);
+pub struct RandomChoices(u64);
 
-impl Chance {
+impl RandomChoices {
     pub fn of(kind: Kind, number: u64) -> Self {
         Self((kind.1 << 40) + (number << 16))
     }
@@ -111,11 +111,11 @@ impl Chance {
     /// Returns a random number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 += 1;
-        scattered(self.0) % end
+        scatter(self.0) % end
     }
 
     /// Returns 1 to `max` random ids of the first `count` objects. An id may occur twice.
-    pub fn some(&mut self, max: u64, count: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
+    pub fn some_of(&mut self, max: u64, count: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
         (0..=self.below(max))
             .map(|_| id(self.below(count)))
             .collect()
@@ -139,7 +139,7 @@ pub struct Page {
     /// The path.
     path: String,
     /// The portal that is changed before each request.
-    changing: Changing,
+    changing: ChangingPortal,
     /// The number of items in the response.
     pub count: usize,
     /// The length of the response in bytes.
@@ -154,12 +154,12 @@ impl City {
         for records in records(properties).chunks(BATCH) {
             let batch = json!({ "isInitialSync": true, "records": records });
             platform
-                .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
+                .request_ok(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
                 .await?;
         }
         let portals = Arc::new(portals(&client).await?);
         let steps = (0..STEPS).zip(step_types().into_iter().cycle());
-        all(steps.map(|(number, (step_type, type_fields))| {
+        run_all(steps.map(|(number, (step_type, type_fields))| {
             step(
                 client.clone(),
                 portals.clone(),
@@ -171,13 +171,14 @@ impl City {
         .await?;
 
         let stay = format!("/guest/v1/stays/{}", guest_token(&platform).await?);
-        let stay = Page::seen(&client, &stay, |data| length(&data["precheckin"]["steps"])).await?;
+        let stay =
+            Page::measure(&client, &stay, |data| length(&data["precheckin"]["steps"])).await?;
         ensure!(
             stay.count >= MIN_STAY_STEPS,
             "the stay gets {} steps, fewer than {MIN_STAY_STEPS}",
             stay.count
         );
-        let list = Page::seen(&client, PRECHECK_STEPS, length).await?;
+        let list = Page::measure(&client, PRECHECK_STEPS, length).await?;
         ensure!(
             u64::try_from(list.count)? == STEPS,
             "the list has {} steps in place of {STEPS}",
@@ -194,14 +195,14 @@ impl City {
 
 impl Page {
     /// Makes the request once and counts the items in its data.
-    pub async fn seen(
+    pub async fn measure(
         client: &Client,
         path: &str,
         count: impl Fn(&Value) -> usize,
     ) -> anyhow::Result<Self> {
-        let response = client.ask(Method::GET, path, None).await?;
+        let response = client.request_ok(Method::GET, path, None).await?;
         let envelope: Value = serde_json::from_slice(response.body())?;
-        let changing = Changing::portal(client).await?;
+        let changing = ChangingPortal::create(client).await?;
         Ok(Self {
             path: path.into(),
             changing,
@@ -216,7 +217,7 @@ impl Page {
         client: &Client,
         count: impl Fn(&Value) -> usize,
     ) -> anyhow::Result<Self> {
-        Self::seen(client, &self.path, count).await
+        Self::measure(client, &self.path, count).await
     }
 
     pub fn path(&self) -> &str {
@@ -255,7 +256,7 @@ pub fn length(list: &Value) -> usize {
 }
 
 /// Runs all tasks, at most `MAX_CONCURRENT` at a time.
-pub async fn all(
+pub async fn run_all(
     tasks: impl Iterator<Item = impl Future<Output = anyhow::Result<()>> + Send + 'static>,
 ) -> anyhow::Result<()> {
     let mut running = JoinSet::new();
@@ -308,7 +309,7 @@ pub fn stay() -> Value {
 
 /// Adds a property group and two tags to a property.
 fn with_group_and_tags(mut property: Value, number: u64) -> Value {
-    let mut chance = Chance::of(PROPERTY, number);
+    let mut chance = RandomChoices::of(PROPERTY, number);
     let (group, tag) = (chance.below(GROUPS), chance.below(TAGS));
     let other = (tag + 1 + chance.below(TAGS - 1)) % TAGS;
     property["data"]["propertyGroupId"] = json!(GROUP.id(group));
@@ -332,16 +333,16 @@ async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     for number in 0..PORTAL_COUNT {
         let mut portal = setup::portal(&number.to_string());
         portal["isDefault"] = (number == 0).into();
-        let id = created(client, PORTALS, &portal).await?;
+        let id = create_object(client, PORTALS, &portal).await?;
         portals.insert(number, id);
-        let mut chance = Chance::of(PORTAL, number);
+        let mut chance = RandomChoices::of(PORTAL, number);
         let (field, targets) = match number {
             0 => continue,
             1..=5 => ("propertyGroupIds", vec![GROUP.id(number)]),
-            6..=12 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
+            6..=12 => ("tagIds", chance.some_of(3, TAGS, |tag| TAG.id(tag))),
             _ => (
                 "propertyIds",
-                chance.some(50, SMALL, |property| PROPERTY.id(property)),
+                chance.some_of(50, SMALL_CITY_PROPERTIES, |property| PROPERTY.id(property)),
             ),
         };
         assign(client, PORTAL, id, field, &targets).await?;
@@ -419,7 +420,7 @@ async fn step(
     step_type: &'static str,
     type_fields: Value,
 ) -> anyhow::Result<()> {
-    let mut chance = Chance::of(STEP, number);
+    let mut chance = RandomChoices::of(STEP, number);
     let general = json!({
         "stepType": step_type, "nickname": format!("Step {number}"), "sortOrder": number, "isActive": chance.below(2) == 0,
     });
@@ -433,20 +434,20 @@ async fn step(
     if step_type == "additional_questions" {
         step["questions"] = questions(&client).await?;
     }
-    let id = created(&client, PRECHECK_STEPS, &step).await?;
+    let id = create_object(&client, PRECHECK_STEPS, &step).await?;
     let (field, targets) = match chance.below(20) {
-        0..=6 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
+        0..=6 => ("tagIds", chance.some_of(3, TAGS, |tag| TAG.id(tag))),
         7..=10 => (
             "propertyGroupIds",
-            chance.some(2, GROUPS, |group| GROUP.id(group)),
+            chance.some_of(2, GROUPS, |group| GROUP.id(group)),
         ),
         11..=13 => (
             "portalSettingsIds",
-            chance.some(2, PORTAL_COUNT, |portal| portals[&portal]),
+            chance.some_of(2, PORTAL_COUNT, |portal| portals[&portal]),
         ),
         14..=17 => (
             "propertyIds",
-            chance.some(50, SMALL, |property| PROPERTY.id(property)),
+            chance.some_of(50, SMALL_CITY_PROPERTIES, |property| PROPERTY.id(property)),
         ),
         _ => return Ok(()),
     };
@@ -471,7 +472,7 @@ async fn questions(client: &Client) -> anyhow::Result<Value> {
 
 /// Creates a text for a question or an option. Returns its id.
 async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
-    created(
+    create_object(
         client,
         TRANSLATIONS,
         &json!({ "sourceTable": "precheck_question", "text": text }),
@@ -480,7 +481,7 @@ async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
 }
 
 /// Creates an object. Returns its id.
-pub async fn created(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
+pub async fn create_object(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
     let response = client.data(Method::POST, path, Some(body)).await?;
     Ok(response["id"]
         .as_str()
@@ -498,7 +499,7 @@ pub async fn assign(
 ) -> anyhow::Result<()> {
     let scopes = json!({ "entityType": kind.0, "entityId": id, field: targets });
     client
-        .ask(Method::POST, SCOPES, Some(&scopes))
+        .request_ok(Method::POST, SCOPES, Some(&scopes))
         .await
         .map(drop)
 }

@@ -73,7 +73,7 @@ impl Client {
     }
 
     /// Reads a path and returns the response without decoding its body.
-    pub async fn coded(&self, path: &str, coding: Coding) -> anyhow::Result<Response<Bytes>> {
+    pub async fn get_encoded(&self, path: &str, coding: Coding) -> anyhow::Result<Response<Bytes>> {
         let request = self.read(path, coding).body(Full::default())?;
         let (head, body) = self.connect().await?.send(request).await?.into_parts();
         ensure!(head.status.is_success(), "GET {path}: {}", head.status);
@@ -85,13 +85,13 @@ impl Client {
     }
 
     /// Makes one request on a new connection. A status other than success is an error.
-    pub async fn ask(
+    pub async fn request_ok(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Response<Bytes>> {
-        self.ask_on(&mut self.connect().await?, method, path, body)
+        self.request_ok_on(&mut self.connect().await?, method, path, body)
             .await
     }
 
@@ -100,8 +100,8 @@ impl Client {
         Connection::open(self.address).await
     }
 
-    /// Makes a request like [`Client::ask`], on an open connection.
-    pub async fn ask_on(
+    /// Makes a request like [`Client::request_ok`], on an open connection.
+    pub async fn request_ok_on(
         &self,
         connection: &mut Connection,
         method: Method,
@@ -124,14 +124,14 @@ impl Client {
         Ok(Response::from_parts(head, body))
     }
 
-    /// Makes a request like [`Client::ask`] and returns the `data` of the envelope.
+    /// Makes a request like [`Client::request_ok`] and returns the `data` of the envelope.
     pub async fn data(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Value> {
-        let response = self.ask(method, path, body).await?;
+        let response = self.request_ok(method, path, body).await?;
         let mut envelope: Value = serde_json::from_slice(response.body())?;
         envelope
             .get_mut("data")
@@ -146,7 +146,7 @@ impl Client {
     pub async fn latencies(
         &self,
         path: &str,
-        changing: &Changing,
+        changing: &ChangingPortal,
         length: Duration,
         min_count: usize,
     ) -> anyhow::Result<Vec<f64>> {
@@ -154,7 +154,7 @@ impl Client {
         let mut latencies = Vec::new();
         let started = Instant::now();
         while latencies.len() < min_count || started.elapsed() < length {
-            self.ask_on(
+            self.request_ok_on(
                 &mut connection,
                 Method::PATCH,
                 &changing.path,
@@ -172,14 +172,14 @@ impl Client {
 }
 
 /// A portal that is assigned to no property and is changed repeatedly.
-pub struct Changing {
+pub struct ChangingPortal {
     path: String,
     notes: Keys,
 }
 
-impl Changing {
+impl ChangingPortal {
     /// Creates the portal.
-    pub async fn portal(client: &Client) -> anyhow::Result<Self> {
+    pub async fn create(client: &Client) -> anyhow::Result<Self> {
         let name = format!(
             "Changing {}",
             client
@@ -206,7 +206,7 @@ impl Changing {
     /// Changes the portal once more.
     pub async fn change(&self, client: &Client) -> anyhow::Result<()> {
         client
-            .ask(Method::PATCH, &self.path, Some(&self.next()))
+            .request_ok(Method::PATCH, &self.path, Some(&self.next()))
             .await
             .map(drop)
     }
@@ -262,12 +262,12 @@ pub struct Requests {
     /// The client of the requests.
     pub client: Client,
     /// The request.
-    pub ask: Ask,
+    pub ask: RepeatedRequest,
 }
 
 /// The request that the workers repeat.
 #[derive(Debug, Clone)]
-pub enum Ask {
+pub enum RepeatedRequest {
     /// A read of a path, compressed or not.
     Read(Arc<str>, Coding),
     /// The creation of a portal, each time with a new idempotency key.
@@ -279,9 +279,11 @@ pub enum Ask {
 impl Requests {
     fn next(&self) -> http::Result<Request<Full<Bytes>>> {
         match &self.ask {
-            Ask::Read(path, coding) => self.client.read(path, *coding).body(Full::default()),
-            Ask::Create(keys) => create(&self.client, keys.next()),
-            Ask::CreateBy(keys, clients) => {
+            RepeatedRequest::Read(path, coding) => {
+                self.client.read(path, *coding).body(Full::default())
+            }
+            RepeatedRequest::Create(keys) => create(&self.client, keys.next()),
+            RepeatedRequest::CreateBy(keys, clients) => {
                 let key = keys.next();
                 // The lowest bits of a key are its number.
                 let index =

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use tokio_rustls::rustls::crypto::ring;
 use uuid::Uuid;
 
-use crate::city::{self, Chance, City, Kind, LARGE, PROPERTY};
-use crate::client::{Changing, Client};
+use crate::city::{self, CITY_PROPERTIES, City, Kind, PROPERTY, RandomChoices};
+use crate::client::{ChangingPortal, Client};
 use crate::library::Library;
 use crate::report::{figure, median};
 use crate::server::Server;
@@ -76,7 +76,9 @@ impl Browser {
             "name": "Marta", "email": "marta@example.com", "permissions": PERMISSIONS, "propertyIds": null, "isActive": true,
             "isTwoFactorEnrolled": true,
         });
-        platform.ask(Method::PUT, &member, Some(&body)).await?;
+        platform
+            .request_ok(Method::PUT, &member, Some(&body))
+            .await?;
         let link = platform
             .data(
                 Method::POST,
@@ -158,7 +160,7 @@ impl Browser {
 /// their limits.
 pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Result<bool> {
     let server = Server::vestibule(binary, scratch)?;
-    let city = City::on(&server, LARGE).await?;
+    let city = City::on(&server, CITY_PROPERTIES).await?;
     Library::of(&city).await?;
     let platform = setup::platform(&server)?;
     eprintln!("{STAYS} stays: set-up");
@@ -166,17 +168,17 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
         let records: Vec<Value> = (first..first + BATCH).map(stay).collect();
         let batch = json!({ "isInitialSync": true, "records": records });
         platform
-            .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
+            .request_ok(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
             .await?;
     }
     let mut browser = Browser::sign_in(&server, &platform).await?;
-    city::created(
+    city::create_object(
         &city.client,
         "/api/v1/portal-brandings",
         &json!({ "name": "Casa Mar" }),
     )
     .await?;
-    let changing = Changing::portal(&city.client).await?;
+    let changing = ChangingPortal::create(&city.client).await?;
     let measurements = walk(&mut browser, &city.client, &changing).await?;
     let (text, is_within) = table(heading, &measurements);
     print!("{text}");
@@ -185,7 +187,7 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
 
 /// Returns a stay in a random property on random days.
 fn stay(number: u64) -> Value {
-    let mut chance = Chance::of(STAY, number);
+    let mut chance = RandomChoices::of(STAY, number);
     #[expect(
         clippy::disallowed_methods,
         reason = "the service that is measured runs by the wall clock"
@@ -198,7 +200,7 @@ fn stay(number: u64) -> Value {
     };
     let arrival_day = chance.below(DAYS);
     let data = json!({
-        "propertyId": PROPERTY.id(chance.below(LARGE)), "status": if chance.below(20) == 0 { "cancelled" } else { "confirmed" },
+        "propertyId": PROPERTY.id(chance.below(CITY_PROPERTIES)), "status": if chance.below(20) == 0 { "cancelled" } else { "confirmed" },
         "channel": "direct", "bookedAt": "2025-01-02T10:00:00.000Z", "checkIn": day(arrival_day).to_string(),
         "checkOut": day(arrival_day + 1 + chance.below(14)).to_string(), "adults": 2,
         "guest": { "firstName": "Ada", "lastName": format!("Guest {number}"), "email": "ada@example.com", "phone": null, "language": "en" },
@@ -250,7 +252,7 @@ fn links(page: &str) -> impl Iterator<Item = String> {
 async fn walk(
     browser: &mut Browser,
     client: &Client,
-    changing: &Changing,
+    changing: &ChangingPortal,
 ) -> anyhow::Result<BTreeMap<String, PageMeasurement>> {
     let mut queue: VecDeque<String> = std::iter::once("/console".to_owned())
         .chain(TYPED_PAGES.map(str::to_owned))

@@ -83,7 +83,7 @@ impl Bench {
                 ));
             }
             for curve in &mut curves {
-                let page = Page::seen(&client, &curve.what, length).await?;
+                let page = Page::measure(&client, &curve.what, length).await?;
                 let latencies = page.latencies(&client, REPETITION.0, REPETITION.1).await?;
                 curve.add(size, median(&latencies));
             }
@@ -230,9 +230,9 @@ async fn add_objects(
     }
     let batch = json!({ "isInitialSync": true, "records": records });
     platform
-        .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
+        .request_ok(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
         .await?;
-    city::all(numbers.map(|number| add_manual_and_step(client.clone(), number))).await
+    city::run_all(numbers.map(|number| add_manual_and_step(client.clone(), number))).await
 }
 
 /// Creates a manual and a step, and assigns both to a property.
@@ -241,8 +241,8 @@ async fn add_manual_and_step(client: Client, number: u64) -> anyhow::Result<()> 
     let manual = json!({
         "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "propertyId": property, "isActive": true,
     });
-    city::created(&client, PORTAL_MANUALS, &manual).await?;
-    let step = city::created(
+    city::create_object(&client, PORTAL_MANUALS, &manual).await?;
+    let step = city::create_object(
         &client,
         PRECHECK_STEPS,
         &setup::step(usize::try_from(number)?),
@@ -266,7 +266,7 @@ async fn creation(client: &Client, size: u64) -> anyhow::Result<f64> {
         let portal = setup::portal(&format!("{size} {number}"));
         let started = std::time::Instant::now();
         client
-            .ask_on(&mut connection, Method::POST, PORTALS, Some(&portal))
+            .request_ok_on(&mut connection, Method::POST, PORTALS, Some(&portal))
             .await?;
         latencies.push(started.elapsed().as_secs_f64() * 1_000.0);
     }

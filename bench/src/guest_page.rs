@@ -18,16 +18,16 @@ const TARGET: f64 = 0.25;
 const MANUALS: u64 = 12;
 const STEPS: usize = 6;
 
-/// A description of the guest's page that [`visited`] sets up.
-pub const VISITED: &str = "6 steps and 12 manuals";
+/// A description of the guest's page that [`create_guest`] sets up.
+pub const GUEST_PAGE_CONTENT: &str = "6 steps and 12 manuals";
 
 impl Bench {
     /// Measures the first page of a guest, uncompressed and compressed.
     pub async fn guest_page(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
-        let path = format!("/stay/{}", visited(&server, &client).await?);
-        let what = format!("`GET /stay/…`, the guest's page of {VISITED}");
+        let path = format!("/stay/{}", create_guest(&server, &client).await?);
+        let what = format!("`GET /stay/…`, the guest's page of {GUEST_PAGE_CONTENT}");
         let compressed = format!("{what}, gzip accepted");
         let mut lines = self
             .compare_with_bare(&server, &client, &what, &path, Coding::Identity, TARGET)
@@ -42,11 +42,11 @@ impl Bench {
 
 /// Creates a guest of the client's organization, and steps and manuals for the guest's property.
 /// Returns the token of the guest link.
-pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String> {
+pub async fn create_guest(server: &Server, client: &Client) -> anyhow::Result<String> {
     let platform = setup::platform(server)?;
     let records = json!({ "records": [property(0), stay()] });
     platform
-        .ask(
+        .request_ok(
             Method::POST,
             &format!("{ORGANIZATION}/sync"),
             Some(&records),
@@ -54,13 +54,13 @@ pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String>
         .await?;
     let mut portal = setup::portal("page");
     portal["isDefault"] = true.into();
-    city::created(client, PORTALS, &portal).await?;
+    city::create_object(client, PORTALS, &portal).await?;
     for number in 0..MANUALS {
         let manual = json!({
             "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "description": BODY,
             "iconName": "heater", "isActive": true,
         });
-        let id = city::created(client, PORTAL_MANUALS, &manual).await?;
+        let id = city::create_object(client, PORTAL_MANUALS, &manual).await?;
         city::assign(
             client,
             Kind("manual", 0),
@@ -71,7 +71,7 @@ pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String>
         .await?;
     }
     for number in 0..STEPS {
-        let id = city::created(client, PRECHECK_STEPS, &setup::step(number)).await?;
+        let id = city::create_object(client, PRECHECK_STEPS, &setup::step(number)).await?;
         city::assign(
             client,
             Kind("precheck_step", 0),

@@ -15,14 +15,14 @@ impl Keys {
     #[must_use]
     pub fn next(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
-        Uuid::from_u64_pair(scattered(number), number)
+        Uuid::from_u64_pair(scatter(number), number)
     }
 }
 
 /// Maps each number to a different number by `SplitMix64`. The results are spread over the whole
 /// range.
 #[must_use]
-pub const fn scattered(number: u64) -> u64 {
+pub const fn scatter(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

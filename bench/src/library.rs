@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::city::{
-    self, Chance, City, GROUP, GROUPS, Kind, PROPERTY, Page, SMALL, TAG, TAGS, length,
+    self, City, GROUP, GROUPS, Kind, PROPERTY, Page, RandomChoices, SMALL_CITY_PROPERTIES, TAG,
+    TAGS, length,
 };
 use crate::client::Client;
 
@@ -38,7 +39,7 @@ pub struct Library {
     /// The guest's view of the stay, with all manuals.
     pub stay: Page,
     /// The results of a search by name.
-    pub found: Page,
+    pub search: Page,
 }
 
 impl Library {
@@ -54,7 +55,7 @@ impl Library {
         let mut headings = Vec::new();
         for number in 0..HEADINGS {
             headings.push(
-                city::created(
+                city::create_object(
                     client,
                     CATEGORIES,
                     &json!({ "title": format!("Heading {number}") }),
@@ -63,11 +64,11 @@ impl Library {
             );
         }
         let headings: Arc<[Uuid]> = headings.into();
-        city::all((0..MANUALS).map(|number| manual(client.clone(), headings.clone(), number)))
+        city::run_all((0..MANUALS).map(|number| manual(client.clone(), headings.clone(), number)))
             .await?;
 
         let list = format!("/api/v1/properties/{}/portal-manuals", PROPERTY.id(0));
-        let list = Page::seen(client, &list, length).await?;
+        let list = Page::measure(client, &list, length).await?;
         ensure!(
             list.count >= MIN_MANUALS,
             "the flat has {} manuals, fewer than {MIN_MANUALS}",
@@ -79,9 +80,13 @@ impl Library {
             "the guest reads {} manuals, fewer than {MIN_MANUALS}",
             stay.count
         );
-        let found = Page::seen(client, QUERY, length).await?;
+        let found = Page::measure(client, QUERY, length).await?;
         ensure!(found.count > 0, "the search has no results");
-        Ok(Self { list, stay, found })
+        Ok(Self {
+            list,
+            stay,
+            search: found,
+        })
     }
 }
 
@@ -117,7 +122,7 @@ fn rule(number: u64) -> Value {
 
 /// Creates a manual and assigns it. The content of a manual depends only on its number.
 async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::Result<()> {
-    let mut chance = Chance::of(MANUAL, number);
+    let mut chance = RandomChoices::of(MANUAL, number);
     let heading = headings.get(usize::try_from(chance.below(HEADINGS))?);
     let mut manual = json!({
         "nickname": format!("Manual {number}, how it works"), "title": format!("How it works, part {number}"), "description": BODY,
@@ -126,16 +131,16 @@ async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::R
     if chance.below(3) == 0 {
         manual["visibilityRules"] = json!([rule(chance.below(5))]);
     }
-    let id = city::created(&client, PORTAL_MANUALS, &manual).await?;
+    let id = city::create_object(&client, PORTAL_MANUALS, &manual).await?;
     let (field, targets) = match chance.below(100) {
-        0..=24 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
+        0..=24 => ("tagIds", chance.some_of(3, TAGS, |tag| TAG.id(tag))),
         25..=26 => (
             "propertyGroupIds",
-            chance.some(2, GROUPS, |group| GROUP.id(group)),
+            chance.some_of(2, GROUPS, |group| GROUP.id(group)),
         ),
         27..=84 => (
             "propertyIds",
-            chance.some(50, SMALL, |property| PROPERTY.id(property)),
+            chance.some_of(50, SMALL_CITY_PROPERTIES, |property| PROPERTY.id(property)),
         ),
         _ => return Ok(()),
     };

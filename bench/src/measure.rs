@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::ensure;
 use http::Method;
 
-use crate::city::{City, LARGE, Page, SMALL, STEPS};
-use crate::client::{Ask, Coding, PORTALS, Requests};
+use crate::city::{CITY_PROPERTIES, City, Page, SMALL_CITY_PROPERTIES, STEPS};
+use crate::client::{Coding, PORTALS, RepeatedRequest, Requests};
 use crate::keys::Keys;
 use crate::library::{Library, MANUALS};
 use crate::load;
@@ -95,7 +95,7 @@ pub struct Bench {
 }
 
 /// Returns the median of the values of all rounds except the first, which is the warm-up.
-pub fn past_warm_up(rounds: &[f64]) -> f64 {
+pub fn median_after_warm_up(rounds: &[f64]) -> f64 {
     median(rounds.get(1..).unwrap_or_default())
 }
 
@@ -171,14 +171,14 @@ impl Bench {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
         let response = client
-            .ask(Method::POST, PORTALS, Some(&setup::portal("Azul")))
+            .request_ok(Method::POST, PORTALS, Some(&setup::portal("Azul")))
             .await?;
         let directory = tempfile::tempdir_in(&self.scratch)?;
         let rows = Rows::open(directory.path(), response.body()).await?;
         let (document_length, response_length) = rows.lengths();
         let requests = Requests {
             client,
-            ask: Ask::Create(Keys::default()),
+            ask: RepeatedRequest::Create(Keys::default()),
         };
         let mut lines = Vec::new();
         for (connections, target) in CREATE_CONNECTIONS {
@@ -219,13 +219,16 @@ impl Bench {
     pub async fn city(&self) -> anyhow::Result<Vec<Line>> {
         let (large, small) = (self.vestibule()?, self.vestibule()?);
         let (city, town) = (
-            City::on(&large, LARGE).await?,
-            City::on(&small, SMALL).await?,
+            City::on(&large, CITY_PROPERTIES).await?,
+            City::on(&small, SMALL_CITY_PROPERTIES).await?,
         );
         let steps = format!("of {STEPS} steps");
         let stay = "GET /guest/v1/stays/{token}";
         let mut lines = Vec::new();
-        let what = format!("`{stay}`, {} {steps}, {LARGE} properties", city.stay.count);
+        let what = format!(
+            "`{stay}`, {} {steps}, {CITY_PROPERTIES} properties",
+            city.stay.count
+        );
         lines.extend(
             self.compare_with_bare(
                 &large,
@@ -284,7 +287,7 @@ impl Bench {
             .await?,
         );
         // A search reads every name, so its time grows with the number of properties.
-        let searches = ((&city, &library.found), (&town, &small_library.found));
+        let searches = ((&city, &library.search), (&town, &small_library.search));
         let [search, _] = self
             .compare_organizations(
                 "GET /api/v1/search",
@@ -336,7 +339,7 @@ impl Bench {
             .await?;
         let Compared { ours, yardstick } = compared;
         let size = format!(
-            "{} {items}, {} bytes, {LARGE} properties",
+            "{} {items}, {} bytes, {CITY_PROPERTIES} properties",
             page.count, page.bytes
         );
         Ok([
@@ -349,9 +352,12 @@ impl Bench {
                 Some(target),
             ),
             Line::growth(
-                format!("the same beside {SMALL} properties"),
+                format!("the same beside {SMALL_CITY_PROPERTIES} properties"),
                 format!("{} ms", figure(ours)),
-                format!("{} ms ({SMALL} properties)", figure(yardstick)),
+                format!(
+                    "{} ms ({SMALL_CITY_PROPERTIES} properties)",
+                    figure(yardstick)
+                ),
                 ours / yardstick,
                 GROWTH_TARGET,
             ),
@@ -406,7 +412,7 @@ async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyh
 }
 
 /// Runs `work`. Raises `peak` to the maximum memory that `server` occupies during this time.
-pub async fn watched<T>(
+pub async fn with_peak_memory<T>(
     server: &Server,
     peak: &mut f64,
     work: impl Future<Output = anyhow::Result<T>>,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use crate::receiver::{self, Arrival};
-use crate::server::Killed;
+use crate::server::KillOnDrop;
 
 /// The job of the posting process. The benchmark passes it to the process in a file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ struct Job {
 
 /// The process that posts.
 pub struct Poster {
-    process: Killed,
+    process: KillOnDrop,
     commands: ChildStdin,
 }
 
@@ -72,7 +72,7 @@ impl Poster {
             .take()
             .context("a process without standard input")?;
         Ok(Self {
-            process: Killed(child),
+            process: KillOnDrop(child),
             commands,
         })
     }
@@ -105,7 +105,7 @@ pub async fn serve(job: &Path) -> anyhow::Result<()> {
         .into_iter()
         .map(header)
         .collect::<anyhow::Result<_>>()?;
-    let client = receiver::client(&fs::read(authority)?)?;
+    let client = receiver::trusting_client(&fs::read(authority)?)?;
     let post = Arc::new(Post {
         client,
         urls,

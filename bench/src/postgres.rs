@@ -13,14 +13,14 @@ use http::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::client::{Ask, Client, Coding, PORTALS, PRECHECK_STEPS, Requests};
-use crate::guest_page::{self, VISITED};
+use crate::client::{Client, Coding, PORTALS, PRECHECK_STEPS, RepeatedRequest, Requests};
+use crate::guest_page::{self, GUEST_PAGE_CONTENT};
 use crate::keys::Keys;
 use crate::load;
 use crate::measure::Bench;
 use crate::report::Line;
 use crate::server::Server;
-use crate::setup::{self, LISTED, ORGANIZATION};
+use crate::setup::{self, LIST_LENGTH, ORGANIZATION};
 
 /// Number of connections to the service that create objects.
 const CREATE_CONNECTIONS: u32 = 64;
@@ -74,8 +74,8 @@ impl Bench {
     pub async fn postgres(&self, url: &str) -> anyhow::Result<Vec<Line>> {
         let node = Server::on(&self.binary, &self.scratch, url)?;
         let client = setup::organization(&node).await?;
-        setup::listed(&client).await?;
-        let list = format!("`GET {PRECHECK_STEPS}` on PostgreSQL, {LISTED} steps");
+        setup::create_listed_objects(&client).await?;
+        let list = format!("`GET {PRECHECK_STEPS}` on PostgreSQL, {LIST_LENGTH} steps");
         let mut lines = self
             .compare_with_bare(
                 &node,
@@ -96,9 +96,9 @@ impl Bench {
         drop(other);
         let stay = format!(
             "/guest/v1/stays/{}",
-            guest_page::visited(&node, &client).await?
+            guest_page::create_guest(&node, &client).await?
         );
-        let what = format!("`GET /guest/v1/stays/{{token}}` on PostgreSQL, {VISITED}");
+        let what = format!("`GET /guest/v1/stays/{{token}}` on PostgreSQL, {GUEST_PAGE_CONTENT}");
         lines.extend(
             self.compare_with_bare(&node, &client, &what, &stay, Coding::Identity, STAY_TARGET)
                 .await?,
@@ -114,13 +114,13 @@ impl Bench {
     ) -> anyhow::Result<Line> {
         let keys = Keys::default();
         // The names of the existing portals contain the first keys.
-        for _ in 0..LISTED {
+        for _ in 0..LIST_LENGTH {
             let _ = keys.next();
         }
         let id = ORGANIZATION.rsplit('/').next().unwrap_or_default();
         let requests = Requests {
             client: client.clone(),
-            ask: Ask::Create(keys),
+            ask: RepeatedRequest::Create(keys),
         };
         let what = format!(
             "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, one organization"
@@ -151,7 +151,7 @@ impl Bench {
         let client = clients.first().cloned().context("no organization")?;
         let requests = Requests {
             client,
-            ask: Ask::CreateBy(Keys::default(), clients.into()),
+            ask: RepeatedRequest::CreateBy(Keys::default(), clients.into()),
         };
         let what = format!(
             "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, {ORGANIZATIONS} organizations"
@@ -178,7 +178,7 @@ impl Bench {
     ) -> anyhow::Result<Line> {
         let response = requests
             .client
-            .ask(Method::POST, PORTALS, Some(&setup::portal("Azul")))
+            .request_ok(Method::POST, PORTALS, Some(&setup::portal("Azul")))
             .await?;
         let envelope: Value = serde_json::from_slice(response.body())?;
         let (document_length, response_length) =
@@ -214,7 +214,7 @@ impl Bench {
 
     /// Measures a list that is read from two nodes, beside the same list from one node.
     async fn reads_from_two_nodes(&self, first: &Client, second: &Client) -> anyhow::Result<Line> {
-        let ask = Ask::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
+        let ask = RepeatedRequest::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
         let requests = |client: &Client| Requests {
             client: client.clone(),
             ask: ask.clone(),
@@ -248,7 +248,7 @@ impl Bench {
             )
             .await?;
         let what = format!(
-            "`GET {PRECHECK_STEPS}`, {LISTED} steps, two nodes on one PostgreSQL, {READ_CONNECTIONS} connections in all"
+            "`GET {PRECHECK_STEPS}`, {LIST_LENGTH} steps, two nodes on one PostgreSQL, {READ_CONNECTIONS} connections in all"
         );
         Ok(compared.line(what, "one node", None))
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::bare::Recorded;
-use crate::client::{Ask, Client, Coding, PORTALS, PRECHECK_STEPS, Requests};
+use crate::client::{Client, Coding, PORTALS, PRECHECK_STEPS, RepeatedRequest, Requests};
 use crate::load::{self, Round};
-use crate::measure::{Bench, past_warm_up, watched};
+use crate::measure::{Bench, median_after_warm_up, with_peak_memory};
 use crate::report::Line;
 use crate::server::Server;
-use crate::setup::{self, LISTED};
+use crate::setup::{self, LIST_LENGTH};
 
 /// Number of connections that read.
 const CONNECTIONS: u32 = 32;
@@ -29,9 +29,9 @@ impl Bench {
     pub async fn lists(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
-        setup::listed(&client).await?;
-        let steps = format!("`GET {PRECHECK_STEPS}`, {LISTED} steps");
-        let portals = format!("`GET {PORTALS}`, {LISTED} portals");
+        setup::create_listed_objects(&client).await?;
+        let steps = format!("`GET {PRECHECK_STEPS}`, {LIST_LENGTH} steps");
+        let portals = format!("`GET {PORTALS}`, {LIST_LENGTH} portals");
         let mut lines = self
             .compare_with_bare(
                 &server,
@@ -78,8 +78,8 @@ impl Bench {
             &[format!("--processors={PROCESSORS}")],
         )?;
         let large_client = setup::organization(&server).await?;
-        setup::listed(&large_client).await?;
-        let ask = Ask::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
+        setup::create_listed_objects(&large_client).await?;
+        let ask = RepeatedRequest::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
         let rate = async |client: &Client, length| {
             let requests = Requests {
                 client: client.clone(),
@@ -115,14 +115,14 @@ impl Bench {
     ) -> anyhow::Result<Vec<Line>> {
         // From the second request on, the response comes from the cache. The service compresses a
         // cached response more.
-        client.coded(path, coding).await?;
-        let response = client.coded(path, coding).await?;
+        client.get_encoded(path, coding).await?;
+        let response = client.get_encoded(path, coding).await?;
         let recorded = self.scratch.join("answer.json");
         Recorded::of(&response)?.save(&recorded)?;
         let bare = Server::bare(&self.program, &recorded)?;
         let bare_client = client.at(bare.address)?;
 
-        let ask = Ask::Read(Arc::from(path), coding);
+        let ask = RepeatedRequest::Read(Arc::from(path), coding);
         let (mut costs, mut bare_costs, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
         let compared = self
             .compare(
@@ -135,7 +135,7 @@ impl Bench {
                     };
                     let round = load::round(requests, CONNECTIONS, length, &self.scratch);
                     let (round, cost) =
-                        with_cost(server, watched(server, &mut peak, round)).await?;
+                        with_cost(server, with_peak_memory(server, &mut peak, round)).await?;
                     costs.push(cost);
                     Ok(round.rate)
                 },
@@ -154,7 +154,10 @@ impl Bench {
                 },
             )
             .await?;
-        let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
+        let (cost, bare_cost) = (
+            median_after_warm_up(&costs),
+            median_after_warm_up(&bare_costs),
+        );
         let what = format!(
             "{what}, {} bytes, {CONNECTIONS} connections",
             response.body().len()

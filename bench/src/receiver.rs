@@ -79,7 +79,7 @@ impl Identity {
 
 /// Returns an HTTP client like that of the service's dispatcher, without the check of targets. The
 /// client trusts the receivers' certificate authority.
-pub fn client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
+pub fn trusting_client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
     drop(ring::default_provider().install_default());
     let authority = reqwest::Certificate::from_pem(authority)?;
     let builder = reqwest::Client::builder()
@@ -243,7 +243,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let identity = Identity::new(scratch.path()).unwrap();
         let receivers = Receivers::start(&identity, 2, false).await.unwrap();
-        let client = client(&fs::read(identity.authority()).unwrap()).unwrap();
+        let client = trusting_client(&fs::read(identity.authority()).unwrap()).unwrap();
         let send = |number: usize| {
             tokio::spawn(
                 client

@@ -28,15 +28,15 @@ pub struct Server {
 
 /// A child process with its output and its data directory.
 struct Process {
-    child: Killed,
+    child: KillOnDrop,
     output: BufReader<ChildStdout>,
     _data: Option<TempDir>,
 }
 
 /// A child process that is killed when this value is dropped.
-pub struct Killed(pub Child);
+pub struct KillOnDrop(pub Child);
 
-impl Drop for Killed {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // Fails if the process has already ended, which serves the same purpose.
         drop(self.0.kill());
@@ -44,7 +44,7 @@ impl Drop for Killed {
     }
 }
 
-impl Killed {
+impl KillOnDrop {
     /// Returns the processor time that the process has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         machine::processor_time(self.0.id())
@@ -127,7 +127,7 @@ impl Server {
             .take()
             .context("a process without standard output")?;
         let mut process = Process {
-            child: Killed(child),
+            child: KillOnDrop(child),
             output: BufReader::new(output),
             _data: data,
         };

@@ -9,7 +9,7 @@ use crate::keys::Keys;
 use crate::server::{PLATFORM_KEY, Server};
 
 /// Number of portals and of steps in their lists.
-pub const LISTED: usize = 100;
+pub const LIST_LENGTH: usize = 100;
 /// The organization's path in the platform interface. Any id is possible, because the database is
 /// new.
 pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
@@ -33,7 +33,9 @@ pub async fn organization(server: &Server) -> anyhow::Result<Client> {
 pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Client> {
     let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
-    platform.ask(Method::PUT, path, Some(&organization)).await?;
+    platform
+        .request_ok(Method::PUT, path, Some(&organization))
+        .await?;
     let permissions = [
         "view_properties",
         "modify_properties",
@@ -70,18 +72,18 @@ pub fn step(number: usize) -> Value {
 }
 
 /// Creates the portals and steps of the lists.
-pub async fn listed(client: &Client) -> anyhow::Result<()> {
+pub async fn create_listed_objects(client: &Client) -> anyhow::Result<()> {
     let keys = Keys::default();
-    for number in 0..LISTED {
+    for number in 0..LIST_LENGTH {
         client
-            .ask(
+            .request_ok(
                 Method::POST,
                 PORTALS,
                 Some(&portal(&keys.next().to_string())),
             )
             .await?;
         client
-            .ask(Method::POST, PRECHECK_STEPS, Some(&step(number)))
+            .request_ok(Method::POST, PRECHECK_STEPS, Some(&step(number)))
             .await?;
     }
     for path in [PORTALS, PRECHECK_STEPS] {
@@ -91,8 +93,8 @@ pub async fn listed(client: &Client) -> anyhow::Result<()> {
             .as_array()
             .map(Vec::len);
         ensure!(
-            count == Some(LISTED),
-            "GET {path} has {count:?} items instead of {LISTED}"
+            count == Some(LIST_LENGTH),
+            "GET {path} has {count:?} items instead of {LIST_LENGTH}"
         );
     }
     Ok(())

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use store::{Migrations, Store, Value};
 use uuid::Uuid;
 
-use crate::city::{self, Chance, PROPERTY, Page, RESERVATION, length};
+use crate::city::{self, PROPERTY, Page, RESERVATION, RandomChoices, length};
 use crate::client::Client;
 use crate::measure::Bench;
 use crate::report::{Line, median};
@@ -106,7 +106,7 @@ impl Bench {
             let started = Instant::now();
             let body = json!({ "isInitialSync": true, "records": batch });
             platform
-                .ask(
+                .request_ok(
                     Method::POST,
                     &format!("/platform/v1/organizations/{ORGANIZATION}/sync"),
                     Some(&body),
@@ -165,7 +165,7 @@ impl Bench {
 /// Returns the median time of a page in milliseconds. The configuration changes before each
 /// request.
 async fn page_time(client: &Client, offset: u64) -> anyhow::Result<f64> {
-    let page = Page::seen(
+    let page = Page::measure(
         client,
         &format!("{PATH}?limit={PAGE_SIZE}&offset={offset}"),
         length,
@@ -188,7 +188,7 @@ async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, 
     let path = format!("/platform/v1/organizations/{ORGANIZATION}");
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
     platform
-        .ask(Method::PUT, &path, Some(&organization))
+        .request_ok(Method::PUT, &path, Some(&organization))
         .await?;
     let key = platform
         .data(
@@ -205,14 +205,14 @@ async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, 
     )?;
     let flats = json!({ "isInitialSync": true, "records": (0..PROPERTIES).map(city::property).collect::<Vec<_>>() });
     platform
-        .ask(Method::POST, &format!("{path}/sync"), Some(&flats))
+        .request_ok(Method::POST, &format!("{path}/sync"), Some(&flats))
         .await?;
     Ok((platform, client))
 }
 
 /// Returns a stay in one of the properties.
 fn stay(number: u64) -> Json {
-    let mut chance = Chance::of(RESERVATION, number);
+    let mut chance = RandomChoices::of(RESERVATION, number);
     let arrival = Date::constant(2025, 1, 1).saturating_add(
         jiff::Span::new().days(i64::try_from(chance.below(700)).unwrap_or_default()),
     );

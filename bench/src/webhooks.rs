@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::client::Client;
 use crate::keys::Keys;
 use crate::machine;
-use crate::measure::{Bench, past_warm_up, watched};
+use crate::measure::{Bench, median_after_warm_up, with_peak_memory};
 use crate::post::Poster;
 use crate::receiver::{Identity, Receivers, rate};
 use crate::report::{Line, figure, median, ninety_ninth};
@@ -106,12 +106,14 @@ impl Tenant {
         );
         let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en"] });
         platform
-            .ask(Method::PUT, &path, Some(&organization))
+            .request_ok(Method::PUT, &path, Some(&organization))
             .await?;
         let flat = json!({ "name": "Flat 1", "timezone": "Europe/Madrid", "country": "ES" });
         let flat = json!({ "isInitialSync": true, "records": [{ "kind": "property", "id": property, "data": flat }] });
         let sync = format!("{path}/sync");
-        platform.ask(Method::POST, &sync, Some(&flat)).await?;
+        platform
+            .request_ok(Method::POST, &sync, Some(&flat))
+            .await?;
         let key = json!({ "name": "bench", "permissions": ["view_tasks"] });
         let key = platform
             .data(Method::POST, &format!("{path}/api-keys"), Some(&key))
@@ -135,7 +137,7 @@ impl Tenant {
     async fn subscribe(&self, url: &str) -> anyhow::Result<()> {
         let subscription = json!({ "event": "task.created", "targetUrl": url });
         self.client
-            .ask(
+            .request_ok(
                 Method::POST,
                 "/api/v1/webhook-subscriptions",
                 Some(&subscription),
@@ -158,7 +160,7 @@ impl Tenant {
     async fn cause_events(&self, count: usize) -> anyhow::Result<()> {
         let tasks = self.tasks((0..count).map(|_| self.keys.next()));
         self.platform
-            .ask(Method::POST, &self.sync, Some(&tasks))
+            .request_ok(Method::POST, &self.sync, Some(&tasks))
             .await
             .map(drop)
     }
@@ -252,7 +254,10 @@ impl Bench {
                 },
             )
             .await?;
-        let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
+        let (cost, bare_cost) = (
+            median_after_warm_up(&costs),
+            median_after_warm_up(&bare_costs),
+        );
         let round = count_in(self.plan.length, per_second)?;
         let what = format!(
             "deliveries over kept-alive HTTPS (HTTP/1.1) to {receiver_text}, {round} committed at once, {concurrency} under way"
@@ -286,7 +291,7 @@ impl Bench {
             let started = Instant::now();
             tenant
                 .platform
-                .ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
+                .request_ok_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
                 .await?;
             let response_time = milliseconds(started, Instant::now());
             let arrival_time = milliseconds(started, receivers.next().await?.at);
@@ -336,7 +341,7 @@ impl Bench {
             receivers.open();
             receivers.times(count).await
         };
-        let times = watched(&server, &mut peak, draining).await?;
+        let times = with_peak_memory(&server, &mut peak, draining).await?;
         let tenth = count / 10;
         let (first, last) = (rate(&times[..tenth])?, rate(&times[count - tenth..])?);
         eprintln!(
@@ -478,7 +483,7 @@ async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> any
             let started = Instant::now();
             tenant
                 .platform
-                .ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
+                .request_ok_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
                 .await?;
             anyhow::Ok((id, started))
         });

@@ -1,7 +1,7 @@
 //! Descriptions of calendar feeds for the audit log. They contain only the host of the address,
 //! because the rest is a secret.
 
-use engine::audit::{Target, Thing, id};
+use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;
 use engine::error::Result;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFe
 }
 
 /// Describes the feed with the input's `id`.
-pub(super) fn feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(feed) = find_feed(context, id(input, "id")) else {
         return Ok(None);
     };
@@ -26,7 +26,7 @@ pub(super) fn feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
         "propertyId": feed.property_id, "channel": feed.state.channel, "ambiguous": feed.state.ambiguous,
         "url": without_secret(&feed.url),
     });
-    Thing::new(KIND, Some(feed.id), Some(feed.state.channel))
+    AuditedObject::new(KIND, Some(feed.id), Some(feed.state.channel))
         .showing(&fields)
         .map(Some)
 }

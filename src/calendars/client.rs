@@ -118,7 +118,7 @@ pub(super) struct CalendarClient {
 impl CalendarClient {
     /// Creates a client. `ca` is a PEM bundle of additional certificate authorities.
     pub(super) fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
-        let client = delivery::guarded(targets.clone(), USER_AGENT, DEADLINE, ca)?
+        let client = delivery::guarded_client(targets.clone(), USER_AGENT, DEADLINE, ca)?
             .build()
             .map_err(|error| {
                 format!(

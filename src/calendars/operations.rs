@@ -160,7 +160,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Fetches a feed from `listCalendarFeeds` now, and returns its state afterwards.",
         )
         .idempotent()
-        .audited(Audits::does(|context, input| Ok(audited::named(context, input))))
+        .audited(Audits::acts_on(|context, input| Ok(audited::named(context, input))))
         .commands(prepare, refresh),
         Operation::public(
             "listHeldReservations",

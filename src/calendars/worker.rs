@@ -364,7 +364,7 @@ struct Background {
 }
 
 impl ClaimingWork for Background {
-    const ABNORMAL: &str = "fetching a calendar feed ended unexpectedly; it is fetched again";
+    const PANIC_MESSAGE: &str = "fetching a calendar feed ended unexpectedly; it is fetched again";
     const CLAIMS_AT_END: bool = true;
 
     async fn begin_due(&self, fetches: &mut JoinSet<()>) -> Duration {
@@ -390,7 +390,7 @@ impl ClaimingWork for Background {
         self.sleep_after(now).await
     }
 
-    async fn woken(&self) {
+    async fn until_due(&self) {
         self.due.notified().await;
     }
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, IsTerminal as _, Read};
 use std::path::Path;
 
 use engine::clock::Clock;
-use engine::error::MOST_ISSUES;
+use engine::error::MAX_ISSUES;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ const DRY_BATCH: ImportLimits = ImportLimits {
 
 /// Limits of a batch with `--skip-invalid`. A response lists at most this many invalid records.
 const SKIPPING_BATCH: ImportLimits = ImportLimits {
-    records: MOST_ISSUES,
+    records: MAX_ISSUES,
     bytes: 8 << 20,
 };
 

@@ -97,7 +97,7 @@ fn claim(database: &DatabaseFlags) -> Result<store::Claim, String> {
 /// Moves the changes of a command from the write-ahead log into the SQLite database file, so that
 /// the file alone holds them.
 async fn settle(store: store::Store) -> Result<(), String> {
-    let result = tokio::task::spawn_blocking(move || store.settle()).await;
+    let result = tokio::task::spawn_blocking(move || store.checkpoint()).await;
     result
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())

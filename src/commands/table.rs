@@ -101,7 +101,7 @@ fn problems(imported: &Imported) -> String {
 
 /// Describes an error by its issues, or by its cause or message if there are no issues.
 fn describe(error: &Error) -> String {
-    let (issues, _) = error.failing();
+    let (issues, _) = error.listed_issues();
     if issues.is_empty() {
         let message = error.message().to_string();
         return error.cause().map_or(message, str::to_owned);

@@ -33,7 +33,7 @@ pub fn name(text: &str) -> Result<String, String> {
 fn check_format(text: &str, name: &str) -> Result<String, String> {
     let format = format::STATIC.iter().find(|format| format.name == name);
     match format {
-        Some(format) if !(format.holds)(text) => Err(format!("must be {}", format.wanted)),
+        Some(format) if !(format.accepts)(text) => Err(format!("must be {}", format.description)),
         _ => Ok(text.to_owned()),
     }
 }

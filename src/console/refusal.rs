@@ -49,7 +49,7 @@ impl ConsoleRefusal {
     /// Converts an error into a refusal in the language of the page. Messages without a translation
     /// stay English.
     pub fn of(error: &Error, language: &str) -> Self {
-        let (issues, more) = error.failing();
+        let (issues, more) = error.listed_issues();
         let (all, is_english) = (words::of(language), language == "en");
         let words = &all.refused;
         let segment = |segment: &PathSegment| match segment {

@@ -18,7 +18,9 @@ use engine::error::ErrorKind;
 use engine::pipeline::{PeerLimits, RateLimits, Receiving, Requester, Service, counted_for};
 use http::Method;
 use http::header::ACCEPT;
-use vestibule_http::surface::{PathParams, Peer, not_found, note, query, readable, request_id};
+use vestibule_http::surface::{
+    PathParams, Peer, attach_operation, not_found, query, readable, request_id,
+};
 
 use super::refusal::ConsoleRefusal;
 use super::screens::{SCREENS, Screen, ScreenPage};
@@ -359,6 +361,6 @@ async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response 
 }
 
 fn noted(mut response: Response, name: &'static str, requester: Option<Requester>) -> Response {
-    note(&mut response, name, requester);
+    attach_operation(&mut response, name, requester);
     response
 }

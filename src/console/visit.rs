@@ -196,7 +196,7 @@ impl ConsoleRequest {
 
     /// Returns whether the member may manage the organization and can access all its flats.
     pub fn answers_for_organization(&self) -> bool {
-        self.caller().access.answers_for_organization()
+        self.caller().access.may_act_for_organization()
     }
 
     /// Returns the date formats of the language of the page.

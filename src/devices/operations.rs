@@ -73,7 +73,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Locks a lock from `listDevices`, now.",
             )
             .idempotent()
-            .audited(Audits::does(audited::device))
+            .audited(Audits::acts_on(audited::device))
             .commands(
                 |context, input: ById| prepare(context, input.id, DeviceCommand::Lock),
                 send,
@@ -87,7 +87,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .idempotent()
             .destructive()
-            .audited(Audits::does(audited::device))
+            .audited(Audits::acts_on(audited::device))
             .commands(
                 |context, input: ById| prepare(context, input.id, DeviceCommand::Unlock),
                 send,
@@ -105,7 +105,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Sets what a thermostat heats or cools to.",
         )
         .idempotent()
-        .audited(Audits::does(audited::device).telling(&["celsius"]))
+        .audited(Audits::acts_on(audited::device).recording(&["celsius"]))
         .commands(
             |context, input: SetDeviceTemperature| {
                 prepare(context, input.id, DeviceCommand::Temperature(input.celsius))
@@ -120,7 +120,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Turns a thermostat off, or sets how it works.",
             )
             .idempotent()
-            .audited(Audits::does(audited::device).telling(&["mode"]))
+            .audited(Audits::acts_on(audited::device).recording(&["mode"]))
             .commands(
                 |context, input: SetDeviceMode| {
                     prepare(context, input.id, DeviceCommand::Mode(input.mode))

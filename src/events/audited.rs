@@ -1,7 +1,7 @@
 //! Descriptions of webhook subscriptions for the audit log. An audited operation reads them before
 //! and after its change.
 
-use engine::audit::{Target, Thing, id};
+use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;
 use engine::error::Result;
 use engine::values;
@@ -22,7 +22,10 @@ const KIND: &str = "webhook_subscription";
 
 /// Describes the subscription with the input's id, or else all subscriptions of the caller's
 /// credential that post to the input's URL.
-pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn subscriptions(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     if let Some(id) = id(input, "id") {
         let Some(row) = owned::find(context, id)? else {
             return Ok(None);
@@ -31,7 +34,7 @@ pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Res
         let store::Json(StoredSubscription { filters, secrets }): store::Json<StoredSubscription> =
             row.get(8)?;
         let fields = json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
-        let thing = Thing::new(KIND, Some(id), Some(url)).showing(&fields)?;
+        let thing = AuditedObject::new(KIND, Some(id), Some(url)).showing(&fields)?;
         return thing
             .withholding(&json!({ "signingSecret": secrets.reveal() }))
             .map(Some);
@@ -48,7 +51,7 @@ pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Res
     if ids.is_empty() {
         return Ok(None);
     }
-    Thing::new(KIND, None, Some(url.to_owned()))
+    AuditedObject::new(KIND, None, Some(url.to_owned()))
         .showing(&json!({ "ids": ids }))
         .map(Some)
 }

@@ -8,7 +8,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use delivery::{self, DisabledReason, tell_disabled};
+use delivery::{self, DisabledReason, log_disabled};
 use engine::access::{self, Credential, Identified};
 use engine::error::Result;
 use engine::operation::RaisedRevision;
@@ -81,7 +81,7 @@ pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
                 .write(move |tx| disable(tx, &service_ref, organization, &credential, now))
                 .await?;
             for (subscription, reason) in disabled {
-                tell_disabled(organization, subscription, reason);
+                log_disabled(organization, subscription, reason);
             }
         }
         cursor = next;

@@ -180,15 +180,15 @@ pub(super) fn operations() -> Vec<Operation> {
             .pages_as(LIST_WEBHOOK_DELIVERIES, PageLimits { default: 50, max: 100 }, list),
         declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
             .summary("Send a delivery that is over again, under the same id")
-            .audited(Audits::does(audited::named).telling(&["deliveryId"]))
+            .audited(Audits::acts_on(audited::named).recording(&["deliveryId"]))
             .run(redeliver),
         declare("redeliverFailedWebhooks", Method::POST, "/webhook-subscriptions/{id}/redeliver-failed")
             .summary("Send the deliveries made since a moment that failed again, the oldest 1,000 of them")
-            .audited(Audits::does(audited::named).telling(&["since", "toSubscriptionId", "redelivered"]))
+            .audited(Audits::acts_on(audited::named).recording(&["since", "toSubscriptionId", "redelivered"]))
             .run(redeliver_failed),
         declare("pingWebhookSubscription", Method::POST, "/webhook-subscriptions/{id}/ping")
             .summary("Send the event ping to a subscription's target, once; what comes of it is in the log and counts as nothing")
-            .audited(Audits::does(audited::named))
+            .audited(Audits::acts_on(audited::named))
             .run(ping),
     ]
 }

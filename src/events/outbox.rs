@@ -105,7 +105,8 @@ pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<
                 record_id,
             }),
         };
-        let doc = store::Value::json(&Delivery::new(reported, occurred_at).traced(trace.clone()))?;
+        let doc =
+            store::Value::json(&Delivery::new(reported, occurred_at).with_trace(trace.clone()))?;
         for (subscription, filters) in subscribers.get(event.as_ref()).into_iter().flatten() {
             if filters.admit(property_id, step.as_deref()) {
                 rows.push(values![context.new_id(), *subscription, now, doc.clone()]);

@@ -1,10 +1,10 @@
 //! Builds the data of a delivery when the dispatcher sends it (rules: webhooks#deliveries, 2). The
-//! crate `delivery` calls this module through its trait `Owner`.
+//! crate `delivery` calls this module through its trait `SubscriptionOwner`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use delivery::{Eligibility, EventData, Owner, ReportedEvent, Subscription};
+use delivery::{Eligibility, EventData, ReportedEvent, Subscription, SubscriptionOwner};
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
@@ -44,7 +44,7 @@ struct Ping {
 /// The subjects of deliveries that the credential may read.
 type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
-impl Owner for Payloads {
+impl SubscriptionOwner for Payloads {
     fn current_data(
         &self,
         tx: &mut Transaction<'_>,
@@ -66,7 +66,7 @@ impl Owner for Payloads {
             Ok(caller) => caller,
             Err(reason) => return Ok(Eligibility::Refused(reason)),
         };
-        let mut context = Context::of_known(self.0.system(tx, now), caller);
+        let mut context = Context::of_identified(self.0.system(tx, now), caller);
         let subjects: Vec<Result<DeliverySubject>> =
             reported.iter().map(DeliverySubject::of).collect();
         let records = read_records(&mut context, subjects.iter().flatten())?;

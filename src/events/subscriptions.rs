@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use delivery::{DisabledReason, Secrets, tell_disabled};
+use delivery::{DisabledReason, Secrets, log_disabled};
 use engine::access::{Access, Credential};
 use engine::audit::Audits;
 use engine::context::Context;
@@ -325,7 +325,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public(ROTATE_WEBHOOK_SECRET.id(), Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
             .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
             .rest_only()
-            .audited(Audits::changes(audited::subscriptions).telling(&["graceSeconds"]))
+            .audited(Audits::changes(audited::subscriptions).recording(&["graceSeconds"]))
             .run_as(ROTATE_WEBHOOK_SECRET, rotate),
     ]
 }
@@ -584,7 +584,7 @@ pub fn disable_all_elsewhere(
                 "a subscription is being changed in another organization",
             ));
         }
-        tell_disabled(organization, id, reason);
+        log_disabled(organization, id, reason);
     }
     Ok(())
 }
@@ -615,7 +615,7 @@ fn log_all_disabled(
     reason: DisabledReason,
 ) -> Result<()> {
     for row in disabled {
-        tell_disabled(context.organization.id, row.get(0)?, reason);
+        log_disabled(context.organization.id, row.get(0)?, reason);
     }
     Ok(())
 }

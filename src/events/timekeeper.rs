@@ -29,11 +29,11 @@ pub type Timekeeper = DueWorker<DeviceTimers>;
 pub struct DeviceTimers;
 
 impl DueWork for DeviceTimers {
-    const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-    const RETRY_PAUSE: Duration = Duration::from_secs(1);
+    const MIN_DELAY: Duration = Duration::from_millis(50);
+    const RETRY_DELAY: Duration = Duration::from_secs(1);
     const FAILED: &str = "could not process the timers of devices; retrying shortly";
 
-    fn longest_pause(service: &Service) -> Duration {
+    fn max_delay(service: &Service) -> Duration {
         // A timer that starts during the pause is due one delay later. If the pause is not longer
         // than the delay, the next search is early enough, without a wake signal. The search also
         // finds timers that other nodes have started.

@@ -1,7 +1,7 @@
 //! Submissions in the audit log. The entries do not name the guest, because they are kept longer
 //! than the guest's data.
 
-use engine::audit::{Thing, id};
+use engine::audit::{AuditedObject, id};
 use engine::context::Context;
 use engine::error::Result;
 use serde_json::{Value, json};
@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::stored_answers;
 
 /// Returns the status and the message of a reservation's submission, for the audit log.
-pub(super) fn submission(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn submission(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "id") else {
         return Ok(None);
     };
@@ -17,7 +20,7 @@ pub(super) fn submission(context: &mut Context<'_, '_>, input: &Value) -> Result
         return Ok(None);
     };
     let fields = json!({ "status": submitted.status, "message": submitted.decision.message });
-    Thing::new("reservation", Some(id), None)
+    AuditedObject::new("reservation", Some(id), None)
         .showing(&fields)
         .map(Some)
 }

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use engine::access::named;
+use engine::access::organization_of;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
@@ -21,7 +21,9 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::json;
 use url::Url;
 use uuid::Uuid;
-use vestibule_http::surface::{GateDecision, HostRequest, note, query, refuse, request_id};
+use vestibule_http::surface::{
+    GateDecision, HostRequest, attach_operation, query, refuse, request_id,
+};
 
 use super::link::PREVIEW_PREFIX;
 use crate::portals;
@@ -131,7 +133,7 @@ pub(crate) fn gate(
         };
         match service_path {
             _ if is_own => Ok(GateDecision::Pass),
-            ServicePath::Page(_) => Ok(GateDecision::Instead(NO_STAY)),
+            ServicePath::Page(_) => Ok(GateDecision::Rewrite(NO_STAY)),
             ServicePath::Interface(_) => Err(Error::not_found("Stay")),
             ServicePath::Icon | ServicePath::Elsewhere => Err(Error::not_found("Route")),
         }
@@ -179,7 +181,7 @@ fn leading_token(rest: &str) -> &str {
 /// Returns the organization that the token of a stay or of a preview contains. This does not check
 /// whether the token is valid.
 fn organization_in_token(token: &str) -> Option<Uuid> {
-    named(PREVIEW_PREFIX, token).or_else(|| named("", token))
+    organization_of(PREVIEW_PREFIX, token).or_else(|| organization_of("", token))
 }
 
 /// Returns the route that checks whether a host is registered for guest portals. A proxy calls it
@@ -211,7 +213,7 @@ async fn check(State(service): State<Arc<Service>>, request: HttpRequest) -> Res
         Ok(false) => refuse(&Error::not_found("Domain"), id),
         Err(error) => refuse(&error, id),
     };
-    note(&mut response, "checkDomain", None);
+    attach_operation(&mut response, "checkDomain", None);
     response
 }
 

@@ -215,7 +215,7 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
         }
     }
     let now = context.now();
-    let CartAbandonmentDelay(delay) = *context.part()?;
+    let CartAbandonmentDelay(delay) = *context.extension()?;
     let due_at = now.checked_add(delay).unwrap_or(Timestamp::MAX);
     context.execute_deferred(
         &PUT_CART,

@@ -14,7 +14,7 @@ pub fn best<'t>(
     let texts = || organization.iter().map(String::as_str).chain(LANGUAGES);
     accepted
         .into_iter()
-        .find(|tag| LanguageReader::of(tag).exact(texts()).is_some())
+        .find(|tag| LanguageReader::of(tag).exact_match(texts()).is_some())
 }
 
 #[cfg(test)]

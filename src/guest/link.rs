@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use engine::access::{Access, Identified, Organization, Revisions, Settings, hash, named};
+use engine::access::{
+    Access, Identified, Organization, Revisions, Settings, hash, organization_of,
+};
 use engine::app::GuestTokenLookup;
 use engine::error::Result;
 use jiff::Timestamp;
@@ -30,10 +32,10 @@ pub(crate) const LINK: GuestTokenLookup = GuestTokenLookup { find, what: "Stay" 
 fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {
     let (previews, others): (Vec<_>, Vec<_>) = tokens
         .into_iter()
-        .partition(|token| named(PREVIEW_PREFIX, token).is_some());
+        .partition(|token| organization_of(PREVIEW_PREFIX, token).is_some());
     let stays: Vec<_> = others
         .into_iter()
-        .filter(|token| named("", token).is_some())
+        .filter(|token| organization_of("", token).is_some())
         .collect();
     let mut callers = HashMap::new();
     if !stays.is_empty() {
@@ -65,7 +67,7 @@ fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String,
 fn organizations(prefix: &str, tokens: &[String]) -> Vec<Uuid> {
     let organizations: BTreeSet<Uuid> = tokens
         .iter()
-        .filter_map(|token| named(prefix, token))
+        .filter_map(|token| organization_of(prefix, token))
         .collect();
     Vec::from_iter(organizations)
 }

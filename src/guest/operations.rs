@@ -318,7 +318,7 @@ pub(super) fn view_at(
     let time = at.unwrap_or_else(|| context.now());
     if at.is_none() {
         let until = surveys::until(&stay, time);
-        context.holds_until(setup.manual_groups.until(&stay, time).min(until));
+        context.limit_validity(setup.manual_groups.until(&stay, time).min(until));
     }
     view(context, stay, setup, time)
 }

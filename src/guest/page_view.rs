@@ -9,7 +9,7 @@ use engine::access::Credential;
 use engine::context::Context;
 use engine::error::Result;
 use engine::field::Language;
-use engine::language::{is_same, lenient};
+use engine::language::{is_same, parse_lenient};
 use engine::moment::Moment;
 use engine::operation::{CacheBasis, Operation, OperationName};
 use http::Method;
@@ -104,7 +104,7 @@ fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageVi
 
 /// Returns the language of a guest; `None` if it is unknown or not a language tag.
 fn own_language(guest: &Guest) -> Option<String> {
-    guest.language.as_deref().and_then(lenient)
+    guest.language.as_deref().and_then(parse_lenient)
 }
 
 /// Returns the first accepted language that has texts, else English.

@@ -142,7 +142,7 @@ fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
         && stay
             .portal()
             .is_some_and(|portal| portal.is_wallet_pass_enabled);
-    let signer = context.part::<PhotoSigner>()?.signer(PURPOSE)?;
+    let signer = context.extension::<PhotoSigner>()?.signer(PURPOSE)?;
     let organization = context.organization.id;
     let signature = signer.sign(&[organization.as_bytes(), stay.id.as_bytes()]);
     let (door_codes, next_change_at) = if is_enabled {
@@ -214,7 +214,7 @@ fn valid_code(
     let text = |name: &str| record.get(name).and_then(Value::as_str);
     let id = |name: &str| text(name).and_then(|text| text.parse::<Uuid>().ok());
     let code = match record.get("code")? {
-        Value::String(code) if !typed::is_blank(code) => typed::trimmed(code).to_owned(),
+        Value::String(code) if !typed::is_blank(code) => typed::trim(code).to_owned(),
         Value::Number(code) => code.to_string(),
         _ => return None,
     };

@@ -203,7 +203,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
-            .audited(Audits::does(portals::named_portal).telling(&STATED_FIELDS).withholding(&["url"]))
+            .audited(Audits::acts_on(portals::named_portal).recording(&STATED_FIELDS).withholding(&["url"]))
             .run_as(CREATE_PORTAL_PREVIEW, create),
         Operation::public(PREVIEW_GUEST_VIEW.id(), Method::POST, "/portals/{id}/guest-view", Needs::ByBody(may_preview))
             .summary("What a guest of a portal would see, without a link to it")
@@ -342,7 +342,7 @@ pub(super) fn view(
         .ok_or_else(|| Error::not_found("Stay"))?;
     let (expires_at, Json(preview)): (_, Json<StoredPreview>) = (Moment(row.get(0)?), row.get(1)?);
     // The response is not cached: people who design a portal open a preview once or twice.
-    context.holds_until(context.now());
+    context.limit_validity(context.now());
     build_view(context, id, preview, expires_at, language, at)
 }
 

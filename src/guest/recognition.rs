@@ -104,7 +104,7 @@ fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
         let Some(end) = end(context, &row, now)? else {
             return Ok(true);
         };
-        context.holds_until(end);
+        context.limit_validity(end);
     }
     Ok(false)
 }

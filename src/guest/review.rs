@@ -403,7 +403,7 @@ fn full_name(guest: &Guest) -> Option<String> {
     let names = [&guest.first_name, &guest.last_name]
         .into_iter()
         .flatten()
-        .map(|name| engine::typed::trimmed(name))
+        .map(|name| engine::typed::trim(name))
         .filter(|name| !name.is_empty());
     let names: Vec<&str> = names.collect();
     (!names.is_empty()).then(|| names.join(" "))
@@ -456,7 +456,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .idempotent()
             .touches_stream()
             .rules(|input: NamedSteps, _| Findings::sent(input.issue()))
-            .audited(Audits::changes(audited::submission).telling(&["stepIds"]))
+            .audited(Audits::changes(audited::submission).recording(&["stepIds"]))
             .run(request_changes),
     ]
 }
@@ -565,7 +565,7 @@ fn open_steps_of(
         let answers_by_step = answers_by_stay.remove(&id).unwrap_or_default();
         let precheckin =
             Precheckin::of_list(context, &stay, &setup, answers_by_step, submitted.clone())?;
-        context.holds_until(surveys::until(&stay, context.now()));
+        context.limit_validity(surveys::until(&stay, context.now()));
         open.insert(id, precheckin.open_steps());
     }
     Ok(open)

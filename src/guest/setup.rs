@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use engine::app_state::Weighed;
+use engine::app_state::Cacheable;
 use engine::context::Context;
 use engine::error::Result;
 use serde::Serialize;
@@ -260,7 +260,7 @@ impl GuestSetup {
     }
 }
 
-impl Weighed for GuestSetup {
+impl Cacheable for GuestSetup {
     /// Returns the length of the setup as JSON, which approximates its use of memory.
     fn weight(&self) -> u64 {
         let flat = self

@@ -79,7 +79,7 @@ impl StoredAnswers {
 
 /// Returns whether the service can store files of guests.
 pub(super) fn has_storage(context: &Context<'_, '_>) -> bool {
-    context.part::<Uploads>().is_ok()
+    context.extension::<Uploads>().is_ok()
 }
 
 /// Reads the saved answers and the reported progress of a stay, by step. Files are read separately.

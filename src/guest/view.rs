@@ -222,7 +222,7 @@ pub struct PrecheckinView {
 pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
     requested
         .or(guest.language.as_deref())
-        .and_then(engine::language::lenient)
+        .and_then(engine::language::parse_lenient)
         .unwrap_or_else(|| ENGLISH.into())
 }
 

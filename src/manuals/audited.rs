@@ -1,6 +1,6 @@
 //! Describes manuals, their categories and instructions for entries of the audit log.
 
-use engine::audit::{Thing, id};
+use engine::audit::{AuditedObject, id};
 use engine::context::Context;
 use engine::error::Result;
 use engine::operation::Object;
@@ -12,22 +12,29 @@ use crate::records::{RecordKind, typed};
 use crate::translations::{self, ENGLISH};
 
 /// Describes a manual.
-pub(super) fn manual(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn manual(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let manual = id(input, "id").map_or(Ok(None), |id| records::find(context, id))?;
     let describe = |manual: super::WrittenManual| {
-        Thing::new("manual", Some(manual.id), Some(manual.nickname.clone())).showing(&manual)
+        AuditedObject::new("manual", Some(manual.id), Some(manual.nickname.clone()))
+            .showing(&manual)
     };
     manual.map(|manual| describe(manual.answered)).transpose()
 }
 
 /// Describes a category, named by its English title.
-pub(super) fn category(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn category(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some(category) = id(input, "id").map_or(Ok(None), |id| categories::find(context, id))?
     else {
         return Ok(None);
     };
     let title = translations::texts(context, category.title_id, ENGLISH)?;
-    Thing::new(
+    AuditedObject::new(
         "manual_category",
         Some(category.id),
         title.of(category.title_id),
@@ -37,18 +44,21 @@ pub(super) fn category(context: &mut Context<'_, '_>, input: &Value) -> Result<O
 }
 
 /// Describes the order of all categories.
-pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<Thing>> {
+pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<AuditedObject>> {
     let ids: Vec<Uuid> = categories::in_order(context)?
         .iter()
         .map(|category| category.id)
         .collect();
-    Thing::new("manual_category_order", None, None)
+    AuditedObject::new("manual_category_order", None, None)
         .showing(&json!({ "orderedIds": ids }))
         .map(Some)
 }
 
 /// Describes an instruction, with the data that the platform sent.
-pub(super) fn instruction(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn instruction(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "id") else {
         return Ok(None);
     };
@@ -56,7 +66,7 @@ pub(super) fn instruction(context: &mut Context<'_, '_>, input: &Value) -> Resul
         return Ok(None);
     };
     let title = data.get("title").and_then(Value::as_str).map(str::to_owned);
-    Thing::new("instruction", Some(id), title)
+    AuditedObject::new("instruction", Some(id), title)
         .showing(&data)
         .map(Some)
 }

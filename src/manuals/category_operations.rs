@@ -6,7 +6,7 @@ use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
-use engine::field::{CategoryTitle, Language, folded};
+use engine::field::{CategoryTitle, Language, fold_name};
 use engine::moment::Moment;
 use engine::operation::{ById, CacheBasis, Findings, Needs, Operation, OperationName};
 use http::Method;
@@ -273,8 +273,8 @@ pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &s
         others.filter_map(|other| other.title_id).collect(),
         ENGLISH,
     )?;
-    let title = folded(title);
-    if titles.values().any(|taken| folded(taken) == title) {
+    let title = fold_name(title);
+    if titles.values().any(|taken| fold_name(taken) == title) {
         return Err(Error::conflict(Reason::rule(
             "category_title_taken",
             "Another category has this title.",

@@ -43,7 +43,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .cached(basis(RecordKind::Instruction))
             .run(list)
-            .answering(|| list_of(RecordKind::Instruction)),
+            .with_output_schema(|| list_of(RecordKind::Instruction)),
         Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
             .summary("Delete an instruction; those after it in its scope move up")
             .tool(

@@ -6,7 +6,7 @@ use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
-use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
+use engine::field::{Create, Field, Text5000, UpTo200, Update, fold_case};
 use engine::moment::Moment;
 use engine::operation::{ById, CacheBasis, Findings, Needs, Object, Operation, OperationName};
 use http::Method;
@@ -156,7 +156,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .creates()
             .rules(|input: Create<ManualFields>, wrong| rules_of_new(input.0, wrong))
-            .audited(Audits::makes("manual", "nickname").telling(&["propertyId"]))
+            .audited(Audits::makes("manual", "nickname").recording(&["propertyId"]))
             .run(create),
         Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
             .summary("Change fields of a manual")
@@ -193,8 +193,8 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         .collect();
     let mut rows = records::all(context)?;
     if let Some(search) = input.search {
-        let search = case_folded(&search);
-        rows.retain(|row| case_folded(&row.manual.answered.nickname).contains(&search));
+        let search = fold_case(&search);
+        rows.retain(|row| fold_case(&row.manual.answered.nickname).contains(&search));
     }
     if !filters.is_empty() {
         let coverage = Coverage::load(context)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use engine::context::Context;
 use engine::error::Result;
-use engine::field::folded;
+use engine::field::fold_name;
 use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
@@ -131,7 +131,7 @@ fn row(manual: &Manual) -> Result<[store::Value; 8]> {
     let answered = &manual.answered;
     let doc = store::Value::json(manual)?;
     let (key, category, image) = (
-        folded(&answered.nickname),
+        fold_name(&answered.nickname),
         answered.manual_category_id,
         answered.image_id,
     );

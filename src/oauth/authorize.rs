@@ -17,7 +17,7 @@ use engine::pipeline::Service;
 use form_urlencoded::Serializer;
 use http::HeaderMap;
 use uuid::Uuid;
-use vestibule_http::surface::{note, request_id};
+use vestibule_http::surface::{attach_operation, request_id};
 
 use super::client::{AppOrigin, Client, ClientId};
 use super::parameters::Parameters;
@@ -111,7 +111,7 @@ async fn respond(
         Ok(response) => response,
         Err(error) => error.answer(&service_ref, request_id),
     };
-    note(&mut response, "authorize", None);
+    attach_operation(&mut response, "authorize", None);
     response
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use delivery::{Targets, guarded};
+use delivery::{Targets, guarded_client};
 use engine::access::Organization;
 use engine::error::{Result, innermost};
 use engine::moment::Moment;
@@ -113,7 +113,7 @@ impl Documents {
     /// Creates the fetcher. It refuses private addresses, like webhooks. `ca` is a PEM bundle of
     /// additional trusted authorities.
     pub fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
-        let http = guarded(targets.clone(), USER_AGENT, DEADLINE, ca)?.build();
+        let http = guarded_client(targets.clone(), USER_AGENT, DEADLINE, ca)?.build();
         let http = http.map_err(|error| {
             format!(
                 "cannot create the client that fetches OAuth client documents: {}",

@@ -110,7 +110,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Disconnects an app from a member, by both ids as `listConnections` gives them: its tokens stop working at once and its webhook \
              subscriptions are disabled. It may be you.",
         )
-        .audited(Audits::does(named_member).telling(&["oauthAppId"]))
+        .audited(Audits::acts_on(named_member).recording(&["oauthAppId"]))
         .run(delete),
     ]
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 use store::Json;
 use texts::consent::{ConsentWords, table};
 use uuid::Uuid;
-use vestibule_http::surface::{note, request_id};
+use vestibule_http::surface::{attach_operation, request_id};
 
 use super::authorize::{AnswerAddress, AuthorizationRequest, InvalidClient, NAMES, OauthRequest};
 use super::client::{AppOrigin, Client, ClientId};
@@ -208,7 +208,7 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
         Ok(response) => response,
         Err(error) => error.answer(&service_ref, request_id),
     };
-    note(&mut response, "decideConsent", None);
+    attach_operation(&mut response, "decideConsent", None);
     response
 }
 

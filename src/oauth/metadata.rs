@@ -13,7 +13,7 @@ use engine::pipeline::Service;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use url::Url;
-use vestibule_http::surface::{method_not_found, note};
+use vestibule_http::surface::{attach_operation, method_not_found};
 
 use super::{paths, pkce, reply};
 
@@ -88,14 +88,14 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
 /// Responds with the metadata of the server.
 async fn server(State(service): State<Arc<Service>>) -> Response {
     let mut response = reply::document(&server_document(&service.app_state.public_url));
-    note(&mut response, "getAuthorizationServerMetadata", None);
+    attach_operation(&mut response, "getAuthorizationServerMetadata", None);
     response
 }
 
 /// Returns the metadata of a resource as a response.
 fn resource_response(service: &Service, resource: Resource) -> Response {
     let mut response = reply::document(&resource_document(&service.app_state.public_url, resource));
-    note(&mut response, "getProtectedResourceMetadata", None);
+    attach_operation(&mut response, "getProtectedResourceMetadata", None);
     response
 }
 

@@ -14,7 +14,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Value, json};
-use vestibule_http::surface::{Peer, note, request_id};
+use vestibule_http::surface::{Peer, attach_operation, request_id};
 
 use super::client_metadata::{ClientMetadata, Method};
 use super::refusal::{Code, OauthRefusal};
@@ -62,7 +62,7 @@ pub(super) async fn register(
             error.answer()
         }
     };
-    note(&mut response, "registerClient", None);
+    attach_operation(&mut response, "registerClient", None);
     response
 }
 

@@ -9,7 +9,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
-use vestibule_http::surface::READ_BY_PAGES;
+use vestibule_http::surface::EXPOSED_HEADERS;
 
 /// Returns a JSON response that must not be cached, because it may contain secrets (RFC 6749, section
 /// 5.1).
@@ -59,7 +59,7 @@ fn allow_any_origin(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    let names = READ_BY_PAGES.map(|name| name.as_str().to_owned());
+    let names = EXPOSED_HEADERS.map(|name| name.as_str().to_owned());
     if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, names);
     }

@@ -15,7 +15,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use store::Value;
 use uuid::Uuid;
-use vestibule_http::surface::{note, request_id};
+use vestibule_http::surface::{attach_operation, request_id};
 
 use super::parameters::Parameters;
 use super::refusal::OauthRefusal;
@@ -53,7 +53,7 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
             error.answer()
         }
     };
-    note(&mut response, "revokeToken", None);
+    attach_operation(&mut response, "revokeToken", None);
     response
 }
 

@@ -13,7 +13,7 @@ use http::{HeaderMap, StatusCode};
 use store::Statement;
 use strum::VariantArray as _;
 use uuid::Uuid;
-use vestibule_http::surface::{note, request_id};
+use vestibule_http::surface::{attach_operation, request_id};
 
 use super::authentication::ClaimedClient;
 use super::client::Client;
@@ -40,7 +40,7 @@ pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequ
             error.answer()
         }
     };
-    note(&mut response, "exchangeToken", None);
+    attach_operation(&mut response, "exchangeToken", None);
     response
 }
 

@@ -9,7 +9,7 @@ use axum::response::Response;
 use engine::pipeline::Service;
 use http::HeaderMap;
 use serde_json::{Value, json};
-use vestibule_http::surface::{PathParams, note};
+use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fields::{FieldInput, PageField};
 use super::form;
@@ -47,7 +47,7 @@ pub async fn get(
         }
         Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getExtrasPage", request.requester);
+    attach_operation(&mut response, "getExtrasPage", request.requester);
     response
 }
 
@@ -71,7 +71,7 @@ pub async fn post(
 ) -> Response {
     let (mut request, body) = PageRequest::of(service, params, request);
     let mut response = choose(&mut request, body).await;
-    note(&mut response, "saveCartPage", request.requester);
+    attach_operation(&mut response, "saveCartPage", request.requester);
     response
 }
 

@@ -157,7 +157,7 @@ impl FieldType {
             (Self::OptionalText, []) => Ok(None),
             (Self::OptionalText, [text]) if typed::is_blank(text) => Ok(None),
             (Self::Text, [text]) if typed::is_blank(text) => Err(FaultKind::Value),
-            (Self::Text | Self::OptionalText, [text]) => Ok(Some(json!(typed::trimmed(text)))),
+            (Self::Text | Self::OptionalText, [text]) => Ok(Some(json!(typed::trim(text)))),
         }
     }
 }

@@ -10,7 +10,7 @@ use engine::error::Result;
 use engine::pipeline::Service;
 use http::HeaderMap;
 use serde_json::Value;
-use vestibule_http::surface::{PathParams, note};
+use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fault::Faults;
 use super::fields::{FieldInput, PageField};
@@ -50,7 +50,7 @@ pub async fn get(
         }
         Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getIssuesPage", request.requester);
+    attach_operation(&mut response, "getIssuesPage", request.requester);
     response
 }
 
@@ -63,7 +63,7 @@ pub async fn post(
 ) -> Response {
     let (mut request, body) = PageRequest::of(service, params, request);
     let mut response = report(&mut request, body).await;
-    note(&mut response, "reportIssuePage", request.requester);
+    attach_operation(&mut response, "reportIssuePage", request.requester);
     response
 }
 

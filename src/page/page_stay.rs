@@ -137,7 +137,7 @@ impl PageStay {
         [&guest.first_name, &guest.last_name]
             .into_iter()
             .flatten()
-            .map(|name| typed::trimmed(name))
+            .map(|name| typed::trim(name))
             .find(|name| !name.is_empty())
     }
 

@@ -13,7 +13,7 @@ use engine::pipeline::Service;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body_util::{BodyExt as _, Limited};
-use vestibule_http::surface::{PathParams, note};
+use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::form::{self, FormFields};
 use super::notice::{self, MissingThing};
@@ -131,7 +131,7 @@ async fn shown(
         }
         Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, operation, request.requester);
+    attach_operation(&mut response, operation, request.requester);
     response
 }
 
@@ -147,7 +147,7 @@ async fn read(
     let mut response = opened(&mut request, operation, made)
         .await
         .unwrap_or_else(|refusal| request.instead(&refusal));
-    note(&mut response, operation, request.requester);
+    attach_operation(&mut response, operation, request.requester);
     response
 }
 
@@ -255,7 +255,7 @@ async fn messages_page(
         }
         Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getMessagesPage", request.requester);
+    attach_operation(&mut response, "getMessagesPage", request.requester);
     response
 }
 
@@ -281,7 +281,7 @@ async fn file(
         Ok(page_stay) => made(&request, &page_stay),
         Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, operation, request.requester);
+    attach_operation(&mut response, operation, request.requester);
     response
 }
 
@@ -310,7 +310,7 @@ async fn pass_file(
     let mut response = offered_pass(&mut request)
         .await
         .unwrap_or_else(|refusal| request.instead(&refusal));
-    note(&mut response, "getStayPass", request.requester);
+    attach_operation(&mut response, "getStayPass", request.requester);
     response
 }
 
@@ -376,7 +376,7 @@ async fn step_file(
             ..PageRefusal::default()
         }),
     };
-    note(&mut response, "getStepFilePage", request.requester);
+    attach_operation(&mut response, "getStepFilePage", request.requester);
     response
 }
 

@@ -14,7 +14,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule_http::surface::{PathParams, note};
+use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fault::{FaultKind, Faults};
 use super::form::{self, FormFields};
@@ -39,7 +39,7 @@ struct FormAnswer {
 
 impl FormAnswer {
     fn noted(mut self, operation: &'static str) -> Response {
-        note(&mut self.response, operation, self.request.requester);
+        attach_operation(&mut self.response, operation, self.request.requester);
         self.response
     }
 }

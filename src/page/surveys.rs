@@ -10,7 +10,7 @@ use engine::error::Result;
 use engine::pipeline::Service;
 use http::HeaderMap;
 use serde_json::Value;
-use vestibule_http::surface::{PathParams, note};
+use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fault::Faults;
 use super::fields::{FieldChoice, FieldInput, PageField};
@@ -50,7 +50,7 @@ pub async fn get(
         }
         Err(refusal) => request.instead(&refusal),
     };
-    note(&mut response, "getReviewRequestPage", request.requester);
+    attach_operation(&mut response, "getReviewRequestPage", request.requester);
     response
 }
 
@@ -75,7 +75,7 @@ pub async fn post(
 ) -> Response {
     let (mut request, body) = PageRequest::of(service, params, request);
     let mut response = give(&mut request, kind, body).await;
-    note(&mut response, "giveReviewPage", request.requester);
+    attach_operation(&mut response, "giveReviewPage", request.requester);
     response
 }
 

@@ -78,12 +78,12 @@ impl PageRequest {
                 )
             })
             .collect();
-        let asked = form::sent(&query, "language").and_then(language::lenient);
+        let asked = form::sent(&query, "language").and_then(language::parse_lenient);
         let accepted = parts
             .headers
             .get(ACCEPT_LANGUAGE)
             .and_then(|header| header.to_str().ok())
-            .map(language::accepted);
+            .map(language::accepted_languages);
         let links = StayLinks::new(path(&service, &token), asked.clone());
         let (accepted, headers) = (accepted.unwrap_or_default(), parts.headers);
         (

@@ -195,7 +195,7 @@ fn make_link(
     (is_new, has_every_permission): (bool, bool),
 ) -> Result<Invited> {
     let (url, _) = mint_to_pass_on(context, id)?;
-    let target = Target::new("member", Some(id), Some(member.called().to_owned()));
+    let target = Target::new("member", Some(id), Some(member.display_name().to_owned()));
     let changes = [changes, vec![Change::withheld("url")]].concat();
     write_audit_entry(context, "inviteMember", target, changes)?;
     Ok(Invited {

@@ -51,9 +51,9 @@ fn supported(tag: &str) -> Option<&'static str> {
 }
 
 fn preferred(header: &str) -> Option<&'static str> {
-    language::accepted(header)
+    language::accepted_languages(header)
         .iter()
-        .find_map(|tag| LanguageReader::of(tag).exact(sign_in::LANGUAGES))
+        .find_map(|tag| LanguageReader::of(tag).exact_match(sign_in::LANGUAGES))
 }
 
 #[cfg(test)]

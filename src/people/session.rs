@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use engine::access::{Access, Identified, Member, Organization, Revisions, hash, named, token_of};
+use engine::access::{
+    Access, Identified, Member, Organization, Revisions, hash, organization_of, token_of,
+};
 use engine::audit::{self, Actor, AuditEntryRow, Change, Target};
 use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, ErrorKind, Result};
@@ -183,7 +185,7 @@ pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
 }
 
 fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<SessionLookup> {
-    let Some(organization) = named(PREFIX, &token) else {
+    let Some(organization) = organization_of(PREFIX, &token) else {
         return Ok(SessionLookup::NotFound);
     };
     let Some(row) = tx.row(
@@ -347,7 +349,7 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
 
 /// Deletes the session of a token, without an audit entry.
 pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
-    if let Some(organization) = named(PREFIX, token) {
+    if let Some(organization) = organization_of(PREFIX, token) {
         tx.execute(&END, &values![organization, Value::Bytes(hash(token))])?;
     }
     Ok(())

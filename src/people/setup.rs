@@ -97,7 +97,7 @@ impl SetupInput {
                 return Some(InvalidField::Required);
             }
             let format = format::STATIC.iter().find(|known| known.name == format);
-            (!format.is_some_and(|format| (format.holds)(text))).then_some(error)
+            (!format.is_some_and(|format| (format.accepts)(text))).then_some(error)
         };
         let checks = [
             ("organization", name(&self.organization)),

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Credential, Member, Permission};
-use engine::audit::{Audits, Target, Thing};
+use engine::audit::{AuditedObject, Audits, Target};
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::{EmailAddress, Field, Text200};
@@ -159,14 +159,14 @@ pub(super) fn operations() -> Vec<Operation> {
             .rest_only()
             .creates()
             .touches_stream()
-            .audited(Audits::does(named).telling(&["expiresAt"]).withholding(&["url"]))
+            .audited(Audits::acts_on(named).recording(&["expiresAt"]).withholding(&["url"]))
             .shows_once("url", check)
             .run(link),
     ]
 }
 
 /// Describes the member with the input's `id` for the audit log.
-fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     audited_member(context, &json!({ "memberId": input["id"] }))
 }
 
@@ -177,7 +177,7 @@ fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
 
 /// Returns 403 if the caller may not manage members.
 fn check(context: &Context<'_, '_>) -> Result<()> {
-    if context.access.answers_for_organization() {
+    if context.access.may_act_for_organization() {
         return Ok(());
     }
     Err(Error::forbidden(Reason::rule(

@@ -99,8 +99,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .touches_stream()
         .rules(|input: CreateSignInLink, _| Findings::sent(return_path_issue(&input)))
         .audited(
-            Audits::does(named_member)
-                .telling(&["returnTo", "expiresAt"])
+            Audits::acts_on(named_member)
+                .recording(&["returnTo", "expiresAt"])
                 .withholding(&["url"]),
         )
         .run(create),

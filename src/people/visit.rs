@@ -11,7 +11,7 @@ use http::header::{ACCEPT, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use texts::sign_in::SignInWords;
 use uuid::Uuid;
-use vestibule_http::surface::{note, query, request_id};
+use vestibule_http::surface::{attach_operation, query, request_id};
 
 use super::cookie::Cookie;
 use super::form::{self, sent};
@@ -149,7 +149,7 @@ impl SignInRequest {
             error.log(self.request_id);
             pages::refusal(self, &error)
         });
-        note(&mut response, operation, None);
+        attach_operation(&mut response, operation, None);
         response
     }
 }

@@ -146,7 +146,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Make another token for an API key, shown once. For members who are signed in, with --console-keys")
             .rest_only()
             .creates()
-            .audited(Audits::changes(audited::api_key).telling(&["graceSeconds"]))
+            .audited(Audits::changes(audited::api_key).recording(&["graceSeconds"]))
             .shows_once("token", check)
             .run_as(ROTATE_TEAM_API_KEY, rotate),
         declare("revokeTeamApiKey", Method::DELETE, "/api-keys/{apiKeyId}")
@@ -205,14 +205,14 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
 
 /// Returns 403 if the caller may not create or revoke keys.
 fn check(context: &Context<'_, '_>) -> Result<()> {
-    let ConsoleKeys(is_on) = *context.part()?;
+    let ConsoleKeys(is_on) = *context.extension()?;
     if !is_on {
         return Err(Error::forbidden(Reason::rule(
             "keys_of_platform",
             "Only the platform can manage API keys, because the service runs without --console-keys.",
         )));
     }
-    if !context.access.answers_for_organization() {
+    if !context.access.may_act_for_organization() {
         return Err(Error::forbidden(Reason::rule(
             "keys_of_members",
             "Only a signed-in member with access to every property can manage API keys.",

@@ -2,7 +2,7 @@
 //! operation reads them before and after its change.
 
 use engine::access::ApiKey;
-use engine::audit::{Target, Thing, id};
+use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
@@ -20,7 +20,10 @@ store::statements! {
 }
 
 /// Describes the API key with the input's `apiKeyId`.
-pub(super) fn api_key(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn api_key(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "apiKeyId") else {
         return Ok(None);
     };
@@ -28,21 +31,24 @@ pub(super) fn api_key(context: &mut Context<'_, '_>, input: &Value) -> Result<Op
         return Ok(None);
     };
     let (Json(key), hash): (Json<ApiKey>, Vec<u8>) = (row.get(0)?, row.get(1)?);
-    Thing::new("api_key", Some(id), Some(key.name.clone()))
+    AuditedObject::new("api_key", Some(id), Some(key.name.clone()))
         .showing(&key)?
         .withholding(&json!({ "token": hash }))
         .map(Some)
 }
 
 /// Describes the member with the input's `memberId`.
-pub(crate) fn member(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(crate) fn member(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "memberId") else {
         return Ok(None);
     };
     let Some(member) = context.member(id)? else {
         return Ok(None);
     };
-    Thing::new("member", Some(id), Some(member.name.clone()))
+    AuditedObject::new("member", Some(id), Some(member.name.clone()))
         .showing(&member)
         .map(Some)
 }
@@ -54,9 +60,12 @@ pub(crate) fn named_member(context: &mut Context<'_, '_>, input: &Value) -> Resu
 }
 
 /// Describes the caller's organization.
-pub(super) fn organization(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<Thing>> {
+pub(super) fn organization(
+    context: &mut Context<'_, '_>,
+    _: &Value,
+) -> Result<Option<AuditedObject>> {
     let organization = context.organization.clone();
-    Thing::new(
+    AuditedObject::new(
         "organization",
         Some(organization.id),
         Some(organization.settings.name.clone()),
@@ -67,7 +76,10 @@ pub(super) fn organization(context: &mut Context<'_, '_>, _: &Value) -> Result<O
 
 /// Describes the records in the input. A single record is described with its fields. Several records
 /// are described with the time of their last change, so that the entry lists the changed ones.
-pub(super) fn records(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn records(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let mut records: Vec<(RecordKind, Uuid)> = input["records"]
         .as_array()
         .into_iter()
@@ -91,13 +103,16 @@ pub(super) fn records(context: &mut Context<'_, '_>, input: &Value) -> Result<Op
             update_times.insert(format!("{} {id}", kind.as_ref()), json!(updated_at));
         }
     }
-    Thing::new("record", None, None)
+    AuditedObject::new("record", None, None)
         .showing(&update_times)
         .map(Some)
 }
 
 /// Describes the record with the input's `kind` and `id`.
-pub(super) fn one_record(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn one_record(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let kind = input["kind"].as_str().and_then(|kind| kind.parse().ok());
     match (kind, id(input, "id")) {
         (Some(kind), Some(id)) => record(context, kind, id),
@@ -105,7 +120,11 @@ pub(super) fn one_record(context: &mut Context<'_, '_>, input: &Value) -> Result
     }
 }
 
-fn record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<Option<Thing>> {
+fn record(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    id: Uuid,
+) -> Result<Option<AuditedObject>> {
     let rows = stored::find_rows(context, kind, vec![id])?;
     let Some(row) = rows.first() else {
         return Ok(None);
@@ -116,7 +135,7 @@ fn record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<O
     let (withheld, visible): (Object, Object) = data
         .into_iter()
         .partition(|(field, _)| is_withheld(kind, field));
-    Thing::new(kind.as_ref(), Some(id), name)
+    AuditedObject::new(kind.as_ref(), Some(id), name)
         .showing(&visible)?
         .withholding(&withheld)
         .map(Some)

@@ -116,7 +116,7 @@ fn put_operation() -> Operation {
             .touches_stream()
             .destructive()
             .idempotent()
-            .audited(Audits::changes(audited::records).telling(&["applied", "events"]))
+            .audited(Audits::changes(audited::records).recording(&["applied", "events"]))
             .run(put_records)
 }
 

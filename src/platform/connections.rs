@@ -111,8 +111,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("Make an access token of an app for a member; the token is shown once")
         .creates()
         .audited(
-            Audits::does(named_member)
-                .telling(&["id", "oauthAppId", "permissions", "expiresAt"])
+            Audits::acts_on(named_member)
+                .recording(&["id", "oauthAppId", "permissions", "expiresAt"])
                 .withholding(&["token"]),
         )
         .run(create_token),
@@ -122,7 +122,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}",
         )
         .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
-        .audited(Audits::does(named_member).telling(&["oauthAppId"]))
+        .audited(Audits::acts_on(named_member).recording(&["oauthAppId"]))
         .run(disconnect),
     ]
 }

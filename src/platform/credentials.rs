@@ -284,7 +284,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("rotateApiKey", Method::POST, "/organizations/{organizationId}/api-keys/{apiKeyId}/rotate")
             .summary("Make another token for an API key, shown once; the one before is good until the grace time is over")
             .creates()
-            .audited(Audits::changes(audited::api_key).telling(&["graceSeconds"]))
+            .audited(Audits::changes(audited::api_key).recording(&["graceSeconds"]))
             .run(rotate_key),
         Operation::platform("revokeApiKey", Method::DELETE, "/organizations/{organizationId}/api-keys/{apiKeyId}")
             .summary("Revoke an API key: it stops working with the next request, and its subscriptions are disabled")

@@ -222,7 +222,7 @@ fn save(
     let doc = store::Value::json(settings)?;
     // The revision is random, because the new organization may have the id of an erased one. A node
     // that still has cached responses of the erased organization then does not serve them.
-    let revision = system.app_state.ids.step();
+    let revision = system.app_state.ids.revision_increment();
     let row = system
         .tx
         .row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;

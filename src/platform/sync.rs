@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use engine::context::Context;
-use engine::error::{Error, Issue, MOST_ISSUES, PathSegment, Result};
+use engine::error::{Error, Issue, MAX_ISSUES, PathSegment, Result};
 use engine::operation::{Object, Operation};
 use http::Method;
 use schemars::JsonSchema;
@@ -174,7 +174,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .bulk(BODY_LIMIT, TIMEOUT)
             .keeps_numbers()
-            .sifts("records", "onInvalid", "skip")
+            .filters_invalid_items("records", "onInvalid", "skip")
             .touches_stream()
             .run(sync),
         Operation::platform(
@@ -270,7 +270,7 @@ fn apply_sifted(
     rejected.append(&mut batch.rejected);
     rejected.sort_by_key(|rejected| rejected.index);
     let rejected_count = rejected.len();
-    rejected.truncate(MOST_ISSUES);
+    rejected.truncate(MAX_ISSUES);
     if !is_dry_run {
         batch.write(context)?;
     }

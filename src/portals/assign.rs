@@ -2,7 +2,7 @@
 //! property has at most one direct portal.
 
 use engine::access::Permission;
-use engine::audit::{self, Audits, Thing};
+use engine::audit::{self, AuditedObject, Audits};
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::Field;
@@ -117,7 +117,7 @@ fn portal_of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Uui
 }
 
 /// Describes a property for the audit log: the portal assigned to it.
-fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(property) = audit::id(input, "propertyId") else {
         return Ok(None);
     };
@@ -125,7 +125,7 @@ fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>
         .pop()
         .and_then(|(_, name)| name);
     let portal = portal_of(context, property)?;
-    Thing::new("property", Some(property), name)
+    AuditedObject::new("property", Some(property), name)
         .showing(&json!({ "portalSettingsId": portal }))
         .map(Some)
 }

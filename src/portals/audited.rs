@@ -1,6 +1,6 @@
 //! Describes portals and brandings for entries of the audit log.
 
-use engine::audit::{Target, Thing, id};
+use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;
 use engine::error::Result;
 use serde_json::{Value, json};
@@ -10,7 +10,10 @@ use crate::translations::{self, ENGLISH};
 
 /// Describes a portal. Requests contain its texts, but responses contain only the ids of the
 /// translations. So the texts are added here.
-pub(super) fn portal(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn portal(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let portal = id(input, "id").map_or(Ok(None), |id| portal_operations::find(context, id))?;
     let Some(portal) = portal else {
         return Ok(None);
@@ -29,7 +32,7 @@ pub(super) fn portal(context: &mut Context<'_, '_>, input: &Value) -> Result<Opt
         "specialOfferTitle": texts.of(title), "specialOfferType": texts.of(kind), "specialOfferCtaText": texts.of(call_to_action),
         "precheckinPromptMessage": texts.of(prompt),
     });
-    Thing::new("portal", Some(portal.id), portal.name.clone())
+    AuditedObject::new("portal", Some(portal.id), portal.name.clone())
         .showing(&portal)?
         .withholding(&english_texts)
         .map(Some)
@@ -43,11 +46,14 @@ pub(crate) fn named_portal(context: &mut Context<'_, '_>, input: &Value) -> Resu
 }
 
 /// Describes a branding.
-pub(super) fn branding(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn branding(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let branding = id(input, "id").map_or(Ok(None), |id| branding_operations::find(context, id))?;
     branding
         .map(|branding| {
-            Thing::new(
+            AuditedObject::new(
                 "portal_branding",
                 Some(branding.id),
                 Some(branding.name.clone()),

@@ -5,7 +5,7 @@ use engine::app::Summary;
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
-use engine::field::{Create, Field, Update, folded};
+use engine::field::{Create, Field, Update, fold_name};
 use engine::moment::Moment;
 use engine::operation::{ById, CacheBasis, Needs, Operation};
 use engine::values;
@@ -331,7 +331,7 @@ fn check_permissions(
 }
 
 fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
-    let key = portal.name.as_deref().map(folded);
+    let key = portal.name.as_deref().map(fold_name);
     let owner = context
         .row(&BY_NAME, values![key])?
         .map(|row| row.get::<Uuid>(0))
@@ -368,7 +368,7 @@ fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal)
 
 /// Writes a portal that links the same texts as before.
 pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
-    let key = portal.name.as_deref().map(folded);
+    let key = portal.name.as_deref().map(fold_name);
     let doc = store::Value::json(portal)?;
     let params = values![
         portal.id,

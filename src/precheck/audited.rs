@@ -1,6 +1,6 @@
 //! The fields of steps that the audit log records. The audited operations are in `operations.rs`.
 
-use engine::audit::{Thing, id};
+use engine::audit::{AuditedObject, id};
 use engine::context::Context;
 use engine::error::Result;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::translations::{ENGLISH, versions};
 
 /// Reads a step with its questions and with its heading in every language, because the heading is
 /// written as text.
-pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some((step, _)) = id(input, "id").map_or(Ok(None), |id| records::find(context, id))? else {
         return Ok(None);
     };
@@ -29,7 +29,7 @@ pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
         });
     let headings: Map<String, Value> = headings.collect();
     let extra_fields = json!({ "displayTitleMlTextId": title, "questions": step.questions });
-    let thing = Thing::new("precheck_step", Some(step.id), Some(step.nickname.clone()));
+    let thing = AuditedObject::new("precheck_step", Some(step.id), Some(step.nickname.clone()));
     let mut thing = thing
         .showing(&Core::from(&step))?
         .showing(&extra_fields)?

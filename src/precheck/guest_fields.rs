@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use engine::error::{Issue, PathSegment, Reason};
-use engine::field::folded;
+use engine::field::fold_name;
 use engine::operation::Object;
 use engine::typed;
 use jiff::civil::Date;
@@ -88,7 +88,7 @@ pub struct AskedGuest<'g> {
 
 impl AskedGuest<'_> {
     fn text(&self, field: &str) -> Option<&str> {
-        let text = typed::trimmed(self.fields.get(field)?.as_str()?);
+        let text = typed::trim(self.fields.get(field)?.as_str()?);
         (!text.is_empty()).then_some(text)
     }
 
@@ -141,11 +141,11 @@ impl GuestFieldRule {
 fn is_among(nationality: &str, listed: &[String]) -> bool {
     let is_code =
         nationality.len() == 2 && nationality.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let nationality = folded(nationality);
+    let nationality = fold_name(nationality);
     !is_code
         || listed
             .iter()
-            .any(|nationality_in_list| folded(nationality_in_list) == nationality)
+            .any(|nationality_in_list| fold_name(nationality_in_list) == nationality)
 }
 
 impl GuestFieldRules {

@@ -157,9 +157,9 @@ pub(super) fn operations() -> Vec<Operation> {
                     \"securityDepositAmountCents\": 20000}",
             )
             .creates()
-            .misnomers(&MISNOMERS)
+            .field_hints(&MISNOMERS)
             .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
-            .audited(Audits::makes("precheck_step", "nickname").telling(&["displayTitle", "questions"]))
+            .audited(Audits::makes("precheck_step", "nickname").recording(&["displayTitle", "questions"]))
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
@@ -169,7 +169,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Changes fields of a step; returns it. Lists such as `questions` are replaced whole: read them with \
                     `getPrecheckStep` first. Example: {\"id\": \"…\", \"data\": {\"isActive\": true}}",
             )
-            .misnomers(&MISNOMERS)
+            .field_hints(&MISNOMERS)
             .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .audited(Audits::changes(audited::step))
             .run(update),

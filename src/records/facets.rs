@@ -4,7 +4,7 @@
 //! Names are case-folded and stripped of accents here, with the function that search uses, because
 //! the two databases do not fold text in the same way.
 
-use engine::field::case_folded;
+use engine::field::fold_case;
 use engine::fold::fold;
 use engine::operation::Object;
 use jiff::civil;
@@ -109,7 +109,7 @@ pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
 
 /// Returns the case-folded e-mail address of a guest, so that addresses compare without case.
 fn email(guest: &Value) -> Option<String> {
-    let email = case_folded(guest.get("email")?.as_str()?.trim());
+    let email = fold_case(guest.get("email")?.as_str()?.trim());
     (!email.is_empty() && email.len() <= MAX_EMAIL_BYTES).then_some(email)
 }
 
@@ -254,7 +254,7 @@ pub(super) fn reference(query: &str) -> Option<String> {
         pattern + after
     };
     if query.contains('@') && !query.contains(char::is_whitespace) {
-        return Some(pattern("% ", &case_folded(query), "%"));
+        return Some(pattern("% ", &fold_case(query), "%"));
     }
     let is_phone = query
         .chars()

@@ -228,7 +228,7 @@ pub(super) fn addresses(
     review: Uuid,
     keys: Option<&Value>,
 ) -> Result<Vec<Value>> {
-    let signer = context.part::<PhotoSigner>()?;
+    let signer = context.extension::<PhotoSigner>()?;
     let organization = context.organization.id;
     let expires = context
         .now()

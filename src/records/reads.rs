@@ -44,7 +44,7 @@ fn property_and_stay_reads() -> Vec<Operation> {
             .cached(basis(RecordKind::Property))
             .may_lag()
             .pages(PageLimits { default: 50, max: 500 }, properties)
-            .answering(|| list_of(RecordKind::Property)),
+            .with_output_schema(|| list_of(RecordKind::Property)),
         page(
             declare("listTags", "/tags", ViewProperties).tool(
                 "records",
@@ -78,7 +78,7 @@ fn property_and_stay_reads() -> Vec<Operation> {
             .cached(basis(RecordKind::Reservation))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, reservations)
-            .answering(|| list_of(RecordKind::Reservation)),
+            .with_output_schema(|| list_of(RecordKind::Reservation)),
         one(
             declare("getReservation", "/reservations/{id}", ViewReservations).tool(
                 "reservations",
@@ -180,7 +180,7 @@ fn staff_and_device_reads() -> Vec<Operation> {
             .cached(basis(RecordKind::LockCode))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, lock_codes)
-            .answering(|| list_of(RecordKind::LockCode)),
+            .with_output_schema(|| list_of(RecordKind::LockCode)),
     ]
 }
 
@@ -509,7 +509,7 @@ fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> O
                 listing::list(context, kind, &filter, page)
             },
         )
-        .answering(move || list_of(kind))
+        .with_output_schema(move || list_of(kind))
 }
 
 /// Completes the declaration of a list of all records of a kind.
@@ -518,7 +518,7 @@ fn all(declaration: Declaration, kind: RecordKind) -> Operation {
         .cached(basis(kind))
         .may_lag()
         .run(move |context, _: Nothing| -> Result<Vec<Record>> { stored::list_all(context, kind) })
-        .answering(move || list_of(kind))
+        .with_output_schema(move || list_of(kind))
 }
 
 /// Completes the declaration of a read of one record by id.
@@ -526,7 +526,7 @@ fn one(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
         .may_lag()
         .run(move |context, input: ById| stored::get_record(context, kind, input.id))
-        .answering(move || schema(kind.view_schema()))
+        .with_output_schema(move || schema(kind.view_schema()))
 }
 
 /// Returns the revisions that a cached list of a kind depends on. A list contains only records of

@@ -1,6 +1,6 @@
 //! Describes assignments for the audit log, which records the removed and the added ones.
 
-use engine::audit::{Thing, id};
+use engine::audit::{AuditedObject, id};
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::values;
@@ -18,7 +18,7 @@ store::statements! {
 }
 
 /// Describes all assignments of the entity that an input refers to.
-pub(super) fn all(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn all(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some((entity_type, id)) = entity_of(input) else {
         return Ok(None);
     };
@@ -28,7 +28,7 @@ pub(super) fn all(context: &mut Context<'_, '_>, input: &Value) -> Result<Option
 
 /// Describes the assignments of the entity to the targets in the input. Adding and removing change
 /// no other assignments.
-pub(super) fn sent(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn sent(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some((entity_type, id)) = entity_of(input) else {
         return Ok(None);
     };
@@ -61,7 +61,7 @@ fn describe(
     entity_type: EntityType,
     id: Uuid,
     assigned: &[Target],
-) -> Result<Option<Thing>> {
+) -> Result<Option<AuditedObject>> {
     let name = (assignable(context, entity_type)?.name)(context, id)?;
     let kind = match entity_type {
         EntityType::PortalSettings => "portal",
@@ -78,7 +78,7 @@ fn describe(
         "propertyIds": of(TargetKind::Property), "propertyGroupIds": of(TargetKind::PropertyGroup), "tagIds": of(TargetKind::Tag),
         "portalSettingsIds": of(TargetKind::Portal),
     });
-    Thing::new(kind, Some(id), name)
+    AuditedObject::new(kind, Some(id), name)
         .with_lists(&lists)
         .map(Some)
 }

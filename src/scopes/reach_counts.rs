@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::access::Permission;
-use engine::app_state::Weighed;
+use engine::app_state::Cacheable;
 use engine::context::Context;
 use engine::error::Result;
 use engine::operation::{CacheBasis, Needs, Operation, OperationName};
@@ -147,7 +147,7 @@ impl PropertiesByTarget {
     }
 }
 
-impl Weighed for PropertiesByTarget {
+impl Cacheable for PropertiesByTarget {
     fn weight(&self) -> u64 {
         let links: usize = self.covered.values().map(Vec::len).sum();
         let bytes = self.properties.len() * size_of::<Uuid>()

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::access::PropertyScope;
-use engine::app_state::Weighed;
+use engine::app_state::Cacheable;
 use engine::context::Context;
 use engine::error::Result;
 use engine::values;
@@ -228,7 +228,7 @@ impl Coverage {
     }
 }
 
-impl Weighed for Coverage {
+impl Cacheable for Coverage {
     fn weight(&self) -> u64 {
         self.0.as_ref().map_or(0, |limited| {
             let bytes = limited.property_scope.len() * size_of::<Uuid>()

@@ -314,7 +314,7 @@ struct NamedStay {
 impl NamedStay {
     fn read(row: &Row) -> Result<Self> {
         let names: [Option<String>; 2] = [row.get(1)?, row.get(2)?];
-        let [first, last] = names.map(|name| typed::trimmed(&name.unwrap_or_default()).to_owned());
+        let [first, last] = names.map(|name| typed::trim(&name.unwrap_or_default()).to_owned());
         let joined = |names: [&str; 2]| names.join(" ").trim().to_owned();
         let guest = Some(joined([&first, &last])).filter(|guest| !guest.is_empty());
         let (flat, check_in): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);

@@ -189,7 +189,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .bulk(BODY_LIMIT, TIMEOUT)
         .touches_stream()
         .idempotent()
-        .audited(Audits::does(|_, _| Ok(Target::new("record", None, None))).telling(&["kind", "added", "changed"]))
+        .audited(Audits::acts_on(|_, _| Ok(Target::new("record", None, None))).recording(&["kind", "added", "changed"]))
         .run_as(IMPORT_RECORDS, |context, input: ImportRecords| {
             let is_dry_run = input.dry_run.unwrap_or(false);
             let table = ImportTable {
@@ -325,8 +325,8 @@ fn import(context: &mut Context<'_, '_>, table: &ImportTable) -> Result<Imported
     };
     match apply_records(context, records, settings) {
         Ok(applied) => imported.events = applied.events,
-        Err(error) if !error.failing().0.is_empty() => {
-            for issue in error.failing().0 {
+        Err(error) if !error.listed_issues().0.is_empty() => {
+            for issue in error.listed_issues().0 {
                 add_issue(&mut imported, issue, &record_lines, &headers);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use engine::context::Context;
 use engine::error::Result;
-use engine::field::case_folded;
+use engine::field::fold_case;
 use engine::values;
 use uuid::Uuid;
 
@@ -99,5 +99,5 @@ pub(super) fn id_of(organization: Uuid, kind: RecordKind, external_id: &str) -> 
 }
 
 fn normalized(name: &str) -> String {
-    case_folded(name.trim())
+    fold_case(name.trim())
 }

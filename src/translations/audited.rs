@@ -1,6 +1,6 @@
 //! Describes texts for entries of the audit log.
 
-use engine::audit::{AuditFields, Thing, id};
+use engine::audit::{AuditFields, AuditedObject, id};
 use engine::context::Context;
 use engine::error::Result;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{ENGLISH, versions};
 
 /// Describes a text: each language is a field, and the name is the English text.
-pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "id") else {
         return Ok(None);
     };
@@ -24,7 +24,7 @@ pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
         .into_iter()
         .map(|(language, text)| (language, Value::from(text)))
         .collect();
-    Thing::new("translation", Some(id), name)
+    AuditedObject::new("translation", Some(id), name)
         .showing(&texts)
         .map(Some)
 }

@@ -169,7 +169,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                     Example: {\"sourceTable\": \"manual\", \"texts\": {\"en\": \"Pool\", \"es\": \"Piscina\"}}",
             )
             .creates()
-            .audited(Audits::makes("translation", "text").telling(&["text", "language", "texts"]))
+            .audited(Audits::makes("translation", "text").recording(&["text", "language", "texts"]))
             .run(create_translation),
         Operation::public(
             LIST_TRANSLATION_ENTRIES.id(),

@@ -76,7 +76,7 @@ impl Form {
     /// Returns the text as it is stored.
     fn of(self, text: &str) -> &str {
         if self.is_trimmed {
-            typed::trimmed(text)
+            typed::trim(text)
         } else {
             text
         }

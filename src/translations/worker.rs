@@ -197,7 +197,7 @@ impl Translator {
 }
 
 impl ClaimingWork for Translator {
-    const ABNORMAL: &str =
+    const PANIC_MESSAGE: &str =
         "a task that translates a text panicked; the text is claimed again later";
     const CLAIMS_AT_END: bool = true;
 
@@ -220,7 +220,7 @@ impl ClaimingWork for Translator {
         MAX_SLEEP
     }
 
-    async fn woken(&self) {
+    async fn until_due(&self) {
         self.0.texts.notified().await;
     }
 }

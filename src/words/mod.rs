@@ -32,7 +32,7 @@ pub fn language_of(tag: &str) -> Option<&'static str> {
     LANGUAGES
         .into_iter()
         .find(|language| *language == tag)
-        .or_else(|| LanguageReader::of(tag).exact(LANGUAGES))
+        .or_else(|| LanguageReader::of(tag).exact_match(LANGUAGES))
 }
 
 /// Returns the built-in title of a step.

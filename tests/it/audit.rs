@@ -799,7 +799,7 @@ on_both! {
             app.server.service.store.max_work()
         };
         let (first, last) = (effort("").await, effort(&format!("&after={}", whole[whole.len() - 6]["id"].as_str().unwrap())).await);
-        assert!(last.rows <= first.rows && last.steps <= first.steps + 10, "{first:?} {last:?}");
+        assert!(last.rows <= first.rows && last.instructions <= first.instructions + 10, "{first:?} {last:?}");
     }
 
     async fn audit_entries_are_deleted_after_their_retention(app: App, "--audit-retention=240h") {

@@ -23,7 +23,7 @@ async fn readiness_names_failed_tasks_until_they_recover() {
             assert!(!broken.load(Ordering::Relaxed), "it fails");
             std::future::pending::<()>().await;
         };
-        service.background.keep_up("errands", stop, work).await;
+        service.background.supervise("errands", stop, work).await;
     });
     let until = async |status: u16| {
         let start = Instant::now();

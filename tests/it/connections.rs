@@ -350,8 +350,8 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
 async fn the_outbound_buffer_is_bounded() {
     let limits = Limits {
         outbound_bytes: 200_000,
-        room: IDLE_TIMEOUT,
-        hurried_progress_timeout: SOON * 6,
+        space_timeout: IDLE_TIMEOUT,
+        short_progress_timeout: SOON * 6,
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;
@@ -391,8 +391,8 @@ async fn the_outbound_buffer_is_bounded() {
 async fn compressed_answers_count_with_their_uncompressed_size() {
     let limits = Limits {
         outbound_bytes: 200_000,
-        room: IDLE_TIMEOUT,
-        hurried_progress_timeout: SOON * 6,
+        space_timeout: IDLE_TIMEOUT,
+        short_progress_timeout: SOON * 6,
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;
@@ -441,8 +441,8 @@ async fn compressed_answers_count_with_their_uncompressed_size() {
 async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
     let limits = Limits {
         outbound_bytes: 900_000,
-        room: SOON,
-        hurried_progress_timeout: LONG_IDLE_TIMEOUT,
+        space_timeout: SOON,
+        short_progress_timeout: LONG_IDLE_TIMEOUT,
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;
@@ -483,8 +483,8 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
 async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let limits = Limits {
         outbound_bytes: 1_200_000,
-        room: LONG_IDLE_TIMEOUT,
-        hurried_progress_timeout: SOON * 6,
+        space_timeout: LONG_IDLE_TIMEOUT,
+        short_progress_timeout: SOON * 6,
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;
@@ -520,8 +520,8 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
 async fn slow_readers_have_less_time_while_others_wait() {
     let limits = Limits {
         outbound_bytes: 200_000,
-        room: SOON,
-        hurried_progress_timeout: IDLE_TIMEOUT,
+        space_timeout: SOON,
+        short_progress_timeout: IDLE_TIMEOUT,
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;
@@ -539,7 +539,7 @@ async fn shutdown_does_not_wait_for_slow_readers() {
     let app = App::on_sqlite_with_limits(
         &[],
         Limits {
-            hurried_progress_timeout: IDLE_TIMEOUT,
+            short_progress_timeout: IDLE_TIMEOUT,
             ..Limits::default()
         },
     )

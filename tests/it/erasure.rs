@@ -375,7 +375,7 @@ on_both! {
         assert_eq!(app.query(waiting, Vec::new(), |row| row.get::<i64>(0)).await, [1]);
         erase(&app, house.org.id).await;
         app.clock.advance(Duration::from_secs(3_600));
-        assert_eq!(Timekeeper::new(app.server.service.clone()).step().await, 0);
+        assert_eq!(Timekeeper::new(app.server.service.clone()).run_once().await, 0);
         let translator = vestibule::translations::Translator::new(app.server.service.clone(), "http://127.0.0.1:9", None).unwrap();
         assert_eq!(translator.step().await, 0, "no text of theirs is sent anywhere");
         assert_eq!(app.query(waiting, Vec::new(), |row| row.get::<i64>(0)).await, [1]);

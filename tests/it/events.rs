@@ -140,7 +140,7 @@ impl<'a> EventHouse<'a> {
     /// Advances the clock. Returns the events that fired in the meantime.
     async fn after(&self, time: Duration) -> Vec<(String, Uuid)> {
         self.app.clock.advance(time);
-        self.keeper.step().await;
+        self.keeper.run_once().await;
         self.fired_events().await
     }
 }
@@ -329,7 +329,7 @@ on_both! {
         app.clock.advance(DELAY);
         node.clock.advance(DELAY);
         let others = [Timekeeper::new(node.server.service.clone()), Timekeeper::new(node.server.service.clone())];
-        tokio::join!(house.keeper.step(), others[0].step(), others[1].step());
+        tokio::join!(house.keeper.run_once(), others[0].run_once(), others[1].run_once());
         let mut reported = house.fired_events().await;
         reported.sort();
         assert_eq!(reported, back.into_iter().map(reconnected).collect::<Vec<_>>());
@@ -342,7 +342,7 @@ on_both! {
         app.server.stop().await;
         app.clock.advance(DELAY);
         let server = Server::start(serve_flags(&app.database_url, &["--webhook-allow=127.0.0.0/8"]), app.clock.clone()).await.unwrap();
-        Timekeeper::new(server.service.clone()).step().await;
+        Timekeeper::new(server.service.clone()).run_once().await;
         let reported = outbox(&server.service.store, organization).await;
         assert_eq!(reported, [("device.offline".to_owned(), id), reconnected(id)]);
         server.stop().await;

@@ -82,8 +82,8 @@ async fn a_client_that_sends_its_whole_body_reads_the_early_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn incomplete_requests_use_bounded_memory() {
     let limits = Limits {
-        incoming: 1 << 20,
-        room: Duration::from_millis(300),
+        incoming_bytes: 1 << 20,
+        space_timeout: Duration::from_millis(300),
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;
@@ -115,8 +115,8 @@ async fn incomplete_requests_use_bounded_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_for_lack_of_memory_names_a_retry_time() {
     let limits = Limits {
-        incoming: 1_000,
-        room: Duration::from_millis(100),
+        incoming_bytes: 1_000,
+        space_timeout: Duration::from_millis(100),
         ..Limits::default()
     };
     let app = App::on_sqlite_with_limits(&[], limits).await;

@@ -16,7 +16,7 @@ on_both! {
     async fn a_token_names_its_organization(app: App) {
         let (org, other) = (app.org().await, app.org().await);
         let token = org.key().await.token.unwrap();
-        assert_eq!(access::named("sk_", &token), Some(org.id));
+        assert_eq!(access::organization_of("sk_", &token), Some(org.id));
         app.api(&token).ok(Method::GET, "/portals", None).await;
         let secret = &token[token.len() - 43..];
         let moved = access::token_of("sk_", other.id, &Ids::default());

@@ -128,11 +128,11 @@ with_names! {
         let receiver = receiver(&authority).await;
         for number in 0..HOSTILE.len() {
             let name = format!("n{number}.example");
-            names.write(&name, &ips(&[PUBLIC]));
+            names.set(&name, &ips(&[PUBLIC]));
             subscribe(&api, &name, &receiver).await.data();
         }
         for (number, addresses) in HOSTILE.iter().enumerate() {
-            names.write(&format!("n{number}.example"), &ips(addresses));
+            names.set(&format!("n{number}.example"), &ips(addresses));
         }
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
@@ -147,10 +147,10 @@ with_names! {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;
         for addresses in HOSTILE {
-            names.write("mixed.example", &ips(addresses));
+            names.set("mixed.example", &ips(addresses));
             assert_eq!(subscribe(&api, "mixed.example", &receiver).await.issues(), ["targetUrl"], "{addresses:?}");
         }
-        names.write("mixed.example", &ips(&[PUBLIC, "2606:4700:4700::1111"]));
+        names.set("mixed.example", &ips(&[PUBLIC, "2606:4700:4700::1111"]));
         subscribe(&api, "mixed.example", &receiver).await.data();
     }
 
@@ -163,7 +163,7 @@ with_names! {
         org.reservation(Some(flat)).await;
         let row = until(&app, &api, |row| row["consecutiveFailures"] == 1).await.remove(0);
         assert!(!is_disabled(&row), "{row}");
-        names.write("later.example", &ips(&["127.0.0.1"]));
+        names.set("later.example", &ips(&["127.0.0.1"]));
         org.reservation(Some(flat)).await;
         let row = until(&app, &api, is_disabled).await.remove(0);
         assert_eq!((&row["disabledReason"], &row["consecutiveFailures"]), (&json!("private_target"), &json!(1)));
@@ -174,13 +174,13 @@ with_names! {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
-        names.write("hooks.example", &ips(&["127.0.0.1"]));
+        names.set("hooks.example", &ips(&["127.0.0.1"]));
         subscribe(&api, "hooks.example", &receiver).await.data();
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
         until(&app, &api, |row| !row["lastDeliveredAt"].is_null()).await;
         assert_eq!(connections(&receiver), 1);
-        names.write("hooks.example", &ips(&["127.0.0.1", "127.0.0.2"]));
+        names.set("hooks.example", &ips(&["127.0.0.1", "127.0.0.2"]));
         org.reservation(Some(flat)).await;
         let row = until(&app, &api, is_disabled).await.remove(0);
         assert_eq!(row["disabledReason"], "private_target");
@@ -206,13 +206,13 @@ with_names! {
             ("wire.example", vec!["168.63.129.16"], 400),
             ("hooks.example", vec!["10.0.0.5"], 400),
         ] {
-            names.write(name, &ips(&addresses));
+            names.set(name, &ips(&addresses));
             assert_eq!(subscribe(&api, name, &receiver).await.status, status, "{name} {addresses:?}");
         }
         // The names had an allowed address when the subscriptions were created and have another one
         // at the delivery.
         for (name, addresses) in [("localhost", ["10.0.0.5"]), ("hooks.internal", [PUBLIC]), ("receiver", ["168.63.129.16"])] {
-            names.write(name, &ips(&addresses));
+            names.set(name, &ips(&addresses));
         }
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
@@ -228,7 +228,7 @@ with_names! {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;
         for (addresses, status) in [(vec![], 400), (vec![PUBLIC], 400), (vec!["10.2.0.1"], 400), (vec!["10.1.0.1", PUBLIC], 400), (vec!["10.1.0.1"], 201)] {
-            names.write("db.internal", &ips(&addresses));
+            names.set("db.internal", &ips(&addresses));
             assert_eq!(subscribe(&api, "db.internal", &receiver).await.status, status, "{addresses:?}");
         }
     }

@@ -313,7 +313,7 @@ on_both! {
         }
         for (few, many) in efforts[0].iter().zip(&efforts[1]) {
             assert!(many.statements < 40 && many.statements <= few.statements + 8, "{few:?} {many:?}");
-            assert!(many.steps <= few.steps * 200, "120 times as much: {few:?} {many:?}");
+            assert!(many.instructions <= few.instructions * 200, "120 times as much: {few:?} {many:?}");
         }
     }
 
@@ -337,12 +337,12 @@ on_both! {
         let (html, first) = page(0).await;
         assert_eq!(html, ids[..100]);
         for offset in [3_950, 4_000, 7_999, 8_001, 8_930, 9_000] {
-            let (html, WorkCount { statements, rows, steps }) = page(offset).await;
+            let (html, WorkCount { statements, rows, instructions }) = page(offset).await;
             assert_eq!(html, ids[offset..(offset + 100).min(9_000)]);
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
             // The list skips whole blocks of rows by their counts, so it reads at most one block in
             // addition.
-            assert!(steps <= first.steps + 4_000 * 12, "{offset}: {steps} {}", first.steps);
+            assert!(steps <= first.instructions + 4_000 * 12, "{offset}: {steps} {}", first.instructions);
         }
         let gone: Vec<_> = ids.iter().step_by(3).map(|id| deleted("tag", *id)).collect();
         app.clock.advance(Duration::from_secs(1));

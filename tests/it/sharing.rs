@@ -550,7 +550,7 @@ async fn a_lookup_sees_every_commit_before_its_request() {
     }));
     let ask = |key: u8| {
         let gathered = gathered.clone();
-        tokio::spawn(async move { gathered.ask(key).await.unwrap() })
+        tokio::spawn(async move { gathered.look_up(key).await.unwrap() })
     };
     let first = ask(0);
     tokio::task::spawn_blocking(move || has_looked.recv())

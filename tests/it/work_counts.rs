@@ -12,7 +12,7 @@ on_both! {
         for attempt in 0.. {
             store.max_work();
             store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap();
-            let WorkCount { statements, rows, steps } = store.max_work();
+            let WorkCount { statements, rows, instructions } = store.max_work();
             if (statements, rows, steps > 0) == (1, 1, store.is_only_process()) {
                 break;
             }

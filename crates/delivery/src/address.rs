@@ -66,7 +66,7 @@ pub(super) enum Destination {
 }
 
 /// Parses the URL of a subscription. Returns an error if its form is not acceptable.
-pub(super) fn parsed(text: &str) -> Result<Url, &'static str> {
+pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
     // The text is stored as sent, so every parser must read it in the same way. Characters that
     // `Url` would silently drop or convert are refused.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
@@ -111,7 +111,7 @@ pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
 pub(super) fn host_of(url: &Url) -> Option<String> {
     Some(match url.host()? {
         Host::Ipv4(ip) => ip.to_string(),
-        Host::Ipv6(ip) => inside(ip.into()).to_string(),
+        Host::Ipv6(ip) => embedded_ipv4(ip.into()).to_string(),
         Host::Domain(name) => name.trim_end_matches('.').to_owned(),
     })
 }
@@ -134,7 +134,7 @@ pub(super) fn is_private_name(name: &str) -> bool {
 /// the IPv4 address decides.
 #[must_use]
 pub(super) fn is_public(ip: IpAddr) -> bool {
-    match inside(ip) {
+    match embedded_ipv4(ip) {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),
     }
@@ -160,7 +160,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
 }
 
 /// Returns the IPv4 address that an IPv6 address embeds, or else the address itself.
-pub(super) fn inside(ip: IpAddr) -> IpAddr {
+pub(super) fn embedded_ipv4(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(wrapper) = ip else { return ip };
     match wrapper.segments() {
         // IPv4-mapped.
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     fn verdict(url: &str) -> &'static str {
-        match parsed(url).and_then(|url| destination(&url)) {
+        match parse_target(url).and_then(|url| destination(&url)) {
             Err(_) => "refused",
             Ok(Destination::Address(ip)) if is_public(ip) => "public address",
             Ok(Destination::Address(_)) => "private address",

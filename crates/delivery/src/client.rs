@@ -25,10 +25,10 @@ use rustls_platform_verifier::Verifier;
 use tower::{Layer as _, Service};
 
 use super::failure::{cause, is_cut_off, is_refused};
-use super::limiter::MOST_TO_ONE;
-use super::marks::{MarkingConnector, Marks};
+use super::limiter::MAX_PER_TARGET;
+use super::marks::{ConnectionMarks, MarkingConnector};
 use super::names::organization;
-use super::peer::{Guarded, PeerGuard};
+use super::peer::{GuardedConnector, PeerGuard};
 use super::target::Targets;
 
 /// The maximum idle time of a connection.
@@ -43,7 +43,7 @@ const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// The maximum number of header fields of a response. Only `Retry-After` is read.
 const MAX_HEADERS: usize = 4_096;
 
-type Connector = MarkingConnector<Guarded<HttpsConnector<HttpConnector<Resolver>>>>;
+type Connector = MarkingConnector<GuardedConnector<HttpsConnector<HttpConnector<Resolver>>>>;
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
 /// Sends requests. Connections are reused, except for a request that is sent a second time.
@@ -61,7 +61,7 @@ impl Client {
         let connector = connector(targets, ca)?;
         // A pool that may not keep an idle connection opens a new one for each request.
         Ok(Self {
-            pool: pool(connector.clone(), MOST_TO_ONE),
+            pool: pool(connector.clone(), MAX_PER_TARGET),
             fresh: pool(connector, 0),
         })
     }
@@ -79,9 +79,9 @@ impl Client {
         if let Some(marks) = result
             .as_ref()
             .ok()
-            .and_then(|response| response.extensions().get::<Marks>())
+            .and_then(|response| response.extensions().get::<ConnectionMarks>())
         {
-            marks.answered();
+            marks.mark_answered();
         }
         result
     }
@@ -100,8 +100,8 @@ fn is_unprocessed(error: &legacy::Error) -> bool {
     }
     is_cut_off(cause)
         && extras
-            .get::<Marks>()
-            .is_some_and(Marks::is_reused_and_silent)
+            .get::<ConnectionMarks>()
+            .is_some_and(ConnectionMarks::is_reused_and_silent)
 }
 
 fn pool(connector: Connector, max_idle: usize) -> Pool {

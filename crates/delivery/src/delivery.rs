@@ -96,7 +96,7 @@ impl Delivery {
 
     /// Adds the delivery to a trace.
     #[must_use]
-    pub fn traced(self, trace: Option<String>) -> Self {
+    pub fn with_trace(self, trace: Option<String>) -> Self {
         Self { trace, ..self }
     }
 
@@ -254,7 +254,7 @@ impl AttemptOutcome {
 const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3_600);
 
 /// Returns the longest delay between two attempts.
-pub(super) fn longest_pause(base: Duration) -> Duration {
+pub(super) fn max_delay(base: Duration) -> Duration {
     backoff(base, MAX_ATTEMPTS, 1.0).max(MAX_REQUESTED_DELAY)
 }
 

@@ -35,7 +35,7 @@ pub enum DisabledReason {
 }
 
 /// Logs that a subscription was disabled. Its owner sees the reason in the API.
-pub fn tell_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
+pub fn log_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
     tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription was disabled; nothing more is sent for it");
 }
 

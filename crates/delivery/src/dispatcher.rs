@@ -24,11 +24,11 @@ use super::address::host_of;
 use super::delivery::{AttemptOutcome, Delivery, Status};
 use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
-use super::ledger::{self, Batch, Claim, Claimed, Entry, SearchResult, Settlement};
+use super::ledger::{self, Batch, Claim, ClaimedDelivery, Entry, SearchResult, Settlement};
 use super::limiter::{Limiter, Permit};
 use super::names::on_behalf_of;
-use super::owner::Owner;
-use super::prepare::{self, Prepared};
+use super::owner::SubscriptionOwner;
+use super::prepare::{self, SendDecision};
 use super::recorder::Recorder;
 use super::sender::{Message, Sender};
 
@@ -52,7 +52,7 @@ pub struct Dispatcher(Arc<DispatcherInner>);
 
 struct DispatcherInner {
     dependencies: Arc<Dependencies>,
-    owner: Arc<dyn Owner>,
+    owner: Arc<dyn SubscriptionOwner>,
     sender: Sender,
     recorder: Recorder,
     limiter: Limiter,
@@ -66,7 +66,7 @@ struct Job {
     subscription: Uuid,
     claim: Claim,
     permit: Permit,
-    ready: Result<(Delivery, Prepared)>,
+    ready: Result<(Delivery, SendDecision)>,
 }
 
 impl Dispatcher {
@@ -75,7 +75,7 @@ impl Dispatcher {
     /// provider of the process.
     pub fn new(
         dependencies: Arc<Dependencies>,
-        owner: Arc<dyn Owner>,
+        owner: Arc<dyn SubscriptionOwner>,
         ca: Option<&[u8]>,
     ) -> Result<Self, String> {
         let sender = Sender::new(&dependencies.targets, dependencies.settings.timeout, ca)?;
@@ -226,12 +226,12 @@ impl Dispatcher {
         &self,
         organization: Uuid,
         subscription: Uuid,
-        ready: Result<(Delivery, Prepared)>,
+        ready: Result<(Delivery, SendDecision)>,
         permit: &mut Permit,
     ) -> Result<(Delivery, Settlement)> {
         let (mut delivery, prepared) = ready?;
         let settlement = match prepared {
-            Prepared::Send(message) => {
+            SendDecision::Send(message) => {
                 let (id, target) = (message.id, message.target.clone());
                 let outcome = on_behalf_of(
                     organization,
@@ -255,9 +255,9 @@ impl Dispatcher {
                 );
                 self.settlement(outcome)
             }
-            Prepared::Discard => Settlement::Over(Status::Discarded),
-            Prepared::Cut => Settlement::Cut,
-            Prepared::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
+            SendDecision::Discard => Settlement::Ended(Status::Discarded),
+            SendDecision::SubscriptionDisabled => Settlement::SubscriptionDisabled,
+            SendDecision::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
         };
         Ok((delivery, settlement))
     }
@@ -305,25 +305,25 @@ impl Dispatcher {
                 Settlement::Retry(later(self.0.dependencies.clock.now(), delay))
             }
             AttemptOutcome::Failed => Settlement::Failed,
-            AttemptOutcome::Pinged(status) => Settlement::Over(status),
+            AttemptOutcome::Pinged(status) => Settlement::Ended(status),
         }
     }
 }
 
 impl ClaimingWork for Dispatcher {
-    const ABNORMAL: &str =
+    const PANIC_MESSAGE: &str =
         "a task that sends a webhook panicked; the delivery is claimed again later";
     /// The limiter owns the permits and signals when one becomes free.
     const CLAIMS_AT_END: bool = false;
 
     /// Claims due deliveries as far as there are permits, and begins to send them. Returns how long
-    /// to wait until more may be due. If permits run out, `woken` returns when some are free.
+    /// to wait until more may be due. If permits run out, `until_due` returns when some are free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.dependencies.clock.now();
             let SearchResult {
                 count,
-                is_cut,
+                is_incomplete: is_cut,
                 is_outrun,
                 next,
             } = match self.claim(now, sends).await {
@@ -347,10 +347,10 @@ impl ClaimingWork for Dispatcher {
         }
     }
 
-    async fn woken(&self) {
+    async fn until_due(&self) {
         tokio::select! {
             () = self.0.dependencies.due.notified() => {}
-            () = self.0.limiter.freed() => {}
+            () = self.0.limiter.until_free() => {}
         }
     }
 }
@@ -416,7 +416,7 @@ fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutco
 fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
-    owner: &dyn Owner,
+    owner: &dyn SubscriptionOwner,
     batch: Batch,
     now: Timestamp,
 ) -> Vec<Job> {
@@ -424,11 +424,11 @@ fn prepare(
     let prepared = catch_unwind(AssertUnwindSafe(prepare))
         .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")));
     let Batch {
-        subscribed,
-        claimed,
+        subscription_state: subscribed,
+        deliveries: claimed,
     } = batch;
-    let job = |claimed: Claimed, prepared: Result<Prepared>| {
-        let Claimed {
+    let job = |claimed: ClaimedDelivery, prepared: Result<SendDecision>| {
+        let ClaimedDelivery {
             claim,
             delivery,
             permit,

@@ -60,7 +60,7 @@ pub(super) fn is_cut_off(cause: &(dyn Error + 'static)) -> bool {
 }
 
 /// Describes why there was no answer. `error` is the error of the attempt.
-pub(super) fn in_words(error: &(dyn Error + 'static)) -> String {
+pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     let cause = cause(error);
     let text = if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         Some(refusal.to_string())
@@ -166,9 +166,9 @@ mod tests {
     fn causes_within_io_errors_are_found_and_described() {
         let expired = rustls::Error::InvalidCertificate(CertificateError::Expired);
         let wrapped = io::Error::other(io::Error::new(ErrorKind::InvalidData, expired));
-        assert_eq!(in_words(&wrapped), "the receiver's certificate has expired");
+        assert_eq!(describe(&wrapped), "the receiver's certificate has expired");
         let unresolved = io::Error::other(Refusal::Unresolved);
-        assert_eq!(in_words(&unresolved), "the name cannot be resolved");
+        assert_eq!(describe(&unresolved), "the name cannot be resolved");
         for (kind, text) in [
             (
                 ErrorKind::ConnectionRefused,
@@ -180,8 +180,8 @@ mod tests {
             ),
             (ErrorKind::UnexpectedEof, CLOSED),
         ] {
-            assert_eq!(in_words(&io::Error::from(kind)), text);
-            assert_eq!(in_words(&io::Error::new(kind, "words of a library")), text);
+            assert_eq!(describe(&io::Error::from(kind)), text);
+            assert_eq!(describe(&io::Error::new(kind, "words of a library")), text);
         }
         let go_away = io::Error::other(h2::Error::from(h2::Reason::REFUSED_STREAM));
         assert!(!is_refused(cause(&go_away)), "an error of our own side");

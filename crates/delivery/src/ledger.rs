@@ -28,7 +28,7 @@ use uuid::Uuid;
 use super::address::host_of;
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
-use super::limiter::{Limiter, Permit, Send};
+use super::limiter::{Limiter, Permit, PermitRequest};
 
 /// Subscriptions read by one query.
 const SCAN_LIMIT: i64 = 256;
@@ -124,7 +124,7 @@ pub(super) struct Claim {
 }
 
 /// A claimed delivery.
-pub(super) struct Claimed {
+pub(super) struct ClaimedDelivery {
     /// The right to send the delivery.
     pub claim: Claim,
     /// The delivery, or an error if its document cannot be parsed. Such an error must not prevent
@@ -148,9 +148,9 @@ pub(super) struct SubscriptionState {
 /// Claimed deliveries of a subscription.
 pub(super) struct Batch {
     /// The subscription.
-    pub subscribed: SubscriptionState,
+    pub subscription_state: SubscriptionState,
     /// The deliveries, the oldest first.
-    pub claimed: Vec<Claimed>,
+    pub deliveries: Vec<ClaimedDelivery>,
 }
 
 /// The result of one search for due deliveries.
@@ -160,7 +160,7 @@ pub(super) struct SearchResult {
     pub count: usize,
     /// Whether the search stopped early, so that more deliveries may be due for which there are
     /// permits.
-    pub is_cut: bool,
+    pub is_incomplete: bool,
     /// Whether another node had locked or claimed some of the deliveries first. It may still roll
     /// back.
     pub is_outrun: bool,
@@ -169,7 +169,7 @@ pub(super) struct SearchResult {
 }
 
 /// Receives claimed deliveries within the same transaction.
-pub(super) type Found<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
+pub(super) type OnBatch<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 
 /// The outcome that is recorded for a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,10 +183,10 @@ pub(super) enum Settlement {
     /// The last attempt failed.
     Failed,
     /// The delivery ends with this status. The failure count of the subscription does not change.
-    Over(Status),
+    Ended(Status),
     /// The subscription was disabled earlier, so the delivery is discarded. It can be sent again,
     /// to another subscription.
-    Cut,
+    SubscriptionDisabled,
     /// The subscription is disabled for this reason, and the delivery ends with this status.
     Disabled(DisabledReason, Status),
 }
@@ -213,13 +213,13 @@ pub(super) fn claim(
     from: &mut Uuid,
     due: Timestamp,
     until: Option<Timestamp>,
-    found: &mut Found<'_>,
+    found: &mut OnBatch<'_>,
 ) -> Result<SearchResult> {
     let search = match until {
         Some(until) => lease(tx, limiter, from, due, until, found)?,
         None => take(tx, limiter, from, due, None, found)?,
     };
-    let next = if search.is_cut {
+    let next = if search.is_incomplete {
         None
     } else {
         next_due(tx, due, until.is_some())?
@@ -234,7 +234,7 @@ fn lease(
     from: &mut Uuid,
     due: Timestamp,
     until: Timestamp,
-    found: &mut Found<'_>,
+    found: &mut OnBatch<'_>,
 ) -> Result<SearchResult> {
     let expired = tx.rows(&EXPIRED, &values![due, RELEASE_LIMIT])?;
     for (organization, ids) in by_organization::<Uuid>(&expired)? {
@@ -247,8 +247,8 @@ fn lease(
     if search.count > 0 {
         let mut ids_by_organization = BTreeMap::<Uuid, Vec<Uuid>>::new();
         for Batch {
-            subscribed,
-            claimed,
+            subscription_state: subscribed,
+            deliveries: claimed,
         } in &batches
         {
             ids_by_organization
@@ -265,9 +265,9 @@ fn lease(
         (search.is_outrun, search.count) = (granted.len() < search.count, granted.len());
         for mut batch in batches {
             batch
-                .claimed
+                .deliveries
                 .retain(|claimed| granted.contains(&claimed.claim.id));
-            if !batch.claimed.is_empty() {
+            if !batch.deliveries.is_empty() {
                 found(tx, batch);
             }
         }
@@ -283,7 +283,7 @@ fn take(
     from: &mut Uuid,
     due: Timestamp,
     leased_until: Option<Timestamp>,
-    found: &mut Found<'_>,
+    found: &mut OnBatch<'_>,
 ) -> Result<SearchResult> {
     let last = *from;
     let mut count = 0;
@@ -302,13 +302,13 @@ fn take(
                     due_with_permits(tx, limiter, (organization, after), due, leased_until)?
                 {
                     *from = after;
-                    count += batch.claimed.len();
+                    count += batch.deliveries.len();
                     found(tx, batch);
                 }
                 if limiter.is_full() || count >= CLAIM_LIMIT {
                     return Ok(SearchResult {
                         count,
-                        is_cut: true,
+                        is_incomplete: true,
                         ..SearchResult::default()
                     });
                 }
@@ -353,7 +353,7 @@ fn due_with_permits(
             subscription,
             due,
             limit,
-            limiter.in_hand(subscription)
+            limiter.ids_in_flight(subscription)
         ],
     )?;
     let count = rows.len();
@@ -371,7 +371,7 @@ fn due_with_permits(
     let mut claimed = Vec::new();
     for row in &rows {
         let id = row.get(0)?;
-        let Some(permit) = limiter.acquire(Send {
+        let Some(permit) = limiter.acquire(PermitRequest {
             organization,
             subscription,
             delivery: id,
@@ -384,7 +384,7 @@ fn due_with_permits(
             .get(1)
             .map(|Json(delivery)| delivery)
             .map_err(Error::from);
-        claimed.push(Claimed {
+        claimed.push(ClaimedDelivery {
             claim: Claim { id, leased_until },
             delivery,
             permit,
@@ -396,12 +396,12 @@ fn due_with_permits(
     }
     let row = rows.into_iter().next().filter(|_| !claimed.is_empty());
     Ok(row.map(|row| Batch {
-        subscribed: SubscriptionState {
+        subscription_state: SubscriptionState {
             organization,
             subscription,
             row,
         },
-        claimed,
+        deliveries: claimed,
     }))
 }
 
@@ -479,7 +479,9 @@ pub(super) fn settle(
                 continue;
             }
             let reason = match *settlement {
-                Settlement::Retry(_) | Settlement::Over(_) | Settlement::Cut => continue,
+                Settlement::Retry(_) | Settlement::Ended(_) | Settlement::SubscriptionDisabled => {
+                    continue;
+                }
                 Settlement::Delivered => {
                     was_reached = true;
                     continue;
@@ -538,12 +540,12 @@ fn write_states(
             Settlement::Delivered | Settlement::Gone => (Status::Delivered, None),
             Settlement::Retry(next) => (Status::Pending, Some(next)),
             Settlement::Failed => (Status::Failed, None),
-            Settlement::Cut => (Status::Discarded, None),
-            Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
+            Settlement::SubscriptionDisabled => (Status::Discarded, None),
+            Settlement::Ended(status) | Settlement::Disabled(_, status) => (status, None),
         };
         let is_cut = matches!(
             settlement,
-            Settlement::Cut | Settlement::Disabled(_, Status::Discarded)
+            Settlement::SubscriptionDisabled | Settlement::Disabled(_, Status::Discarded)
         );
         let doc = store::Value::json(delivery)?;
         Ok(values![

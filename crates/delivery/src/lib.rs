@@ -9,7 +9,7 @@
 //! target guard checks the target again at every attempt (address, names, target, peer). A sweep
 //! removes old deliveries and the rows of deleted subscriptions, a few at a time (sweep).
 //!
-//! This crate does not know what a message contains; the [`Owner`] supplies its data.
+//! This crate does not know what a message contains; the [`SubscriptionOwner`] supplies its data.
 
 mod address;
 mod client;
@@ -34,13 +34,13 @@ mod target;
 
 pub use delivery::{Attempt, Delivery, PING, ReportedEvent, Status, Subject};
 pub use dependencies::{Dependencies, Settings};
-pub use disabled::{DisabledReason, tell_disabled};
+pub use disabled::{DisabledReason, log_disabled};
 pub use dispatcher::Dispatcher;
 pub use ledger::{Backlog, backlog, disable};
 pub use names::{Names, on_behalf_of};
-pub use owner::{Eligibility, EventData, Owner, Subscription};
+pub use owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
 pub use queue::{NOTE_DUE, fill, keep_queue, tidy};
-pub use sender::{guarded, is_private};
+pub use sender::{guarded_client, is_private};
 pub use signature::Secrets;
 pub use sweep::{bring_forward, sweep_deleted, sweep_old};
 pub use target::Targets;

@@ -14,7 +14,7 @@ const MAX_IN_FLIGHT: usize = 1_024;
 /// The limit to one target that is slow or whose response time is unknown.
 const MIN_PER_TARGET: usize = 16;
 /// The limit to one target that answers quickly.
-pub(super) const MOST_TO_ONE: usize = 64;
+pub(super) const MAX_PER_TARGET: usize = 64;
 /// The limit for one organization while few permits are left.
 const MIN_PER_ORGANIZATION: usize = 16;
 /// The limit for one organization while many permits are left.
@@ -39,7 +39,7 @@ enum Group {
 
 impl Group {
     /// Returns the limit of this group while `free` permits are free in total.
-    fn limit(&self, used: &Used, free: usize) -> usize {
+    fn limit(&self, used: &LimitUse, free: usize) -> usize {
         match self {
             Self::Organization(_) => organization_limit(free),
             Self::Host(_) => 128,
@@ -48,8 +48,8 @@ impl Group {
     }
 
     /// Returns how many more permits this group may have.
-    fn free(&self, groups: &HashMap<Self, Used>, free: usize) -> usize {
-        let unused = Used::default();
+    fn free(&self, groups: &HashMap<Self, LimitUse>, free: usize) -> usize {
+        let unused = LimitUse::default();
         let used = groups.get(self).unwrap_or(&unused);
         self.limit(used, free).saturating_sub(used.count)
     }
@@ -70,7 +70,7 @@ fn target_limit(took: Option<Duration>) -> usize {
     });
     usize::try_from(in_a_second)
         .unwrap_or(usize::MAX)
-        .clamp(MIN_PER_TARGET, MOST_TO_ONE)
+        .clamp(MIN_PER_TARGET, MAX_PER_TARGET)
 }
 
 /// The permits for this process to send deliveries.
@@ -89,12 +89,12 @@ struct LimiterInner {
 #[derive(Default)]
 struct Permits {
     /// The use of the total limit.
-    all: Used,
+    all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
-    in_hand: HashMap<Uuid, HashSet<Uuid>>,
+    in_flight: HashMap<Uuid, HashSet<Uuid>>,
     /// Deliveries that ended since the last search began, as subscription and delivery.
     ended: Vec<(Uuid, Uuid)>,
-    groups: HashMap<Group, Used>,
+    groups: HashMap<Group, LimitUse>,
     /// The groups of each subscription that has deliveries in flight, or that waits for a permit of
     /// a full group.
     known_groups: HashMap<Uuid, [Group; 3]>,
@@ -109,7 +109,7 @@ impl Permits {
 
 /// The use of one limit.
 #[derive(Default)]
-struct Used {
+struct LimitUse {
     count: usize,
     /// Whether further deliveries wait for permits of this limit.
     is_wanted: bool,
@@ -119,7 +119,7 @@ struct Used {
 
 /// A delivery that needs a permit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Send<'s> {
+pub(super) struct PermitRequest<'s> {
     /// The organization that owns the delivery.
     pub organization: Uuid,
     /// The subscription of the delivery.
@@ -143,7 +143,7 @@ pub(super) struct Permit {
 
 impl Limiter {
     /// Returns whether the total limit is reached. If so, records that a permit is wanted, so that
-    /// `freed` returns when one is free.
+    /// `until_free` returns when one is free.
     pub(super) fn is_full(&self) -> bool {
         let all = &mut self.permits().all;
         let is_full = all.count >= MAX_IN_FLIGHT;
@@ -158,7 +158,7 @@ impl Limiter {
         let mut permits = self.permits();
         let free = permits.free_permits();
         let Permits {
-            in_hand,
+            in_flight: in_hand,
             ended,
             groups,
             known_groups,
@@ -182,9 +182,9 @@ impl Limiter {
     }
 
     /// Returns the ids of a subscription's deliveries that are in flight.
-    pub(super) fn in_hand(&self, subscription: Uuid) -> Vec<Uuid> {
+    pub(super) fn ids_in_flight(&self, subscription: Uuid) -> Vec<Uuid> {
         self.permits()
-            .in_hand
+            .in_flight
             .get(&subscription)
             .map(|ids| ids.iter().copied().collect())
             .unwrap_or_default()
@@ -192,13 +192,13 @@ impl Limiter {
 
     /// Takes a permit for a delivery that is not yet in flight. Returns `None` if the total limit
     /// or the limit of one of its groups is reached.
-    pub(super) fn acquire(&self, send: Send<'_>) -> Option<Permit> {
+    pub(super) fn acquire(&self, send: PermitRequest<'_>) -> Option<Permit> {
         let mut permits = self.permits();
         let free = permits.free_permits();
         if free == 0 {
             return None;
         }
-        let Send {
+        let PermitRequest {
             organization,
             subscription,
             delivery,
@@ -226,7 +226,7 @@ impl Limiter {
         }
         permits.all.count += 1;
         permits
-            .in_hand
+            .in_flight
             .entry(subscription)
             .or_default()
             .insert(delivery);
@@ -254,7 +254,7 @@ impl Limiter {
         free.min(permits.free_permits())
     }
 
-    /// Records that more deliveries of a subscription wait for permits, so that `freed` returns
+    /// Records that more deliveries of a subscription wait for permits, so that `until_free` returns
     /// when a permit is free.
     pub(super) fn want(&self, subscription: Uuid) {
         let mut permits = self.permits();
@@ -279,7 +279,7 @@ impl Limiter {
             // The limit of an organization depends on the total number of free permits, so any
             // released permit may raise it.
             all.is_wanted |= matches!(group, Group::Organization(_)) && free < MAX_PER_ORGANIZATION;
-            let mut unused = Used::default();
+            let mut unused = LimitUse::default();
             let used = groups.get_mut(group).unwrap_or(&mut unused);
             used.is_wanted = true;
             self.signal(used, group.limit(used, free));
@@ -288,7 +288,7 @@ impl Limiter {
 
     /// Waits until another search is worthwhile: several wanted permits are free, or one has been
     /// free for `LINGER`.
-    pub(super) async fn freed(&self) {
+    pub(super) async fn until_free(&self) {
         self.0.any_free.notified().await;
         tokio::select! {
             () = self.0.several_free.notified() => {}
@@ -298,7 +298,7 @@ impl Limiter {
 
     /// Signals free permits if they are wanted. When several are free, they no longer count as
     /// wanted.
-    fn signal(&self, used: &mut Used, limit: usize) {
+    fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;
         }
@@ -359,8 +359,8 @@ mod tests {
     }
 
     /// A delivery of a subscription of this number to a host.
-    fn to(host: &str, port: u16, organization: usize, number: usize) -> Send<'_> {
-        Send {
+    fn to(host: &str, port: u16, organization: usize, number: usize) -> PermitRequest<'_> {
+        PermitRequest {
             organization: id(organization),
             subscription: id(10_000 + number),
             delivery: id(20_000 + number),
@@ -378,9 +378,9 @@ mod tests {
         (0..2_000).map_while(permit).collect()
     }
 
-    /// Returns whether [`Limiter::freed`] returns at once.
+    /// Returns whether [`Limiter::until_free`] returns at once.
     async fn is_freed(limiter: &Limiter) -> bool {
-        tokio::time::timeout(Duration::ZERO, limiter.freed())
+        tokio::time::timeout(Duration::ZERO, limiter.until_free())
             .await
             .is_ok()
     }
@@ -448,7 +448,7 @@ mod tests {
         limiter.want(id(10_000 + 128));
         assert!(!is_freed(&limiter).await);
         permits[0].truncate(200);
-        limiter.freed().await;
+        limiter.until_free().await;
         assert!(fill_for(3).len() >= 28);
     }
 
@@ -517,7 +517,7 @@ mod tests {
         assert!(
             limiter.permits().groups.is_empty()
                 && limiter.permits().known_groups.is_empty()
-                && limiter.permits().in_hand.is_empty()
+                && limiter.permits().in_flight.is_empty()
         );
     }
 
@@ -525,7 +525,7 @@ mod tests {
     fn an_answered_delivery_frees_its_permit_and_stays_in_flight() {
         let limiter = Limiter::default();
         let in_hand = || {
-            let ids = limiter.in_hand(id(10_000));
+            let ids = limiter.ids_in_flight(id(10_000));
             (limiter.permits().all.count, ids)
         };
         let mut permits = fill(&limiter, |_| (1, "slow.example".into(), 443));
@@ -555,7 +555,7 @@ mod tests {
         permits.pop();
         assert!(!is_freed(&limiter).await, "nothing waits for a permit");
         limiter.want(id(10_000));
-        limiter.freed().await;
+        limiter.until_free().await;
         permits.truncate(9);
         assert!(
             !is_freed(&limiter).await,
@@ -587,7 +587,7 @@ mod tests {
         for number in [10_000, 10_016, 10_900] {
             limiter.want(id(number));
         }
-        let waited = tokio::time::timeout(2 * LINGER, limiter.freed()).await;
+        let waited = tokio::time::timeout(2 * LINGER, limiter.until_free()).await;
         assert!(waited.is_err());
         drop(permits);
         assert!(is_freed(&limiter).await);

@@ -15,7 +15,7 @@ use tower::Service;
 
 /// What is recorded about one connection.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Marks(Arc<State>);
+pub(super) struct ConnectionMarks(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -29,9 +29,9 @@ struct State {
     is_http2: AtomicBool,
 }
 
-impl Marks {
+impl ConnectionMarks {
     /// Records that a request was answered.
-    pub(super) fn answered(&self) {
+    pub(super) fn mark_answered(&self) {
         self.0.has_answered.store(true, Ordering::Relaxed);
     }
 
@@ -73,7 +73,7 @@ where
         Box::pin(async move {
             Ok(TokioIo::new(MarkedConnection {
                 inner: TokioIo::new(connecting.await?),
-                marks: Marks::default(),
+                marks: ConnectionMarks::default(),
             }))
         })
     }
@@ -82,7 +82,7 @@ where
 /// A connection with marks.
 pub(super) struct MarkedConnection<C> {
     inner: TokioIo<C>,
-    marks: Marks,
+    marks: ConnectionMarks,
 }
 
 impl<C: Connection> Connection for MarkedConnection<C> {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn only_a_connection_that_answered_before_and_is_silent_now_counts_as_closed_early() {
-        let marks = Marks::default();
+        let marks = ConnectionMarks::default();
         assert!(!marks.is_reused_and_silent(), "a new connection");
         assert!(marks.is_reused_and_silent());
         assert!(marks.is_reused_and_silent());

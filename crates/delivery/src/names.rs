@@ -23,19 +23,19 @@ pub enum Names {
     #[default]
     System,
     /// A table for tests that can be changed at any time.
-    Written(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
+    Table(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 
 impl Names {
     /// Creates an empty table.
     #[must_use]
-    pub fn written() -> Self {
-        Self::Written(Arc::default())
+    pub fn table() -> Self {
+        Self::Table(Arc::default())
     }
 
     /// Sets the addresses of a name in the table. Does nothing for the system's resolver.
-    pub fn write(&self, name: &str, addresses: &[IpAddr]) {
-        if let Self::Written(table) = self {
+    pub fn set(&self, name: &str, addresses: &[IpAddr]) {
+        if let Self::Table(table) = self {
             table
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -45,14 +45,14 @@ impl Names {
 
     /// Returns the addresses of a name, looked up for an organization. Returns none if the name has
     /// none or the lookup takes too long.
-    pub(super) async fn ask(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
+    pub(super) async fn addresses(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
             Self::System => {
                 tokio::time::timeout(LOOKUP_LIMIT, look_up(name.to_owned(), organization))
                     .await
                     .unwrap_or_default()
             }
-            Self::Written(table) => {
+            Self::Table(table) => {
                 let table = table.lock().unwrap_or_else(PoisonError::into_inner);
                 table
                     .get(name)

@@ -13,7 +13,7 @@ use super::disabled::DisabledReason;
 pub type EventData = Result<Option<Box<RawValue>>>;
 
 /// Supplies the content of deliveries at the time they are sent.
-pub trait Owner: Send + Sync + 'static {
+pub trait SubscriptionOwner: Send + Sync + 'static {
     /// Returns the current data of each of these deliveries of one subscription, in their order. If
     /// this fails or panics, all of the deliveries fail.
     fn current_data(

@@ -21,7 +21,7 @@ pub(super) struct PeerGuard {
 
 /// A connector that refuses connections to addresses that are not permitted.
 #[derive(Clone)]
-pub(super) struct Guarded<S> {
+pub(super) struct GuardedConnector<S> {
     connector: S,
     targets: Targets,
 }
@@ -33,17 +33,17 @@ impl PeerGuard {
 }
 
 impl<S> Layer<S> for PeerGuard {
-    type Service = Guarded<S>;
+    type Service = GuardedConnector<S>;
 
-    fn layer(&self, connector: S) -> Guarded<S> {
-        Guarded {
+    fn layer(&self, connector: S) -> GuardedConnector<S> {
+        GuardedConnector {
             connector,
             targets: self.targets.clone(),
         }
     }
 }
 
-impl<S, R> Service<R> for Guarded<S>
+impl<S, R> Service<R> for GuardedConnector<S>
 where
     S: Service<R>,
     S::Response: Connection,

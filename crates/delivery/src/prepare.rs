@@ -15,18 +15,18 @@ use super::delivery::{Delivery, ReportedEvent};
 use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
 use super::ledger::{Batch, SubscriptionState};
-use super::owner::{Eligibility, EventData, Owner, Subscription};
+use super::owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
 
 /// The decision about a delivery.
-pub(super) enum Prepared {
+pub(super) enum SendDecision {
     /// The message is sent.
     Send(Message),
     /// The record is not visible to the credential. Nothing is sent, and no failure is counted.
     Discard,
     /// The subscription is disabled. Nothing is sent, and no failure is counted.
-    Cut,
+    SubscriptionDisabled,
     /// Nothing is sent, and the subscription is disabled for this reason.
     Disable(DisabledReason),
 }
@@ -53,21 +53,24 @@ struct Signing {
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
-    owner: &dyn Owner,
+    owner: &dyn SubscriptionOwner,
     batch: &Batch,
     now: Timestamp,
-) -> Result<Vec<Result<Prepared>>> {
+) -> Result<Vec<Result<SendDecision>>> {
     let Batch {
-        subscribed:
+        subscription_state:
             SubscriptionState {
                 organization,
                 subscription: id,
                 row,
             },
-        claimed,
+        deliveries: claimed,
     } = batch;
     if row.get::<Option<Timestamp>>(5)?.is_some() {
-        return Ok(claimed.iter().map(|_| Ok(Prepared::Cut)).collect());
+        return Ok(claimed
+            .iter()
+            .map(|_| Ok(SendDecision::SubscriptionDisabled))
+            .collect());
     }
     let Json(Signing { secrets }) = row.get(6)?;
     let target = Arc::new(Target {
@@ -89,7 +92,7 @@ pub(super) fn prepare(
         Eligibility::Refused(reason) => {
             return Ok(claimed
                 .iter()
-                .map(|_| Ok(Prepared::Disable(reason)))
+                .map(|_| Ok(SendDecision::Disable(reason)))
                 .collect());
         }
     };
@@ -109,9 +112,9 @@ fn message(
     delivery: &Delivery,
     target: &Arc<Target>,
     data: EventData,
-) -> Result<Prepared> {
+) -> Result<SendDecision> {
     let Some(data) = data? else {
-        return Ok(Prepared::Discard);
+        return Ok(SendDecision::Discard);
     };
     let body = Body {
         id,
@@ -120,7 +123,7 @@ fn message(
         data: &data,
     };
     let body = serde_json::to_string(&body).map_err(Error::internal)?;
-    Ok(Prepared::Send(Message {
+    Ok(SendDecision::Send(Message {
         id,
         target: target.clone(),
         body,

@@ -60,7 +60,7 @@ store::statements! {
 pub const NOTE_DUE: &store::Statement = &NOTE;
 
 /// Records that an organization has something due at a time.
-pub(super) fn note(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
+pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
     tx.execute(&NOTE, &values![organization, due])?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::dependencies::Dependencies;
-use super::disabled::tell_disabled;
+use super::disabled::log_disabled;
 use super::ledger::{self, Entry, Settlement, SubscriptionChange};
 use super::limiter::Permit;
 use super::queue;
@@ -107,7 +107,7 @@ impl Recorder {
                 {
                     self.dependencies
                         .store
-                        .write(move |tx| queue::note(tx, organization, due))
+                        .write(move |tx| queue::note_due(tx, organization, due))
                         .await?;
                 }
                 self.dependencies
@@ -119,7 +119,7 @@ impl Recorder {
                 Ok(Ok(change)) => {
                     match change {
                         Some(SubscriptionChange::Disabled(reason)) => {
-                            tell_disabled(organization, subscription, reason);
+                            log_disabled(organization, subscription, reason);
                         }
                         Some(SubscriptionChange::Deleted) => {
                             tracing::info!(%organization, %subscription, "deleted a webhook subscription because its target answered 410 Gone");

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::delivery::Reply;
-use super::failure::{cause, in_words};
+use super::failure::{cause, describe};
 use super::peer::PeerGuard;
 use super::signature::Secrets;
 use super::target::{Refusal, Targets};
@@ -103,7 +103,7 @@ impl Sender {
         Ok(match result {
             Ok(Ok(response)) => Reply::of(
                 response.status().as_u16(),
-                requested_pause(response.headers(), now),
+                requested_delay(response.headers(), now),
             ),
             Ok(Err(error)) => reply_of(&error),
             Err(_) => Reply::Nothing("timed out".to_owned()),
@@ -112,7 +112,7 @@ impl Sender {
 }
 
 /// Returns the delay that `Retry-After` asks for, in seconds or until a date.
-fn requested_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+fn requested_delay(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
@@ -124,7 +124,7 @@ fn requested_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 /// Returns the builder of a client that uses only https and connects only to targets that the guard
 /// permits. The client follows no redirects and never retries. `ca` is a PEM bundle of certificate
 /// authorities, trusted besides those of the system.
-pub fn guarded(
+pub fn guarded_client(
     targets: Targets,
     user_agent: &str,
     timeout: Duration,
@@ -174,7 +174,7 @@ fn reply_of(error: &(dyn std::error::Error + 'static)) -> Reply {
     if is_private(error) {
         return Reply::Private;
     }
-    Reply::Nothing(in_words(error).chars().take(ERROR_LENGTH).collect())
+    Reply::Nothing(describe(error).chars().take(ERROR_LENGTH).collect())
 }
 
 #[cfg(test)]
@@ -196,8 +196,8 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, value.parse().unwrap());
             let expected = seconds.map(Duration::from_secs);
-            assert_eq!(requested_pause(&headers, now), expected, "{value}");
+            assert_eq!(requested_delay(&headers, now), expected, "{value}");
         }
-        assert_eq!(requested_pause(&HeaderMap::new(), now), None);
+        assert_eq!(requested_delay(&HeaderMap::new(), now), None);
     }
 }

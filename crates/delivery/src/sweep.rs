@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
-use super::delivery::longest_pause;
+use super::delivery::max_delay;
 use super::dependencies::Dependencies;
 use super::queue;
 
@@ -130,7 +130,7 @@ pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
 /// that is due later than the longest delay allows can only be the result of a wrong clock. What
 /// exceeds the limit of one run is brought forward by the next sweep.
 pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
-    let max_delay = longest_pause(dependencies.settings.retry_base);
+    let max_delay = max_delay(dependencies.settings.retry_base);
     let Ok(latest) = dependencies.clock.now().checked_add(max_delay) else {
         return Ok(());
     };
@@ -150,7 +150,7 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
             for (organization, ids) in by_organization::<Uuid>(&rows)? {
                 moved += tx.execute(&BRING_FORWARD, &values![organization, ids, latest])?;
                 if is_sharded {
-                    queue::note(tx, organization, latest)?;
+                    queue::note_due(tx, organization, latest)?;
                 }
             }
             // Rows that other transactions have locked are tried again by the next sweep.

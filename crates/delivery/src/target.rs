@@ -16,7 +16,7 @@ use url::Url;
 use uuid::Uuid;
 
 use super::address::{
-    Destination, IS_PRIVATE, destination, inside, is_private_name, is_public, parsed,
+    Destination, IS_PRIVATE, destination, embedded_ipv4, is_private_name, is_public, parse_target,
 };
 use super::names::{Names, organization};
 
@@ -60,7 +60,7 @@ impl Targets {
 
     /// Returns the same guard with another source of addresses.
     #[must_use]
-    pub fn asking(self, names: Names) -> Self {
+    pub fn with_names(self, names: Names) -> Self {
         Self { names, ..self }
     }
 
@@ -70,7 +70,7 @@ impl Targets {
     /// Accepts a public name that cannot be resolved now, because each delivery checks the name
     /// again.
     pub async fn check(&self, url: &str) -> Result<(), String> {
-        match destination(&parsed(url)?)? {
+        match destination(&parse_target(url)?)? {
             Destination::Address(ip) if self.allows(ip) => Ok(()),
             Destination::Address(_) => Err(IS_PRIVATE.into()),
             Destination::Name(name) => match self.lookup(&name, Uuid::nil()).await {
@@ -95,7 +95,7 @@ impl Targets {
     /// check covers the addresses and names that are never resolved.
     #[must_use]
     pub fn address(&self, url: &str) -> Option<Url> {
-        let url = parsed(url).ok()?;
+        let url = parse_target(url).ok()?;
         let is_allowed = match destination(&url).ok()? {
             Destination::Address(ip) => self.allows(ip),
             Destination::PrivateName(_) => !self.allowed.is_empty(),
@@ -106,7 +106,7 @@ impl Targets {
 
     /// Returns whether an address is in a private range that the configuration allows.
     fn is_in_allowed_range(&self, ip: IpAddr) -> bool {
-        let wrapped = inside(ip);
+        let wrapped = embedded_ipv4(ip);
         self.allowed
             .iter()
             .any(|range| range.contains(&ip) || range.contains(&wrapped))
@@ -124,7 +124,7 @@ impl Targets {
         if is_private && self.allowed.is_empty() {
             return Err(Refusal::Private);
         }
-        let addresses = self.names.ask(name, organization).await;
+        let addresses = self.names.addresses(name, organization).await;
         if addresses.is_empty() {
             return Err(Refusal::Unresolved);
         }
@@ -223,9 +223,9 @@ mod tests {
 
     /// Returns whether a guard that allows `opened` permits a name with these addresses.
     fn is_allowed(opened: &str, name: &str, addresses: &[IpAddr]) -> bool {
-        let names = Names::written();
-        names.write(name, addresses);
-        let targets = Targets::new(vec![opened.parse().unwrap()]).asking(names);
+        let names = Names::table();
+        names.set(name, addresses);
+        let targets = Targets::new(vec![opened.parse().unwrap()]).with_names(names);
         targets
             .lookup(name, Uuid::nil())
             .now_or_never()

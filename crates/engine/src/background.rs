@@ -29,7 +29,7 @@ impl Background {
 
     /// Runs `work` until `stop` is cancelled and the task has ended. If the task panics or ends by
     /// itself, restarts it after a delay. Until the restart, [`Background::down`] lists `name`.
-    pub async fn keep_up<W: Future<Output = ()>>(
+    pub async fn supervise<W: Future<Output = ()>>(
         &self,
         name: &'static str,
         stop: CancellationToken,
@@ -78,7 +78,7 @@ impl Background {
 pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. Only this item is affected, and it is
     /// claimed again.
-    const ABNORMAL: &str;
+    const PANIC_MESSAGE: &str;
     /// Whether the end of an item makes space for another, so that items should be claimed then.
     const CLAIMS_AT_END: bool;
 
@@ -86,7 +86,7 @@ pub trait ClaimingWork: Sync {
     fn begin_due(&self, tasks: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
 
     /// Waits until more items may be due.
-    fn woken(&self) -> impl Future<Output = ()> + Send;
+    fn until_due(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// Claims items whenever some may be due, until `stop` is cancelled. Then waits until the started
@@ -97,7 +97,7 @@ pub async fn keep_claiming<C: ClaimingWork>(claiming: &C, stop: &CancellationTok
         let sleep = claiming.begin_due(&mut tasks).await;
         tokio::select! {
             () = stop.cancelled() => break,
-            () = claiming.woken() => {}
+            () = claiming.until_due() => {}
             Some(result) = tasks.join_next(), if C::CLAIMS_AT_END => log_panic::<C>(result),
             () = tokio::time::sleep(sleep) => {}
         }
@@ -117,7 +117,7 @@ pub async fn finish<C: ClaimingWork>(mut tasks: JoinSet<()>) {
 
 fn log_panic<C: ClaimingWork>(result: Result<(), JoinError>) {
     if let Err(error) = result {
-        tracing::error!(%error, "{}", C::ABNORMAL);
+        tracing::error!(%error, "{}", C::PANIC_MESSAGE);
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(500)).await;
             assert_eq!(background.down(), ["work"]);
         };
-        tokio::join!(background.keep_up("work", stop.clone(), work), check_down);
+        tokio::join!(background.supervise("work", stop.clone(), work), check_down);
         assert_eq!((starts.get(), background.down()), (4, Vec::new()));
         assert_eq!(start.elapsed(), Duration::from_secs(1 + 2 + 4));
     }

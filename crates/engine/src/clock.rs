@@ -70,7 +70,7 @@ impl Clock {
     /// Returns [`Clock::elapsed`] of a manual clock. Other machines then use this value instead of
     /// their own clocks. Returns `None` for the machine's clock.
     #[must_use]
-    pub fn staged(&self) -> Option<Duration> {
+    pub fn manual_elapsed(&self) -> Option<Duration> {
         matches!(self.0, Source::Manual(_)).then(|| self.elapsed())
     }
 

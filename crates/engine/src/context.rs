@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::access::{
     self, Access, ApiKey, Identified, Member, Organization, Permission, PropertyScope,
 };
-use crate::app_state::{AppState, WakeSignal, Weighed};
+use crate::app_state::{AppState, Cacheable, WakeSignal};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
 
@@ -84,7 +84,7 @@ pub enum RaisedRevision {
 #[derive(Clone, Copy)]
 pub(crate) struct Lock {
     organization: Uuid,
-    touches: RaisedRevision,
+    raises: RaisedRevision,
     /// The amount by which the revision grows.
     increment: i64,
 }
@@ -93,8 +93,8 @@ impl Lock {
     pub(crate) fn of(app_state: &AppState, organization: Uuid, touches: RaisedRevision) -> Self {
         Self {
             organization,
-            touches,
-            increment: app_state.ids.step(),
+            raises: touches,
+            increment: app_state.ids.revision_increment(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Lock {
     pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
         let Self {
             organization,
-            touches,
+            raises: touches,
             increment,
         } = self;
         let statement = match touches {
@@ -126,8 +126,8 @@ impl Lock {
                 settings,
             },
             revision,
-            found,
-            touches,
+            previous_revision: found,
+            raises: touches,
         }))
     }
 }
@@ -139,8 +139,8 @@ pub struct Locked {
     /// The configuration revision after the commit.
     revision: i64,
     /// The configuration revision before this write.
-    pub found: i64,
-    touches: RaisedRevision,
+    pub previous_revision: i64,
+    raises: RaisedRevision,
 }
 
 /// An open transaction within one organization.
@@ -191,7 +191,7 @@ impl<'c, 't> Context<'c, 't> {
 
     /// Opens the organization of a caller who is already identified, for reading.
     #[must_use]
-    pub fn of_known(system: System<'c, 't>, identified: &'c Identified) -> Self {
+    pub fn of_identified(system: System<'c, 't>, identified: &'c Identified) -> Self {
         let Identified {
             access,
             organization,
@@ -230,7 +230,7 @@ impl<'c, 't> Context<'c, 't> {
         let Locked {
             organization,
             revision,
-            touches,
+            raises: touches,
             ..
         } = locked;
         let touches_configuration = touches == RaisedRevision::Configuration;
@@ -266,7 +266,7 @@ impl<'c, 't> Context<'c, 't> {
     /// the lock did not raise it.
     pub fn close(&mut self) -> Result<()> {
         if self.touches_configuration && self.opened_for == Some(RaisedRevision::Stream) {
-            let increment = self.ids().step();
+            let increment = self.ids().revision_increment();
             self.execute_deferred(&RAISE_CONFIGURATION, [increment.into()])?;
         }
         Ok(())
@@ -279,7 +279,7 @@ impl<'c, 't> Context<'c, 't> {
     /// writes does not store a value in the cache: earlier operations of the same commit have
     /// written as well, and the commit may fail. A transaction that changes the configuration does
     /// not read from the cache either.
-    pub fn cached<V: Weighed>(
+    pub fn cached<V: Cacheable>(
         &mut self,
         key: &str,
         load: impl FnOnce(&mut Self) -> Result<V>,
@@ -297,21 +297,21 @@ impl<'c, 't> Context<'c, 't> {
         }
         let value = Arc::new(load(self)?);
         if self.system.tx.is_read_only() {
-            cache.keep(organization, key, revision, &value);
+            cache.store(organization, key, revision, &value);
         }
         Ok(value)
     }
 
     /// Limits how long the answer of a time-dependent operation may be cached
     /// ([`crate::operation::Declaration::kept`]).
-    pub fn holds_until(&mut self, time: Timestamp) {
+    pub fn limit_validity(&mut self, time: Timestamp) {
         self.until = self.until.min(time);
     }
 
     /// Returns the time in which the answer is valid: always, or from now until the limit that
-    /// [`Context::holds_until`] has set.
+    /// [`Context::limit_validity`] has set.
     #[must_use]
-    pub fn holds(&self) -> Range<Timestamp> {
+    pub fn validity(&self) -> Range<Timestamp> {
         let from = if self.until == Timestamp::MAX {
             Timestamp::MIN
         } else {
@@ -471,7 +471,7 @@ impl<'c, 't> Context<'c, 't> {
     }
 
     /// Returns the application state of this type that a module registered.
-    pub fn part<T: Any + Send + Sync>(&self) -> Result<&'c T> {
+    pub fn extension<T: Any + Send + Sync>(&self) -> Result<&'c T> {
         self.system
             .app_state
             .extension()

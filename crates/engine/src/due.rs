@@ -20,15 +20,15 @@ use crate::pipeline::Service;
 /// A kind of work that becomes due.
 pub trait DueWork: 'static {
     /// Minimum delay between two searches for due work.
-    const SHORTEST_PAUSE: Duration;
+    const MIN_DELAY: Duration;
     /// Delay after a failure.
-    const RETRY_PAUSE: Duration;
+    const RETRY_DELAY: Duration;
     /// The log message for a failure.
     const FAILED: &str;
 
     /// Returns the maximum delay between two searches. It limits how late a node notices work that
     /// another node has stored since the last search.
-    fn longest_pause(service: &Service) -> Duration;
+    fn max_delay(service: &Service) -> Duration;
 
     /// Returns how long after its stored time work becomes due.
     fn delay(_service: &Service) -> Duration {
@@ -91,7 +91,7 @@ impl<W: DueWork> DueWorker<W> {
             let delay = if unavailable.is_empty() {
                 self.delay().await
             } else {
-                W::RETRY_PAUSE
+                W::RETRY_DELAY
             };
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -101,7 +101,7 @@ impl<W: DueWork> DueWorker<W> {
     }
 
     /// Does all work that is due now. Returns the number of completed pieces.
-    pub async fn step(&self) -> usize {
+    pub async fn run_once(&self) -> usize {
         let now = self.service.clock.now();
         let (mut count, mut unavailable) = (0, Vec::new());
         while let Some(completed) = self.perform_some(now, &mut unavailable).await {
@@ -152,7 +152,7 @@ impl<W: DueWork> DueWorker<W> {
 
     /// Returns the delay until the next search.
     async fn delay(&self) -> Duration {
-        let max_delay = W::longest_pause(&self.service);
+        let max_delay = W::max_delay(&self.service);
         let delay = match self.service.store.read(W::first).await {
             Ok(Some(first)) => {
                 let due = first
@@ -165,10 +165,10 @@ impl<W: DueWork> DueWorker<W> {
             Ok(None) => max_delay,
             Err(error) => {
                 log_failure::<W>(&error);
-                W::RETRY_PAUSE
+                W::RETRY_DELAY
             }
         };
-        delay.max(W::SHORTEST_PAUSE)
+        delay.max(W::MIN_DELAY)
     }
 
     /// Returns the latest stored time of work that is due at `now`.

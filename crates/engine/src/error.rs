@@ -188,7 +188,7 @@ impl Issue {
 }
 
 /// The maximum number of issues that an error lists. The rest are only counted.
-pub const MOST_ISSUES: usize = 100;
+pub const MAX_ISSUES: usize = 100;
 
 /// An error, as a response reports it.
 #[derive(Debug, Clone)]
@@ -244,8 +244,8 @@ impl Error {
     #[must_use]
     pub fn issues_and(mut issues: Vec<Issue>, more: usize) -> Self {
         let mut error = Self::from(ErrorKind::Validation);
-        error.0.more = more + issues.len().saturating_sub(MOST_ISSUES);
-        issues.truncate(MOST_ISSUES);
+        error.0.more = more + issues.len().saturating_sub(MAX_ISSUES);
+        issues.truncate(MAX_ISSUES);
         error.0.issues = issues;
         error
     }
@@ -287,7 +287,7 @@ impl Error {
             };
             self.0.issues = paths
                 .into_iter()
-                .take(MOST_ISSUES)
+                .take(MAX_ISSUES)
                 .map(|path| Issue::at(path, reason()))
                 .collect();
         }
@@ -394,7 +394,7 @@ impl Error {
 
     /// Returns the listed issues, and the number of issues that are not listed.
     #[must_use]
-    pub fn failing(&self) -> (&[Issue], usize) {
+    pub fn listed_issues(&self) -> (&[Issue], usize) {
         (&self.0.issues, self.0.more)
     }
 

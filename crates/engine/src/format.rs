@@ -16,82 +16,82 @@ pub struct Format {
     /// The name in the schema.
     pub name: &'static str,
     /// Returns whether a text has the format.
-    pub holds: fn(&str) -> bool,
+    pub accepts: fn(&str) -> bool,
     /// The end of the message "must be …".
-    pub wanted: &'static str,
+    pub description: &'static str,
 }
 
 /// All formats that depend only on the text.
 pub static STATIC: &[Format] = &[
     Format {
         name: "uuid",
-        holds: is_uuid,
-        wanted: "a UUID",
+        accepts: is_uuid,
+        description: "a UUID",
     },
     Format {
         name: "date-time",
-        holds: is_timestamp,
-        wanted: "a timestamp such as 2026-11-21T09:30:00.000Z",
+        accepts: is_timestamp,
+        description: "a timestamp such as 2026-11-21T09:30:00.000Z",
     },
     Format {
         name: "date",
-        holds: |text| is_date(text),
-        wanted: "a date such as 2026-11-21",
+        accepts: |text| is_date(text),
+        description: "a date such as 2026-11-21",
     },
     Format {
         name: "time-of-day",
-        holds: is_time,
-        wanted: "a time of day such as 15:00",
+        accepts: is_time,
+        description: "a time of day such as 15:00",
     },
     Format {
         name: "http-url",
-        holds: is_http_url,
-        wanted: "an absolute http or https URL",
+        accepts: is_http_url,
+        description: "an absolute http or https URL",
     },
     Format {
         name: "https-url",
-        holds: is_https_url,
-        wanted: "an absolute https URL",
+        accepts: is_https_url,
+        description: "an absolute https URL",
     },
     Format {
         name: "redirect-uri",
-        holds: is_redirect_uri,
-        wanted: "an https URL, an http URL of a loopback address, or a URL of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without fragment, user name and password",
+        accepts: is_redirect_uri,
+        description: "an https URL, an http URL of a loopback address, or a URL of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without fragment, user name and password",
     },
     Format {
         name: "http-url-or-empty",
-        holds: |text| text.is_empty() || is_http_url(text),
-        wanted: "an absolute http or https URL, or empty",
+        accepts: |text| text.is_empty() || is_http_url(text),
+        description: "an absolute http or https URL, or empty",
     },
     Format {
         name: "email",
-        holds: is_email,
-        wanted: "a mail address",
+        accepts: is_email,
+        description: "a mail address",
     },
     Format {
         name: "time-zone",
-        holds: is_time_zone,
-        wanted: "an IANA time zone such as Europe/Madrid",
+        accepts: is_time_zone,
+        description: "an IANA time zone such as Europe/Madrid",
     },
     Format {
         name: "country",
-        holds: is_country,
-        wanted: "a two-letter country code",
+        accepts: is_country,
+        description: "a two-letter country code",
     },
     Format {
         name: "currency",
-        holds: |text| currency::code(text).is_some(),
-        wanted: "an ISO 4217 currency code such as EUR",
+        accepts: |text| currency::code(text).is_some(),
+        description: "an ISO 4217 currency code such as EUR",
     },
     Format {
         name: "not-blank",
-        holds: |text| text.is_empty() || !typed::is_blank(text),
-        wanted: "a text with a visible character",
+        accepts: |text| text.is_empty() || !typed::is_blank(text),
+        description: "a text with a visible character",
     },
     Format {
         name: "language",
-        holds: |text| language(text).is_some(),
-        wanted: "a BCP 47 language tag",
+        accepts: |text| language(text).is_some(),
+        description: "a BCP 47 language tag",
     },
 ];
 
@@ -121,18 +121,18 @@ pub enum Contextual {
     /// A time in the future.
     Future,
     /// A format that another module checks, by name.
-    Elsewhere(String),
+    Other(String),
 }
 
 impl Contextual {
     /// Returns the contextual format of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn of_name(name: &str) -> Option<Self> {
         match name {
             "phone" => Some(Self::Phone),
             "future-date-time" => Some(Self::Future),
             _ if STATIC.iter().any(|format| format.name == name) => None,
-            _ => Some(Self::Elsewhere(name.to_owned())),
+            _ => Some(Self::Other(name.to_owned())),
         }
     }
 }
@@ -360,7 +360,7 @@ pub fn language(text: &str) -> Option<String> {
 /// prefix.
 #[must_use]
 pub fn phone(text: &str, country: &str) -> Option<String> {
-    let text = &typed::tidied(text);
+    let text = &typed::normalize_input(text);
     let text = text.strip_prefix("tel:").unwrap_or(text);
     let with_plus = ["+", "\u{ff0b}", "00"]
         .iter()

@@ -41,7 +41,7 @@ impl Ids {
     /// Returns the random number that a revision is raised by: at least 1 and at most 2³¹, so that
     /// a revision can be raised 2³² times.
     #[must_use]
-    pub fn step(&self) -> i64 {
+    pub fn revision_increment(&self) -> i64 {
         i64::from(random().next_u32() >> 1) + 1
     }
 

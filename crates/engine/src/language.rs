@@ -235,7 +235,7 @@ impl LanguageReader {
     }
 
     /// Returns the version in the requested language, if there is one.
-    pub fn exact<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
+    pub fn exact_match<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
         self.best(versions)
             .filter(|(_, fit)| fit.is_match())
             .map(|(version, _)| version)
@@ -245,8 +245,8 @@ impl LanguageReader {
 /// Parses a tag with underscores or surrounding white space, as other systems write it. Returns it
 /// in the case that BCP 47 recommends.
 #[must_use]
-pub fn lenient(text: &str) -> Option<String> {
-    format::language(&crate::typed::tidied(text).replace('_', "-"))
+pub fn parse_lenient(text: &str) -> Option<String> {
+    format::language(&crate::typed::normalize_input(text).replace('_', "-"))
 }
 
 /// Returns the region in a tag.
@@ -282,7 +282,7 @@ pub fn of_region(region: &str) -> String {
 /// Returns the language and script of a tag, such as `zh-Hant` for `zh-TW`. Returns a text that is
 /// not a tag unchanged.
 #[must_use]
-pub fn written(tag: &str) -> String {
+pub fn language_and_script(tag: &str) -> String {
     let Some(tag) = Tag::parse(tag) else {
         return tag.to_owned();
     };
@@ -297,7 +297,7 @@ pub fn written(tag: &str) -> String {
 /// other.
 #[must_use]
 pub fn is_same(one: &str, other: &str) -> bool {
-    one == other || written(one) == written(other)
+    one == other || language_and_script(one) == language_and_script(other)
 }
 
 /// Returns whether a language is written from right to left.
@@ -323,7 +323,7 @@ pub fn has_right_to_left(text: &str) -> bool {
 /// Returns the languages of an `Accept-Language` header (RFC 9110, 12.5.4) as tags that the
 /// interface accepts, the most preferred first.
 #[must_use]
-pub fn accepted(header: &str) -> Vec<String> {
+pub fn accepted_languages(header: &str) -> Vec<String> {
     let parse_item = |item: &str| {
         let mut parts = item.split(';').map(str::trim);
         let tag = format::language(parts.next()?)?;
@@ -420,7 +420,7 @@ mod tests {
                 "{requested} of {versions:?}"
             );
             assert_eq!(
-                LanguageReader::of(requested).exact(versions.iter().copied()),
+                LanguageReader::of(requested).exact_match(versions.iter().copied()),
                 None,
                 "{requested}"
             );
@@ -449,7 +449,7 @@ mod tests {
             ("German (Germany)", None),
             ("e", None),
         ] {
-            assert_eq!(lenient(text).as_deref(), expected, "{text:?}");
+            assert_eq!(parse_lenient(text).as_deref(), expected, "{text:?}");
         }
     }
 
@@ -487,18 +487,21 @@ mod tests {
 
     #[test]
     fn accepted_languages_are_sorted_by_weight() {
-        assert_eq!(accepted("fr;q=0.3, de-ch, en;q=0.8"), ["de-CH", "en", "fr"]);
         assert_eq!(
-            accepted("es;q=0, *, xx_yy, pt-BR;q=2, ca;level=1;q=0.5"),
+            accepted_languages("fr;q=0.3, de-ch, en;q=0.8"),
+            ["de-CH", "en", "fr"]
+        );
+        assert_eq!(
+            accepted_languages("es;q=0, *, xx_yy, pt-BR;q=2, ca;level=1;q=0.5"),
             ["ca"]
         );
-        assert!(accepted("").is_empty());
+        assert!(accepted_languages("").is_empty());
     }
 
     proptest! {
         #[test]
         fn accepted_languages_are_valid_for_any_header(header in ".{0,200}") {
-            for tag in accepted(&header) {
+            for tag in accepted_languages(&header) {
                 prop_assert_eq!(format::language(&tag), Some(tag));
             }
         }

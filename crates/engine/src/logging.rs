@@ -88,7 +88,7 @@ impl Log {
     }
 
     /// Writes a message as plain text. No filter applies.
-    pub fn say(&self, message: &str) {
+    pub fn write_message(&self, message: &str) {
         self.0.put(format!("{message}\n").as_bytes());
     }
 }

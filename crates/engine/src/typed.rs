@@ -13,7 +13,7 @@ pub fn is_blank(text: &str) -> bool {
 
 /// Returns a text without white space around it. Returns an empty text if nothing is visible.
 #[must_use]
-pub fn trimmed(text: &str) -> &str {
+pub fn trim(text: &str) -> &str {
     if is_blank(text) { "" } else { text.trim() }
 }
 
@@ -21,7 +21,7 @@ pub fn trimmed(text: &str) -> &str {
 /// of any script become ASCII, and every white-space character becomes a space. Invisible
 /// characters and white space around the value are removed (rules: pre-check-in#details-of-guests).
 #[must_use]
-pub fn tidied(text: &str) -> String {
+pub fn normalize_input(text: &str) -> String {
     let normalized: String = text
         .chars()
         .filter(|c| c.is_whitespace() || !is_invisible(*c))
@@ -81,12 +81,12 @@ mod tests {
             "\u{e0020}",
         ] {
             assert!(is_blank(text), "{text:?}");
-            assert_eq!(trimmed(text), "", "{text:?}");
+            assert_eq!(trim(text), "", "{text:?}");
         }
         for text in ["a", " . ", "\u{3164}Ada", "\u{200d}👩", "ㅤ김"] {
             assert!(!is_blank(text), "{text:?}");
         }
-        assert_eq!(trimmed(" \u{a0}Ada "), "Ada");
+        assert_eq!(trim(" \u{a0}Ada "), "Ada");
     }
 
     #[test]
@@ -105,14 +105,14 @@ mod tests {
             ("X\u{ad}1234567\u{feff}L", "X1234567L"),
             ("½ Ⅳ", "½ Ⅳ"),
         ] {
-            assert_eq!(tidied(input), expected, "{input:?}");
+            assert_eq!(normalize_input(input), expected, "{input:?}");
         }
     }
 
     proptest! {
         #[test]
         fn tidying_twice_changes_nothing(text: String) {
-            prop_assert_eq!(tidied(&tidied(&text)), tidied(&text));
+            prop_assert_eq!(normalize_input(&normalize_input(&text)), normalize_input(&text));
         }
 
         #[test]
@@ -123,7 +123,7 @@ mod tests {
 
         #[test]
         fn plain_text_is_kept(text in "[!-~]{1,20}") {
-            prop_assert_eq!(tidied(&text), text);
+            prop_assert_eq!(normalize_input(&text), text);
         }
     }
 }

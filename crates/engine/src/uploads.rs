@@ -36,7 +36,7 @@ pub struct TakesFile {
     /// The input field of the file.
     pub field: &'static str,
     /// The greatest accepted size in bytes; whole MiB.
-    pub most: u64,
+    pub max_bytes: u64,
     /// Returns the media type for the first bytes of a file, or `None` if the type is not accepted.
     /// The argument has [`HEAD`] bytes, or is the whole file if that is shorter.
     pub kind: fn(&[u8]) -> Option<&'static str>,
@@ -50,7 +50,7 @@ pub const HEAD: usize = 64;
 /// An uploaded file, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Received {
+pub struct UploadedFile {
     /// The key in file storage.
     pub key: String,
     /// The file name from the client: a text, never used as a path.
@@ -64,7 +64,7 @@ pub struct Received {
 }
 
 /// The file in the input of an operation. Clients never send this value; they send the file itself.
-impl JsonSchema for Received {
+impl JsonSchema for UploadedFile {
     fn inline_schema() -> bool {
         true
     }
@@ -107,10 +107,10 @@ impl Uploads {
         }
     }
 
-    /// Registers the upload of a file of at most `most` bytes. Refuses it if the caller, the
+    /// Registers the upload of a file of at most `max_bytes` bytes. Refuses it if the caller, the
     /// organization or the service has too many uploads in progress, or if the file system would
     /// fall below its reserve.
-    pub(crate) fn enter(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
+    pub(crate) fn register(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
         let space = self.files.space().map_err(Error::unavailable)?;
         let mut in_progress = self.counter.in_progress();
         if !has_free_upload(
@@ -330,9 +330,9 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap(), Some(0));
             let owner = |organization, guest| Owner { organization: Uuid::from_u128(organization), credential: Credential::Guest { opens: Uuid::from_u128(guest) } };
-            let guards: Vec<_> = callers.into_iter().filter_map(|(organization, guest)| uploads.enter(owner(organization, guest), 1).ok()).collect();
+            let guards: Vec<_> = callers.into_iter().filter_map(|(organization, guest)| uploads.register(owner(organization, guest), 1).ok()).collect();
             prop_assert!(guards.len() < MAX_UPLOADS);
-            prop_assert!(uploads.enter(owner(9, 9), 1).is_ok());
+            prop_assert!(uploads.register(owner(9, 9), 1).is_ok());
             drop(guards);
             let in_progress = uploads.counter.in_progress();
             prop_assert!(in_progress.all == 0 && in_progress.by_caller.0.is_empty() && in_progress.by_organization.0.is_empty());

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::place::open_by;
+use super::location::open_with_account;
 use super::tests::{keys, read, write};
 use super::{Files, Result};
 
@@ -73,7 +73,7 @@ impl Server {
                 .with_access_key_id(account)
                 .with_secret_access_key(secret)
         };
-        open_by(url, || {
+        open_with_account(url, || {
             builder().with_region("eu-west-3").with_endpoint(endpoint)
         })
     }

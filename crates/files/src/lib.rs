@@ -8,7 +8,7 @@
 
 #[cfg(test)]
 mod bucket;
-mod place;
+mod location;
 
 use std::fmt;
 use std::path::Path as FilePath;
@@ -22,7 +22,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use tokio::io::AsyncWriteExt as _;
 
-use place::Directory;
+use location::Directory;
 
 /// An error of a file storage, as a message.
 #[derive(Debug, Clone)]
@@ -72,14 +72,14 @@ pub struct Space {
 
 /// An object that is being written. Dropping this value before the object is finished aborts the
 /// write.
-pub struct Writing {
+pub struct ObjectWriter {
     files: Files,
     key: String,
     writer: Option<BufWriter>,
 }
 
 /// An object that is being read.
-pub struct Reading {
+pub struct ObjectReader {
     /// Size of the object in bytes.
     pub size: u64,
     /// The content, piece by piece.
@@ -91,23 +91,23 @@ impl Files {
     /// not exist. `s3://bucket/prefix` is a prefix in a bucket, configured by the usual `AWS_…`
     /// variables.
     pub fn open(url: &str) -> Result<Self> {
-        place::open(url)
+        location::open(url)
     }
 
     /// Opens a directory of this machine, and creates it if it does not exist.
     pub fn in_directory(path: &FilePath) -> Result<Self> {
-        place::in_directory(path)
+        location::in_directory(path)
     }
 
     /// Begins to write an object. Its key is a path of lower-case letters, digits, `-` and `/`.
-    pub async fn create(&self, key: &str) -> Result<Writing> {
+    pub async fn create(&self, key: &str) -> Result<ObjectWriter> {
         if let Some(directory) = &self.directory {
-            directory.make_room(key).await?;
+            directory.create_folder(key).await?;
         }
         // One piece is sent while the next one is filled, so at most two pieces are in memory.
         let writer = BufWriter::with_capacity(self.store.clone(), Path::from(key), self.piece)
             .with_max_concurrency(1);
-        Ok(Writing {
+        Ok(ObjectWriter {
             files: self.clone(),
             key: key.to_owned(),
             writer: Some(writer),
@@ -115,9 +115,9 @@ impl Files {
     }
 
     /// Reads an object. Returns `None` if there is no such object.
-    pub async fn read(&self, key: &str) -> Result<Option<Reading>> {
+    pub async fn read(&self, key: &str) -> Result<Option<ObjectReader>> {
         match self.store.get(&Path::from(key)).await {
-            Ok(object) => Ok(Some(Reading {
+            Ok(object) => Ok(Some(ObjectReader {
                 size: object.meta.size,
                 stream: object.into_stream().map_err(Error::from).boxed(),
             })),
@@ -161,7 +161,7 @@ impl Files {
     }
 }
 
-impl Writing {
+impl ObjectWriter {
     /// Writes more bytes.
     pub async fn append(&mut self, bytes: Bytes) -> Result<()> {
         let writer = self
@@ -179,13 +179,13 @@ impl Writing {
             .ok_or_else(|| Error("the object is already finished".into()))?;
         writer.shutdown().await?;
         match &self.files.directory {
-            Some(directory) => directory.close_to_others(&self.key).await,
+            Some(directory) => directory.make_private(&self.key).await,
             None => Ok(()),
         }
     }
 }
 
-impl Drop for Writing {
+impl Drop for ObjectWriter {
     fn drop(&mut self) {
         if let (Some(mut writer), Ok(runtime)) =
             (self.writer.take(), tokio::runtime::Handle::try_current())
@@ -217,7 +217,7 @@ mod tests {
     }
 
     pub(super) async fn read(files: &Files, key: &str) -> Option<Vec<u8>> {
-        let Reading { size, stream } = files.read(key).await.unwrap()?;
+        let ObjectReader { size, stream } = files.read(key).await.unwrap()?;
         let bytes: Vec<Bytes> = stream.try_collect().await.unwrap();
         let bytes = bytes.concat();
         assert_eq!(u64::try_from(bytes.len()).unwrap(), size);

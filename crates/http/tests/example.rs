@@ -75,7 +75,7 @@ struct Note {
 struct Prefix(&'static str);
 
 fn create(context: &mut Context<'_, '_>, input: CreateNote) -> Result<Note> {
-    let Prefix(prefix) = context.part()?;
+    let Prefix(prefix) = context.extension()?;
     let note = Note {
         id: context.new_id(),
         text: format!("{prefix}{}", input.text),
@@ -207,7 +207,7 @@ impl Program {
             },
             limits: RateLimits::new(100, 0),
             guest_limits: RateLimits::new(0, 0),
-            memory: Memory::seeing(2),
+            memory: Memory::for_processors(2),
             tenant_hints: TenantHints::default(),
             in_flight: InFlight::default(),
             incoming: Arc::new(Incoming::new(1 << 20, Duration::ZERO)),

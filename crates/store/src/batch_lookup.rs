@@ -65,7 +65,7 @@ where
     }
 
     /// Looks up the value of a key. Sees everything committed before this call.
-    pub async fn ask(&self, key: K) -> Result<Option<V>, E> {
+    pub async fn look_up(&self, key: K) -> Result<Option<V>, E> {
         let inner = self.0.clone();
         let Backend::Postgres(postgres) = self.0.store.backend.clone() else {
             // On SQLite, a separate query for each look-up costs no more than a shared one.
@@ -107,7 +107,7 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
     fn run(&self, postgres: &Postgres) {
         while let Some(answers) = self.next() {
             let keys: Vec<K> = answers.keys().cloned().collect();
-            let values = postgres.look(|tx| (self.find)(tx, &keys));
+            let values = postgres.look_up(|tx| (self.find)(tx, &keys));
             // If `find` panicked, the channels of these look-ups are closed, and their callers get
             // an error.
             let Ok(values) = values else { continue };

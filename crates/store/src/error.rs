@@ -111,7 +111,7 @@ impl From<refinery_core::Error> for Error {
             // The database has a migration that this program does not know. For the opposite case
             // the library reports a migration without `applied_on`.
             Kind::MissingVersion(migration) if migration.applied_on().is_some() => {
-                of_a_newer_version(migration)
+                newer_version_message(migration)
             }
             Kind::Connection(action, cause) => {
                 match cause.downcast_ref::<tokio_postgres::Error>() {
@@ -135,7 +135,7 @@ impl From<refinery_core::Error> for Error {
 }
 
 /// Returns the message for a database with a migration unknown to this program.
-pub(crate) fn of_a_newer_version(migration: impl std::fmt::Display) -> String {
+pub(crate) fn newer_version_message(migration: impl std::fmt::Display) -> String {
     format!(
         "a newer version of this program has migrated it, and this version does not know its migration {migration}; run that version or a newer one"
     )

@@ -28,32 +28,32 @@ impl<E: From<Error> + Send + 'static> WorkError for E {}
 pub(crate) type AnyWork = Box<dyn FnOnce(&mut Transaction<'_>) -> Outcome + Send>;
 
 /// The result of type-erased work.
-pub(crate) type Outcome = Result<Box<dyn Any + Send>, Failed>;
+pub(crate) type Outcome = Result<Box<dyn Any + Send>, WorkFailure>;
 
 /// The failure of type-erased work.
-pub(crate) enum Failed {
+pub(crate) enum WorkFailure {
     /// An error of the work itself.
     Work(Box<dyn Any + Send>),
     /// An error of the store.
     Store(Error),
 }
 
-impl From<Error> for Failed {
+impl From<Error> for WorkFailure {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
 }
 
 /// Erases the types of work.
-pub(crate) fn any<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> AnyWork {
+pub(crate) fn without_types<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> AnyWork {
     Box::new(move |transaction| match work(transaction) {
         Ok(value) => Ok(Box::new(value)),
-        Err(error) => Err(Failed::Work(Box::new(error))),
+        Err(error) => Err(WorkFailure::Work(Box::new(error))),
     })
 }
 
 /// Restores the types of an outcome.
-pub(crate) fn typed<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
+pub(crate) fn with_types<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
     let wrong_type = || {
         E::from(Error::Defect(
             "the result of an operation has another type than expected".into(),
@@ -64,10 +64,10 @@ pub(crate) fn typed<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> 
             .downcast()
             .map(|value| *value)
             .map_err(|_| wrong_type()),
-        Err(Failed::Work(error)) => Err(error
+        Err(WorkFailure::Work(error)) => Err(error
             .downcast()
             .map_or_else(|_| wrong_type(), |error| *error)),
-        Err(Failed::Store(error)) => Err(E::from(error)),
+        Err(WorkFailure::Store(error)) => Err(E::from(error)),
     }
 }
 
@@ -105,7 +105,7 @@ impl Progress {
 pub(crate) type Panic = Box<dyn Any + Send>;
 
 /// Runs work and catches a panic in it, so that the thread and its connection survive.
-pub(crate) fn guarded<T, E>(
+pub(crate) fn catch_panics<T, E>(
     work: impl Work<T, E>,
     transaction: &mut Transaction<'_>,
 ) -> Result<Result<T, E>, Panic> {
@@ -113,20 +113,20 @@ pub(crate) fn guarded<T, E>(
 }
 
 /// The result of an operation that shares a commit with others.
-pub(crate) enum Ran {
+pub(crate) enum OperationResult {
     /// The caller had stopped waiting, so nothing was done.
     Skipped,
     /// The operation failed, or was a dry run, and must be rolled back. It may have read changes of
     /// earlier operations in the same transaction, so its caller gets the result after the outcome
     /// of their commit is known.
-    Undone(Answered),
+    RolledBack(CommitCallback),
     /// The operation succeeded. Its caller gets the result after the outcome of the commit is
     /// known.
-    Done(Answered),
+    Done(CommitCallback),
 }
 
 /// A callback that sends the result to the caller of an operation, given the outcome of the commit.
-pub(crate) type Answered = Box<dyn FnOnce(Result<()>) + Send>;
+pub(crate) type CommitCallback = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// Runs an operation that shares a commit. The operation counts as done only if `is_sound` returns
 /// `Ok` for the transaction.
@@ -135,25 +135,25 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     work: impl Work<T, E>,
     sender: JobAnswer<T, E>,
     is_sound: impl FnOnce(&mut Transaction<'_>) -> Result<()>,
-) -> Ran {
-    let outcome = guarded(work, &mut transaction);
+) -> OperationResult {
+    let outcome = catch_panics(work, &mut transaction);
     if outcome.is_err() {
-        transaction.doubt();
+        transaction.mark_broken();
     }
     let is_dry_run = transaction.is_dry_run;
     let outcome = outcome.map(|outcome| {
         outcome.and_then(|value| is_sound(&mut transaction).map(|()| value).map_err(E::from))
     });
     let is_done = matches!(outcome, Ok(Ok(_))) && !is_dry_run;
-    let answer: Answered = Box::new(move |committed| {
+    let answer: CommitCallback = Box::new(move |committed| {
         let outcome = outcome.map(|outcome| committed.map_err(E::from).and(outcome));
         // If the caller has gone, the result is dropped.
         drop(sender.send(outcome));
     });
     if is_done {
-        Ran::Done(answer)
+        OperationResult::Done(answer)
     } else {
-        Ran::Undone(answer)
+        OperationResult::RolledBack(answer)
     }
 }
 

@@ -143,7 +143,7 @@ pub struct Load {
 
 /// Total time that work has waited for a connection since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waited {
+pub struct WaitTotals {
     /// Number of operations that waited.
     pub count: u64,
     /// Sum of the waiting times.
@@ -202,7 +202,7 @@ impl Store {
         share: Share,
         work: impl Work<T, E>,
     ) -> Result<T, E> {
-        job::typed(self.read_any(share, job::any(work)).await)
+        job::with_types(self.read_any(share, job::without_types(work)).await)
     }
 
     async fn read_any(&self, share: Share, work: AnyWork) -> Outcome {
@@ -232,9 +232,9 @@ impl Store {
         &self,
         work: impl Work<T, E>,
     ) -> Option<Result<T, E>> {
-        self.read_any_from_replica(job::any(work))
+        self.read_any_from_replica(job::without_types(work))
             .await
-            .map(job::typed)
+            .map(job::with_types)
     }
 
     async fn read_any_from_replica(&self, work: AnyWork) -> Option<Outcome> {
@@ -272,7 +272,7 @@ impl Store {
         limit: Duration,
         work: impl Work<T, E>,
     ) -> Result<T, E> {
-        job::typed(self.write_any(share, limit, job::any(work)).await)
+        job::with_types(self.write_any(share, limit, job::without_types(work)).await)
     }
 
     async fn write_any(&self, share: Share, limit: Duration, work: AnyWork) -> Outcome {
@@ -301,9 +301,9 @@ impl Store {
 
     /// Copies SQLite's write-ahead log into the database file, so that the file alone is the
     /// database. Blocks. Call it after all other work is done.
-    pub fn settle(&self) -> Result<()> {
+    pub fn checkpoint(&self) -> Result<()> {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.settle(),
+            Backend::Sqlite(sqlite) => sqlite.checkpoint(),
             Backend::Postgres(_) => Ok(()),
         }
     }
@@ -350,10 +350,10 @@ impl Store {
     /// Returns how long work has waited for a connection. On SQLite work waits for a thread
     /// instead, so the result is zero.
     #[must_use]
-    pub fn waited(&self) -> Waited {
+    pub fn wait_totals(&self) -> WaitTotals {
         match &self.backend {
-            Backend::Sqlite(_) => Waited::default(),
-            Backend::Postgres(postgres) => postgres.waited(),
+            Backend::Sqlite(_) => WaitTotals::default(),
+            Backend::Postgres(postgres) => postgres.wait_totals(),
         }
     }
 
@@ -639,9 +639,9 @@ impl<'a> Transaction<'a> {
     }
 
     /// Marks the connection as broken, because work on this transaction panicked.
-    fn doubt(&mut self) {
+    fn mark_broken(&mut self) {
         if let Handle::Postgres(connection) = &mut self.handle {
-            connection.doubt();
+            connection.mark_broken();
         }
     }
 

@@ -17,7 +17,7 @@
 pub(crate) mod connection;
 mod group_commit;
 mod link;
-mod migrating;
+mod migration;
 mod pool;
 mod pooler;
 mod replicas;
@@ -47,7 +47,7 @@ use crate::examination::Examination;
 use crate::job::{self, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::shares::Shares;
-use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, WORK_LIMIT, Waited};
+use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, WORK_LIMIT, WaitTotals};
 
 /// Connections for each core. That is enough to keep each core busy while commits wait for the
 /// disk.
@@ -229,7 +229,7 @@ impl Postgres {
                 );
                 // Release the connection before the answer, so that the caller finds it free again.
                 drop(permit);
-                outcome.tell();
+                outcome.send();
             });
         }
         job::answer(requested_at, limit, false, progress, receiver).await
@@ -287,14 +287,14 @@ impl Postgres {
                     self.start_write_task();
                 }
             }
-            outcome.tell();
+            outcome.send();
         }
         drop(permit);
     }
 
     /// Runs look-ups, each statement in a transaction of its own. They must be repeatable. Blocks,
     /// and only one thread at a time may call this function.
-    pub(crate) fn look<T, E: WorkError>(
+    pub(crate) fn look_up<T, E: WorkError>(
         &self,
         find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<Result<T, E>, job::Panic> {
@@ -314,7 +314,7 @@ impl Postgres {
         let is_outside = values.is_ok()
             && (begin.is_none()
                 || !connection.has_sent()
-                || connection.send_and_go(COMMIT).is_ok());
+                || connection.send_without_waiting(COMMIT).is_ok());
         self.0.lookup_pool.take_back(connection, is_outside);
         values
     }
@@ -357,9 +357,9 @@ impl Postgres {
         }
     }
 
-    pub(crate) fn waited(&self) -> Waited {
+    pub(crate) fn wait_totals(&self) -> WaitTotals {
         let micros = self.0.waited_micros.load(Ordering::Relaxed);
-        Waited {
+        WaitTotals {
             count: self.0.waits.load(Ordering::Relaxed),
             time: Duration::from_micros(micros),
         }
@@ -393,16 +393,16 @@ const ALLOWED_CONNECTIONS: &str = "select least(
 fn examine_unmigrated(link: &mut Link) -> Result<UnmigratedDatabase> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
     let until = Instant::now() + WAIT_LIMIT;
-    let encoding = link.word(until, ENCODING).map_err(unusable)?;
+    let encoding = link.scalar(until, ENCODING).map_err(unusable)?;
     if let Some(encoding) = encoding.filter(|encoding| encoding != "UTF8") {
         return Err(Error::Configuration(format!(
             "its encoding is {encoding}, which cannot hold every text; make a database with \
              create database … encoding 'UTF8' template template0, and move the data there"
         )));
     }
-    let allowed = link.word(until, ALLOWED_CONNECTIONS).map_err(unusable)?;
+    let allowed = link.scalar(until, ALLOWED_CONNECTIONS).map_err(unusable)?;
     Ok(UnmigratedDatabase {
-        is_new: link.word(until, HAS_SCHEMA).map_err(unusable)?.is_none(),
+        is_new: link.scalar(until, HAS_SCHEMA).map_err(unusable)?.is_none(),
         allowed: allowed.and_then(|allowed| allowed.parse().ok()),
     })
 }
@@ -428,12 +428,12 @@ pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
     let mut link = connector.connect(until).map_err(unusable)?;
     let mut examination = Examination {
         now: link
-            .word(until, SERVER_TIME)
+            .scalar(until, SERVER_TIME)
             .map_err(unusable)?
             .and_then(|time| time.parse().ok()),
         ..Examination::default()
     };
-    let version = link.word(until, SERVER_VERSION).map_err(unusable)?;
+    let version = link.scalar(until, SERVER_VERSION).map_err(unusable)?;
     examination
         .facts
         .push(format!("PostgreSQL {}", version.unwrap_or_default()));
@@ -482,18 +482,18 @@ fn examine_privileges(
     link: &mut Link,
     until: Instant,
 ) -> Result<(), Failure> {
-    let schema = link.word(until, CURRENT_SCHEMA)?.unwrap_or_default();
+    let schema = link.scalar(until, CURRENT_SCHEMA)?.unwrap_or_default();
     if schema.is_empty() {
         examination.faults.push((
             "the search path of the role names no schema that exists".into(),
             "create schema … authorization ROLE, or set search_path in the URL".into(),
         ));
-    } else if link.word(until, MAY_CREATE_TABLES)?.is_none() {
+    } else if link.scalar(until, MAY_CREATE_TABLES)?.is_none() {
         examination.faults.push((
             format!("the role may not create tables in the schema {schema}"),
             format!("grant create on schema {schema} to ROLE"),
         ));
-    } else if let Some(foreign) = link.word(until, FOREIGN_TABLE)? {
+    } else if let Some(foreign) = link.scalar(until, FOREIGN_TABLE)? {
         examination.faults.push((
             format!("the table {foreign}, so the role cannot migrate it"),
             "alter table … owner to ROLE, or grant the owner's role to it".into(),
@@ -527,33 +527,33 @@ fn prepare_schema(
             .map_err(unusable)
     };
     let mut link = connect(connector)?;
-    let pooling = pooler::between(connector, &mut link)?;
+    let pooling = pooler::detect(connector, &mut link)?;
     let UnmigratedDatabase { is_new, allowed } = examine_unmigrated(&mut link)?;
     match &options.direct {
         Some(url) => {
             let direct_connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
             let mut direct = connect(&direct_connector)?;
-            if pooler::between(&direct_connector, &mut direct)? == Pooling::ByTransaction {
+            if pooler::detect(&direct_connector, &mut direct)? == Pooling::ByTransaction {
                 return Err(Error::Configuration(
                     "--database-direct-url leads to a pooler that pools by transaction; it must lead to the server itself"
                         .into(),
                 ));
             }
-            migrating::migrate(&mut direct, migrations, options.sharding)?;
+            migration::migrate(&mut direct, migrations, options.sharding)?;
             direct.close();
         }
         None if pooling == Pooling::BySession => {
-            migrating::migrate(&mut link, migrations, options.sharding)?;
+            migration::migrate(&mut link, migrations, options.sharding)?;
         }
         None if options.is_to_migrate => {
-            return Err(Error::Configuration(migrating::PAST_THE_POOLER.into()));
+            return Err(Error::Configuration(migration::POOLER_REFUSAL.into()));
         }
-        None => migrating::assert_done(&mut link, migrations)?,
+        None => migration::assert_migrated(&mut link, migrations)?,
     }
     let until = Instant::now() + WAIT_LIMIT;
     let is_sharded = sharding::is_sharded(&mut link, until).map_err(unusable)?;
     if let Some(sharding) = options.sharding.filter(|_| is_sharded) {
-        sharding::assert_whole(&mut link, until, sharding)?;
+        sharding::assert_fully_distributed(&mut link, until, sharding)?;
     }
     link.close();
     if pooling == Pooling::ByTransaction {
@@ -602,7 +602,7 @@ fn read_on<T, E: WorkError>(
     mut connection: Connection,
     work: impl Work<T, E>,
 ) -> (Result<Result<T, E>, job::Panic>, Option<Failure>) {
-    let mut outcome = job::guarded(
+    let mut outcome = job::catch_panics(
         work,
         &mut Transaction::new(Handle::Postgres(&mut connection), true),
     );
@@ -611,7 +611,7 @@ fn read_on<T, E: WorkError>(
         Err(_) => false,
         // Work without a statement serves as a check that the server answers.
         Ok(Ok(_)) if !connection.has_sent() => {
-            let commit = connection.say(COMMIT);
+            let commit = connection.run(COMMIT);
             let is_committed = commit.is_ok();
             outcome = outcome
                 .map(|value| value.and_then(|value| commit.map(|()| value).map_err(E::from)));
@@ -619,7 +619,7 @@ fn read_on<T, E: WorkError>(
         }
         Ok(_) if !connection.has_sent() => true,
         // The data of a read stays valid even if the end of its transaction is not confirmed.
-        Ok(_) => connection.send_and_go(COMMIT).is_ok(),
+        Ok(_) => connection.send_without_waiting(COMMIT).is_ok(),
     };
     let lost = connection.link.is_lost().then_some(Failure::Lost);
     pool.take_back(connection, is_outside);

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::job::{self, Answered, JobAnswer, Progress, Ran, Work, WorkError};
+use crate::job::{self, CommitCallback, JobAnswer, OperationResult, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::row_arena::RowArena;
 use crate::statement::Statement;
@@ -67,7 +67,7 @@ type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 
 /// An operation for the writer. It runs in its own savepoint and returns the callback for the
 /// outcome of the commit.
-type WriterJob = Box<dyn FnOnce(&Connection) -> Ran + Send>;
+type WriterJob = Box<dyn FnOnce(&Connection) -> OperationResult + Send>;
 
 impl Sqlite {
     /// Opens a file and migrates it. Also returns whether the file had no schema before.
@@ -167,14 +167,14 @@ impl Sqlite {
             if thread_progress.begin() {
                 run(connection, until, work, sender)
             } else {
-                Ran::Skipped
+                OperationResult::Skipped
             }
         });
         self.0.writes.push(share, write)?;
         job::answer(requested_at, limit, false, progress, receiver).await
     }
 
-    pub(crate) fn settle(&self) -> Result<()> {
+    pub(crate) fn checkpoint(&self) -> Result<()> {
         let connection = connect(&self.0.path, false)?;
         connection
             .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))
@@ -382,7 +382,7 @@ fn snapshot<T, E: WorkError>(
     {
         return Ok(Err(error.into()));
     }
-    let outcome = job::guarded(
+    let outcome = job::catch_panics(
         work,
         &mut Transaction::new(Handle::Sqlite(connection), true),
     );
@@ -467,13 +467,13 @@ fn overwrite(connection: &Connection) {
 fn in_savepoint(
     connection: &Connection,
     write: WriterJob,
-    answers: &mut Vec<Answered>,
+    answers: &mut Vec<CommitCallback>,
 ) -> Result<()> {
     execute_control(connection, "savepoint operation")?;
     let ran = write(connection);
     if connection.is_autocommit() {
         // After a full disk or an I/O error, SQLite rolls back the transaction with all savepoints.
-        if let Ran::Done(answer) | Ran::Undone(answer) = ran {
+        if let OperationResult::Done(answer) | OperationResult::RolledBack(answer) = ran {
             answers.push(answer);
         }
         return Err(Error::Unavailable(
@@ -481,11 +481,11 @@ fn in_savepoint(
         ));
     }
     match ran {
-        Ran::Done(answer) => {
+        OperationResult::Done(answer) => {
             answers.push(answer);
             execute_control(connection, "release operation")
         }
-        Ran::Undone(answer) => {
+        OperationResult::RolledBack(answer) => {
             if answers.is_empty() {
                 // No operation precedes this one in the batch, so everything that it read is
                 // committed.
@@ -496,7 +496,7 @@ fn in_savepoint(
             execute_control(connection, "rollback to operation")?;
             execute_control(connection, "release operation")
         }
-        Ran::Skipped => execute_control(connection, "release operation"),
+        OperationResult::Skipped => execute_control(connection, "release operation"),
     }
 }
 
@@ -505,7 +505,7 @@ fn run<T: Send + 'static, E: WorkError>(
     until: Instant,
     work: impl Work<T, E>,
     sender: JobAnswer<T, E>,
-) -> Ran {
+) -> OperationResult {
     let is_in_time = |_: &mut Transaction<'_>| {
         // After this deadline, the caller has already got a timeout.
         if Instant::now() < until {
@@ -546,7 +546,7 @@ pub(crate) fn rows(
         arena.add(row, width)?;
     }
     drop(cursor);
-    work.steps += steps(&prepared);
+    work.instructions += steps(&prepared);
     Ok(arena
         .rows(width)
         .map(|row| Row(Columns::Sqlite(row)))
@@ -573,7 +573,7 @@ pub(crate) fn each<E: From<Error>>(
         take(&BorrowedRow(BorrowedColumns::Sqlite(row)))?;
     }
     drop(cursor);
-    work.steps += steps(&prepared);
+    work.instructions += steps(&prepared);
     Ok(count)
 }
 
@@ -585,7 +585,7 @@ pub(crate) fn execute(
 ) -> Result<u64> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let touched = prepared.execute(params_from_iter(params))? as u64;
-    work.steps += steps(&prepared);
+    work.instructions += steps(&prepared);
     Ok(touched)
 }
 
@@ -600,7 +600,7 @@ pub(crate) fn execute_many(
     for params in rows {
         touched += prepared.execute(params_from_iter(params))? as u64;
     }
-    work.steps += steps(&prepared);
+    work.instructions += steps(&prepared);
     Ok(touched)
 }
 

@@ -12,7 +12,7 @@
 //!
 //! The maximum is used because background work runs small transactions of its own in between. A
 //! test measures a list twice, with few and with many rows in the table. The number of statements
-//! must stay the same, and on SQLite `steps` must grow no faster than the returned rows. In tests
+//! must stay the same, and on SQLite `instructions` must grow no faster than the returned rows. In tests
 //! of the product the store is `app.server.service.store`. A response that is served from memory
 //! has no transaction.
 
@@ -32,7 +32,7 @@ pub struct WorkCount {
     pub rows: u64,
     /// Number of SQLite instructions, which grows with the rows and index entries read. 0 on
     /// PostgreSQL.
-    pub steps: u64,
+    pub instructions: u64,
 }
 
 /// The maximum of each number of a [`WorkCount`]. The maxima may come from different transactions.
@@ -40,7 +40,7 @@ pub struct WorkCount {
 pub(crate) struct MaxWork {
     statements: AtomicU64,
     rows: AtomicU64,
-    steps: AtomicU64,
+    instructions: AtomicU64,
 }
 
 impl MaxWork {
@@ -60,7 +60,7 @@ impl MaxWork {
         WorkCount {
             statements: take(&self.statements),
             rows: take(&self.rows),
-            steps: take(&self.steps),
+            instructions: take(&self.instructions),
         }
     }
 
@@ -68,7 +68,7 @@ impl MaxWork {
         for (maximum, work) in [
             (&self.statements, work.statements),
             (&self.rows, work.rows),
-            (&self.steps, work.steps),
+            (&self.instructions, work.instructions),
         ] {
             // Most counts are below the maximum, and a plain load leaves the cache line shared by
             // all cores.

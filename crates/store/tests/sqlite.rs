@@ -96,7 +96,7 @@ async fn acknowledged_writes_are_in_the_file_for_other_readers() {
     opened.store.write(|tx| insert(tx, 1)).await.unwrap();
     let other = Store::open(&opened.url, &migrations()).unwrap();
     assert_eq!(count(&other).await, 1);
-    opened.store.settle().unwrap();
+    opened.store.checkpoint().unwrap();
     let copy = opened.directory.path().join("copy.db");
     std::fs::copy(opened.directory.path().join("store.db"), &copy).unwrap();
     let copied = Store::open(&format!("sqlite:{}", copy.display()), &migrations()).unwrap();

@@ -184,7 +184,7 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
             sent.and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }
         InputKind::Suggested(known) => sent.and_then(|sent| {
-            parsed(spec, engine::typed::trimmed(sent), |sent| {
+            parsed(spec, engine::typed::trim(sent), |sent| {
                 json!(meant(known, sent))
             })
         }),

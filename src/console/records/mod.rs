@@ -205,7 +205,7 @@ fn name(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
         text(record, "title").to_owned(),
         text(record, "host").to_owned(),
         ["firstName", "lastName"]
-            .map(|part| typed::trimmed(record["guest"][part].as_str().unwrap_or_default()))
+            .map(|part| typed::trim(record["guest"][part].as_str().unwrap_or_default()))
             .join(" ")
             .trim()
             .to_owned(),

@@ -86,7 +86,7 @@ impl StayItem {
         let names = [&self.guest.first_name, &self.guest.last_name]
             .into_iter()
             .flatten()
-            .map(|name| typed::trimmed(name));
+            .map(|name| typed::trim(name));
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         if names.is_empty() {
             request.words.submissions.unknown_guest.to_owned()

@@ -187,7 +187,7 @@ mod tests {
             let text = sentence(words, id, false).unwrap_or_else(|| panic!("{id} has no sentence"));
             // A creation has the sentence for creations. An operation that leaves its target
             // unchanged has no sentence about a change of the target.
-            assert_eq!(text == words.made, audits.is_making(), "{id}: {text}");
+            assert_eq!(text == words.made, audits.creates_object(), "{id}: {text}");
             let is_of_thing = [
                 words.made,
                 words.edited,
@@ -196,10 +196,10 @@ mod tests {
                 words.assigned,
             ]
             .contains(&text);
-            assert!(!(audits.is_leaving() && is_of_thing), "{id}: {text}");
+            assert!(!(audits.leaves_unchanged() && is_of_thing), "{id}: {text}");
             assert_eq!(
                 text == words.removed,
-                !audits.is_leaving()
+                !audits.leaves_unchanged()
                     && (id.starts_with("delete") || id.starts_with("remove"))
                     // They remove a part of their target.
                     && !id.ends_with("Scopes")

@@ -47,11 +47,11 @@ pub type ChargeTeller = DueWorker<ChargeNotices>;
 pub struct ChargeNotices;
 
 impl DueWork for ChargeNotices {
-    const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
-    const RETRY_PAUSE: Duration = Duration::from_secs(5);
+    const MIN_DELAY: Duration = Duration::from_millis(200);
+    const RETRY_DELAY: Duration = Duration::from_secs(5);
     const FAILED: &str = "could not send notices about due charges; retrying at the next search";
 
-    fn longest_pause(_service: &Service) -> Duration {
+    fn max_delay(_service: &Service) -> Duration {
         LONGEST_PAUSE
     }
 

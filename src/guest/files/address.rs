@@ -102,7 +102,7 @@ pub(super) fn shown(context: &Context<'_, '_>, file: &GuestFile) -> Result<Addre
 }
 
 fn address(context: &Context<'_, '_>, file: &GuestFile, is_view: bool) -> Result<AddressedFile> {
-    let signer = context.part::<PhotoSigner>()?.signer(PURPOSE)?;
+    let signer = context.extension::<PhotoSigner>()?.signer(PURPOSE)?;
     let (organization, base) = (context.organization.id, context.public_url());
     let expires = context
         .now()

@@ -4,7 +4,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::Text200;
 use engine::operation::{Operation, OperationName};
-use engine::uploads::{Received, TakesFile};
+use engine::uploads::{TakesFile, UploadedFile};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(crate) const GET_STEP_FILE: OperationName<AddressedFile> = OperationName::ne
 /// The file in an upload to a step, and its limits.
 const FILE: TakesFile = TakesFile {
     field: "file",
-    most: 10 << 20,
+    max_bytes: 10 << 20,
     kind,
     kinds: KINDS,
 };
@@ -44,7 +44,7 @@ struct AddFile {
     step_id: Uuid,
     /// The file: JPEG, PNG, WebP, HEIC or PDF by its first bytes, at most 10 MiB. At most 10 files
     /// a step.
-    file: Received,
+    file: UploadedFile,
     /// Type of document, such as one of the step's `requiredDocumentTypes`; 1 to 200 characters.
     /// Left out: no type.
     #[serde(default)]
@@ -126,7 +126,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     let stay_step = open_step(&precheckin, input.step_id)?;
-    let Received {
+    let UploadedFile {
         key,
         name,
         content_type,
@@ -179,7 +179,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
 
 /// Returns the limits of the service. An organization's own limit takes precedence.
 fn limits(context: &Context<'_, '_>) -> Result<UploadLimits> {
-    let of_service = *context.part::<UploadLimits>()?;
+    let of_service = *context.extension::<UploadLimits>()?;
     let own = context.organization.settings.upload_limit_bytes;
     Ok(UploadLimits {
         per_organization: own.unwrap_or(of_service.per_organization),

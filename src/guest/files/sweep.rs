@@ -104,7 +104,7 @@ pub(super) fn next_look(
     reservation: &Reservation,
     property: Option<&Property>,
 ) -> Result<Timestamp> {
-    let UploadRetention(retention) = *context.part()?;
+    let UploadRetention(retention) = *context.extension()?;
     let tomorrow = context
         .now()
         .checked_add(MAX_CHECK_INTERVAL)

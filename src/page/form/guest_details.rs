@@ -29,12 +29,12 @@ impl<'f> GuestFields<'f> {
 
     /// Returns the trimmed value of a field.
     fn value(&self, detail: &str) -> &'f str {
-        typed::trimmed(sent(self.fields, &self.name(detail)).unwrap_or_default())
+        typed::trim(sent(self.fields, &self.name(detail)).unwrap_or_default())
     }
 
     /// Returns the value that the form showed in a field.
     fn was(&self, detail: &str) -> &'f str {
-        typed::trimmed(sent(self.fields, &was(&self.name(detail))).unwrap_or_default())
+        typed::trim(sent(self.fields, &was(&self.name(detail))).unwrap_or_default())
     }
 
     /// Returns the id of the guest if the form showed a saved guest.

@@ -55,7 +55,7 @@ pub(crate) fn pass(
         .enumerate()
         .map(|(place, code)| {
             let label = if details.door_codes.len() > 1 && !typed::is_blank(&code.name) {
-                typed::trimmed(&code.name)
+                typed::trim(&code.name)
             } else {
                 words.keep.door_code
             };

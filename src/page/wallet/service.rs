@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
-use vestibule_http::surface::{note, query};
+use vestibule_http::surface::{attach_operation, query};
 
 use super::super::page_stay::PageStay;
 use super::super::visit::PageRequest;
@@ -101,7 +101,7 @@ fn empty(status: u16) -> Response {
 /// Returns the response for the outcome of a request. An `Err` is an HTTP status.
 fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response {
     let mut response = outcome.unwrap_or_else(empty);
-    note(&mut response, operation, None);
+    attach_operation(&mut response, operation, None);
     response
 }
 

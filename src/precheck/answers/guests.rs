@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use engine::error::{Issue, PathSegment, Reason};
-use engine::field::folded;
+use engine::field::fold_name;
 use engine::operation::Object;
 use engine::{format, typed};
 use jiff::civil::Date;
@@ -36,7 +36,7 @@ pub const FIRST_BIRTH_DATE: Date = Date::constant(1900, 1, 1);
 pub(super) fn tidied(mut guest: Object) -> Object {
     for field in NORMALIZED_FIELDS {
         if let Some(Value::String(text)) = guest.get_mut(field) {
-            *text = typed::tidied(text);
+            *text = typed::normalize_input(text);
         }
     }
     guest
@@ -283,7 +283,7 @@ fn merge_guest(before: Option<&Value>, item: Value, merging: &mut Merging<'_>) -
 /// Returns the first or last name of a guest, in the form in which names are compared; empty if the
 /// name is missing.
 fn comparable_name(guest: &Value, field: &str) -> String {
-    folded(guest.get(field).and_then(Value::as_str).unwrap_or_default())
+    fold_name(guest.get(field).and_then(Value::as_str).unwrap_or_default())
 }
 
 /// Returns whether two guests have the same first and last name.
@@ -359,8 +359,8 @@ pub fn fault(field: &str, value: &Value, context: &AnswerContext<'_>) -> Option<
         Value::String(text) if text.chars().count() > TEXT_LENGTH => {
             return Some("must have at most 500 characters");
         }
-        Value::String(text) if NORMALIZED_FIELDS.contains(&field) => &typed::tidied(text),
-        Value::String(text) => typed::trimmed(text),
+        Value::String(text) if NORMALIZED_FIELDS.contains(&field) => &typed::normalize_input(text),
+        Value::String(text) => typed::trim(text),
         _ => return Some("must be of type string"),
     };
     match field {

@@ -10,7 +10,7 @@ mod questions;
 use std::collections::HashSet;
 
 use engine::error::{Issue, PathSegment};
-use engine::field::folded;
+use engine::field::fold_name;
 use engine::operation::Object;
 use jiff::civil::Date;
 use uuid::Uuid;
@@ -135,10 +135,10 @@ pub fn is_complete(step: &Step, input: &GuestInput<'_>) -> bool {
 /// matter.
 fn are_all_uploaded(required: &[String], documents: &[Option<&str>]) -> bool {
     let uploaded_types = documents.iter().copied().flatten();
-    let uploaded: HashSet<String> = uploaded_types.map(folded).collect();
+    let uploaded: HashSet<String> = uploaded_types.map(fold_name).collect();
     required
         .iter()
-        .all(|document_type| uploaded.contains(&folded(document_type)))
+        .all(|document_type| uploaded.contains(&fold_name(document_type)))
 }
 
 /// Returns sent answers with normalized details of guests, as they are checked and stored.

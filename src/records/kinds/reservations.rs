@@ -122,7 +122,7 @@ pub(crate) fn settle_language(reservation: &mut Object) -> Option<String> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let tag = language::lenient(&text);
+    let tag = language::parse_lenient(&text);
     let is_invalid = tag.is_none() && !typed::is_blank(&text);
     *language = tag.map_or(Value::Null, Value::String);
     is_invalid.then_some(text)

@@ -28,15 +28,15 @@ pub struct Caller {
 
 /// A response of the server.
 #[derive(Debug)]
-pub struct CallAnswer {
+pub struct CallResponse {
     pub status: u16,
     pub is_replay: bool,
     pub body: Bytes,
 }
 
-impl CallAnswer {
+impl CallResponse {
     /// Returns whether the same request may soon get a different response.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         matches!(self.status, 429 | 503)
             || (self.status == 409 && self.text().contains("still in progress"))
     }
@@ -99,7 +99,7 @@ impl Caller {
         path: &str,
         key: Option<&str>,
         body: Bytes,
-    ) -> anyhow::Result<CallAnswer> {
+    ) -> anyhow::Result<CallResponse> {
         let timeout = if path.ends_with("/sync") {
             SYNC_TIMEOUT
         } else {
@@ -126,7 +126,7 @@ impl Caller {
         if status >= 500 && status != 503 {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(CallAnswer {
+        Ok(CallResponse {
             status,
             is_replay,
             body: response.bytes().await?,
@@ -147,7 +147,7 @@ impl Caller {
     }
 
     /// Reads a path.
-    pub async fn get(&self, path: &str) -> anyhow::Result<CallAnswer> {
+    pub async fn get(&self, path: &str) -> anyhow::Result<CallResponse> {
         self.send(Method::GET, path, None, Bytes::new()).await
     }
 
@@ -172,7 +172,7 @@ impl Caller {
     }
 
     /// Makes a POST request like [`Caller::ok`]. Returns the id of the created object.
-    pub async fn created(&self, path: &str, body: Value) -> anyhow::Result<String> {
+    pub async fn create(&self, path: &str, body: Value) -> anyhow::Result<String> {
         let created = self.ok(Method::POST, path, body).await?;
         Ok(created["id"]
             .as_str()

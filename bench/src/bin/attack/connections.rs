@@ -40,16 +40,16 @@ const DOCUMENT: &str = "/api/v1/openapi.json";
 
 /// The number of open connections: now, at most, and in total.
 #[derive(Debug, Default)]
-pub struct Open {
+pub struct ConnectionCounter {
     now: AtomicUsize,
     max: AtomicUsize,
     total: AtomicUsize,
 }
 
-/// An open connection. [`Open`] counts it until it is dropped.
-struct CountedConnection(Arc<Open>);
+/// An open connection. [`ConnectionCounter`] counts it until it is dropped.
+struct CountedConnection(Arc<ConnectionCounter>);
 
-impl Open {
+impl ConnectionCounter {
     fn add(self: &Arc<Self>) -> CountedConnection {
         self.total.fetch_add(1, Ordering::Relaxed);
         self.max.fetch_max(
@@ -83,10 +83,10 @@ pub enum ClientBehaviour {
 
 /// Opens a connection from one of several loopback addresses, and keeps it until the server closes
 /// it.
-pub async fn hold(
+pub async fn keep_open(
     address: SocketAddr,
     number: usize,
-    open: Arc<Open>,
+    open: Arc<ConnectionCounter>,
     text: Arc<[u8]>,
     behaviour: ClientBehaviour,
 ) -> Option<u16> {
@@ -122,18 +122,21 @@ async fn send_and_wait(
 }
 
 pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
-    silent(stage, SILENT_CONNECTIONS).await
+    open_silent(stage, SILENT_CONNECTIONS).await
 }
 
 /// Opens connections that send nothing or a few bytes, and opens each again when it is closed.
-pub async fn silent(stage: &mut Stage, count: usize) -> anyhow::Result<String> {
-    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+pub async fn open_silent(stage: &mut Stage, count: usize) -> anyhow::Result<String> {
+    let (address, open) = (
+        stage.server.target.address()?,
+        Arc::<ConnectionCounter>::default(),
+    );
     let count = count.min(machine::open_files()?.saturating_sub(RESERVED_FILES));
     let end = stage.begin();
     let counter = open.clone();
     crowd(count, end, move |number, _| {
         let text = [&b""[..], b"P", &PREFACE[..12]][number % 3];
-        hold(
+        keep_open(
             address,
             number,
             open.clone(),
@@ -173,7 +176,10 @@ fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
 
 /// Opens connections, in both protocols, that request something and do not read the response.
 async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<String> {
-    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+    let (address, open) = (
+        stage.server.target.address()?,
+        Arc::<ConnectionCounter>::default(),
+    );
     let streams: Arc<[u8]> = closed_windows(path, token)?.into();
     let pipelined =
         format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n")
@@ -189,7 +195,7 @@ async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<
         } else {
             (&pipelined, ClientBehaviour::Dribbles(b"\r\n"))
         };
-        hold(address, number, open.clone(), bytes.clone(), behaviour)
+        keep_open(address, number, open.clone(), bytes.clone(), behaviour)
     })
     .await;
     Ok(format!(
@@ -210,11 +216,14 @@ pub async fn unread_lists(stage: &mut Stage) -> anyhow::Result<String> {
 }
 
 pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
-    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+    let (address, open) = (
+        stage.server.target.address()?,
+        Arc::<ConnectionCounter>::default(),
+    );
     let portal = stage
         .neighbour
         .key
-        .created("/api/v1/portals", json!({ "name": "Slow" }))
+        .create("/api/v1/portals", json!({ "name": "Slow" }))
         .await?;
     let token = stage.neighbour.key.token();
     let head = format!(
@@ -225,7 +234,7 @@ pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let end = stage.begin();
     let (counter, started) = (open.clone(), Instant::now());
     crowd(SLOW_CONNECTIONS, end, move |number, _| {
-        hold(
+        keep_open(
             address,
             number,
             open.clone(),

@@ -72,7 +72,7 @@ pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
         tokio::time::sleep(lifetime(&keys)).await;
         let (status, elapsed) = stage.server.terminate().await?;
         if !status.success() || elapsed > STOP_LIMIT {
-            stage.wrong.push(format!("{status} after {elapsed:?}"));
+            stage.defects.push(format!("{status} after {elapsed:?}"));
         }
         stage.server.restart()?;
         (stops, longest) = (stops + 1, longest.max(elapsed));
@@ -89,7 +89,7 @@ pub async fn unread_log(stage: &mut Stage) -> anyhow::Result<String> {
     let tally = load(stage.neighbour.key.clone(), keys, end).await?;
     let status = stage.neighbour.key.get("/readyz").await?.status;
     if status != 200 {
-        stage.wrong.push(format!("/readyz: {status}"));
+        stage.defects.push(format!("/readyz: {status}"));
     }
     let metrics = stage.neighbour.key.get("/metrics").await?.text();
     let lost = metrics.lines().find_map(|line| {

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::connections::{ClientBehaviour, Open, hold, silent};
+use crate::connections::{ClientBehaviour, ConnectionCounter, keep_open, open_silent};
 use crate::crowd::{crowd, describe, grouped};
 use crate::stage::Stage;
 
@@ -48,7 +48,10 @@ const SILENT_CONNECTIONS: usize = 1_500;
 
 /// Sends endless bodies without a credential, in both protocols. Then checks the server's memory.
 pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
-    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+    let (address, open) = (
+        stage.server.target.address()?,
+        Arc::<ConnectionCounter>::default(),
+    );
     let at_rest = stage.server.target.resident()?;
     let mut http1_bytes = format!("POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {ANNOUNCED_LENGTH}\r\n\r\n").into_bytes();
     http1_bytes.resize(http1_bytes.len() + SENT_BYTES, b' ');
@@ -65,7 +68,7 @@ pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
             } else {
                 &http2_bytes
             };
-            hold(
+            keep_open(
                 address,
                 number,
                 open.clone(),
@@ -82,7 +85,7 @@ pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
         memory = stage.server.target.resident()?;
     }
     if memory > at_rest + MAX_MEMORY_RISE {
-        stage.wrong.push(format!(
+        stage.defects.push(format!(
             "{memory:.0} MiB {} s after the connections closed, {at_rest:.0} MiB at rest",
             MEMORY_DEADLINE.as_secs()
         ));
@@ -131,11 +134,11 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     let (_, token) = stage.neighbour.stay().await?;
     let key = &stage.neighbour.key;
     let portal = json!({ "name": "Full", "isDefault": true });
-    key.created("/api/v1/portals", portal).await?;
+    key.create("/api/v1/portals", portal).await?;
     let mut paths = Vec::new();
     for number in 0..STEPS {
         let step = json!({ "stepType": "document_upload", "nickname": format!("Files {number}"), "isActive": true });
-        let step = key.created("/api/v1/precheck-steps", step).await?;
+        let step = key.create("/api/v1/precheck-steps", step).await?;
         let flat = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [stage.neighbour.flat] });
         key.ok(Method::POST, "/api/v1/entity-scopes/add", flat)
             .await?;
@@ -161,7 +164,7 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     let stored_bytes = tally.get(&201).copied().unwrap_or_default() * u64::try_from(FILE_SIZE)?;
     if stored_bytes > 210_000_000 {
         stage
-            .wrong
+            .defects
             .push(format!("one stay keeps {stored_bytes} bytes"));
     }
     ensure!(
@@ -196,7 +199,7 @@ pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     .await;
     let other_network_status = register(address, Ipv4Addr::new(127, 9, 9, 9)).await?;
     if other_network_status != 201 {
-        stage.wrong.push(format!(
+        stage.defects.push(format!(
             "a newcomer from another network registers: {other_network_status}"
         ));
     }
@@ -227,6 +230,6 @@ async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
 
 /// Opens more silent connections than the server has files for.
 pub async fn few_files(stage: &mut Stage) -> anyhow::Result<String> {
-    let description = silent(stage, SILENT_CONNECTIONS).await?;
+    let description = open_silent(stage, SILENT_CONNECTIONS).await?;
     Ok(format!("{description}, {} open files", grouped(FEW_FILES)))
 }

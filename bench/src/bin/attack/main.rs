@@ -126,8 +126,11 @@ async fn run_scenarios(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
     let mut rows = Vec::new();
     for scenario in scenarios {
         eprintln!("{}", <&str>::from(scenario));
-        let result =
-            tokio::time::timeout(length + GRACE_PERIOD, stage::play(&settings, scenario)).await;
+        let result = tokio::time::timeout(
+            length + GRACE_PERIOD,
+            stage::run_scenario(&settings, scenario),
+        )
+        .await;
         let row = result
             .context("the scenario takes too long")?
             .with_context(|| <&str>::from(scenario))?;

@@ -80,7 +80,7 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
         status(caller, Method::POST, path, body)
     })
     .await;
-    stage.wrong.extend(
+    stage.defects.extend(
         tally
             .keys()
             .filter(|status| (200..300).contains(*status))
@@ -99,7 +99,7 @@ pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
     for number in 0..HEAVY_MANUALS {
         let text = "Long ago. ".repeat(500);
         let manual = json!({ "nickname": format!("Heavy {number}"), "title": "Long", "description": text, "internalDescription": text });
-        neighbour.key.created(MANUALS, manual).await?;
+        neighbour.key.create(MANUALS, manual).await?;
     }
     let response = neighbour.key.get(MANUALS).await?;
     anyhow::ensure!(
@@ -149,7 +149,7 @@ pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
         let portal = stage
             .neighbour
             .key
-            .created(PORTALS, json!({ "name": name }))
+            .create(PORTALS, json!({ "name": name }))
             .await?;
         let scopes =
             json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": flats });
@@ -194,7 +194,7 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
         .await?;
     let messages = messages.as_array().map_or(0, Vec::len);
     if messages > MAX_MESSAGES {
-        stage.wrong.push(format!("{messages} messages in a stay"));
+        stage.defects.push(format!("{messages} messages in a stay"));
     }
     Ok(format!(
         "{GUESTS} clients of one stay: {}; {messages} messages kept",
@@ -280,7 +280,7 @@ pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
                 if let Ok(response) = organization.key.get(PORTALS).await
                     && !matches!(response.status, 401 | 503)
                 {
-                    stage.wrong.push(format!(
+                    stage.defects.push(format!(
                         "the key of an erased organization: {}",
                         response.status
                     ));

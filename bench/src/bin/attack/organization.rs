@@ -128,7 +128,7 @@ impl Organization {
     /// Subscribes a receiver to new tasks. Returns the id of the subscription.
     pub async fn subscribe(&self, url: &str) -> anyhow::Result<String> {
         self.key
-            .created(
+            .create(
                 "/api/v1/webhook-subscriptions",
                 json!({ "event": "task.created", "targetUrl": url }),
             )

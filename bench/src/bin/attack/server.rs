@@ -147,9 +147,6 @@ impl AttackedServer {
             "--console-rate-limit-per-second",
             "0",
         ]);
-        // The same values as in the files in `deploy/`.
-        command.env("MALLOC_TRIM_THRESHOLD_", "131072");
-        command.env("MALLOC_MMAP_THRESHOLD_", "131072");
         let log = directory.path().join("log");
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
         let unread = if is_log_read {

@@ -141,7 +141,7 @@ pub struct Stage {
     pub neighbour: Organization,
     pub keys: Keys,
     /// Defects that the attack found.
-    pub wrong: Vec<String>,
+    pub defects: Vec<String>,
     length: Duration,
     victim_work: Option<(JoinHandle<()>, watch::Sender<bool>)>,
 }
@@ -150,7 +150,7 @@ impl Stage {
     /// Starts the victim's regular work. Returns the time when the attack must end.
     pub fn begin(&mut self) -> Instant {
         let (end, stop) = watch::channel(false);
-        self.victim_work = Some((tokio::spawn(self.victim.clone().go_about(stop)), end));
+        self.victim_work = Some((tokio::spawn(self.victim.clone().work(stop)), end));
         Instant::now() + self.length
     }
 
@@ -161,7 +161,7 @@ impl Stage {
 }
 
 /// Runs a scenario on a server of its own.
-pub async fn play(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Result<Row> {
+pub async fn run_scenario(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Result<Row> {
     let ScenarioSettings {
         binary,
         scratch,
@@ -188,7 +188,7 @@ pub async fn play(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Re
         victim,
         neighbour,
         keys: keys.clone(),
-        wrong: Vec::new(),
+        defects: Vec::new(),
         length: *length,
         victim_work: None,
     };
@@ -201,7 +201,7 @@ pub async fn play(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Re
     end.send_replace(true);
     victim_work.await?;
     let verdict = stage.victim.audit(&stage.neighbour).await?;
-    let mut wrong = [stage.wrong, verdict.wrong, stage.server.trouble()?].concat();
+    let mut wrong = [stage.defects, verdict.wrong, stage.server.trouble()?].concat();
     let record = std::mem::take(&mut *stage.victim.record());
     wrong.extend(record.wrong);
     let failures = stage.victim.failures() + stage.neighbour.key.failures();
@@ -209,7 +209,7 @@ pub async fn play(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Re
     for finding in verdict
         .lost
         .iter()
-        .chain(&verdict.double)
+        .chain(&verdict.duplicates)
         .chain(&wrong)
         .take(MAX_PRINTED_FINDINGS)
     {
@@ -217,12 +217,12 @@ pub async fn play(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Re
     }
     Ok(Row {
         what: scenario.into(),
-        held: load,
+        load,
         memory: record.memory,
         times: record.times,
         refused: record.refused,
         lost: verdict.lost.len(),
-        double: verdict.double.len(),
+        duplicates: verdict.duplicates.len(),
         wrong: wrong.len(),
     })
 }

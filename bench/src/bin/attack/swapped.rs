@@ -59,7 +59,7 @@ async fn create_objects(victim: &Organization) -> anyhow::Result<Vec<String>> {
             json!({ "event": "task.created", "targetUrl": "https://127.0.0.1:9/" }),
         ),
     ] {
-        ids.push(victim.key.created(path, body).await?);
+        ids.push(victim.key.create(path, body).await?);
     }
     Ok(ids)
 }
@@ -186,7 +186,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                     // read.
                     Ok(response) if response.status == 404 || response.status == 503 => {}
                     Ok(response) if method != Method::GET && response.status == 400 => {}
-                    Ok(response) => stage.wrong.push(format!(
+                    Ok(response) => stage.defects.push(format!(
                         "{method} {} of the victim: {}",
                         path_with_id(path, id),
                         response.status
@@ -202,7 +202,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
             .send(Method::POST, MANUALS, Some(&last_write.key), body.into())
             .await?;
         if response.is_replay || response.data()["id"] == last_write.id.as_str() {
-            stage.wrong.push(format!(
+            stage.defects.push(format!(
                 "a key of the victim: {} {:.300}",
                 response.status,
                 response.text()
@@ -218,7 +218,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
             .send(Method::POST, path, Some(&key), category)
             .await?;
         if second.is_replay || first.data()["id"] == second.data()["id"] {
-            stage.wrong.push(format!(
+            stage.defects.push(format!(
                 "a key in both organizations: {} {:.300}",
                 second.status,
                 second.text()

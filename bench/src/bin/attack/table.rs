@@ -12,7 +12,7 @@ pub struct Row {
     /// The name of the scenario.
     pub what: &'static str,
     /// A description of the attacker's load.
-    pub held: String,
+    pub load: String,
     /// The maximum memory of the server, in MiB.
     pub memory: f64,
     /// The times of the victim's requests, in milliseconds.
@@ -23,7 +23,7 @@ pub struct Row {
     /// The number of acknowledged writes that are missing.
     pub lost: usize,
     /// The number of writes that were applied more than once.
-    pub double: usize,
+    pub duplicates: usize,
     /// The number of all other defects.
     pub wrong: usize,
 }
@@ -31,7 +31,7 @@ pub struct Row {
 impl Row {
     /// Returns whether the table shows no loss, no duplicate and no other defect.
     pub const fn is_clean(&self) -> bool {
-        self.lost == 0 && self.double == 0 && self.wrong == 0
+        self.lost == 0 && self.duplicates == 0 && self.wrong == 0
     }
 }
 
@@ -39,12 +39,12 @@ impl Display for Row {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let Self {
             what,
-            held,
+            load: held,
             memory,
             times,
             refused,
             lost,
-            double,
+            duplicates: double,
             wrong,
         } = self;
         let longest = times.iter().copied().fold(0.0, f64::max);
@@ -90,12 +90,12 @@ mod tests {
         let times = vec![1.0, 2.0, 1_500.0];
         let row = Row {
             what: "kills",
-            held: "3 kills".into(),
+            load: "3 kills".into(),
             memory: 41.3,
             times,
             refused: 1_200,
             lost: 0,
-            double: 0,
+            duplicates: 0,
             wrong: 0,
         };
         assert_eq!(

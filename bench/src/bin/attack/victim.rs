@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::caller::{CallAnswer, Caller};
+use crate::caller::{CallResponse, Caller};
 use crate::organization::Organization;
 
 /// The interval of rounds. In each round, the victim requests `/healthz`, makes a write, and reads
@@ -67,7 +67,7 @@ pub struct Record {
 #[derive(Debug, Default)]
 pub struct Verdict {
     pub lost: BTreeSet<String>,
-    pub double: BTreeSet<String>,
+    pub duplicates: BTreeSet<String>,
     pub wrong: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Victim {
 
     /// Starts rounds at a constant rate, however long the responses take. At the stop signal, waits
     /// for the rounds that are running.
-    pub async fn go_about(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+    pub async fn work(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let (mut rounds, permits) = (JoinSet::new(), Arc::new(Semaphore::new(MAX_ROUNDS)));
         let mut pace = tokio::time::interval(PACE);
         let mut number = 0_u32;
@@ -140,13 +140,13 @@ impl Victim {
     /// Makes a request and records its time. Returns `None` if the request must be repeated.
     async fn timed(
         &self,
-        request: impl Future<Output = anyhow::Result<CallAnswer>>,
-    ) -> Option<CallAnswer> {
+        request: impl Future<Output = anyhow::Result<CallResponse>>,
+    ) -> Option<CallResponse> {
         let started = Instant::now();
         let response = request.await.ok();
         let mut record = self.record();
         record.times.push(started.elapsed().as_secs_f64() * 1_000.0);
-        let response = response.filter(|response| !response.is_passing());
+        let response = response.filter(|response| !response.is_temporary());
         record.refused += u64::from(response.is_none());
         response
     }
@@ -163,7 +163,7 @@ impl Victim {
         }
     }
 
-    async fn write(&self, key: &str) -> anyhow::Result<CallAnswer> {
+    async fn write(&self, key: &str) -> anyhow::Result<CallResponse> {
         let body = json!({ "nickname": key, "title": "Wi-Fi" }).to_string();
         self.caller
             .send(Method::POST, MANUALS, Some(key), body.into())
@@ -197,7 +197,7 @@ impl Victim {
     }
 
     /// Records the first response to a key.
-    fn acknowledge(&self, key: &str, response: CallAnswer) {
+    fn acknowledge(&self, key: &str, response: CallResponse) {
         let mut record = self.record();
         record.unanswered.remove(key);
         match response.data()["id"].as_str() {
@@ -217,15 +217,15 @@ impl Victim {
     }
 
     /// Repeats a request until its response is final.
-    async fn final_response<F: Future<Output = anyhow::Result<CallAnswer>>>(
+    async fn final_response<F: Future<Output = anyhow::Result<CallResponse>>>(
         &self,
         request: impl Fn() -> F,
-    ) -> anyhow::Result<CallAnswer> {
+    ) -> anyhow::Result<CallResponse> {
         let started = Instant::now();
         let mut last_result = None;
         while started.elapsed() < REPEAT_LIMIT {
             match request().await {
-                Ok(response) if !response.is_passing() => return Ok(response),
+                Ok(response) if !response.is_temporary() => return Ok(response),
                 other => last_result = Some(other),
             }
             tokio::time::sleep(REPEAT_DELAY).await;
@@ -285,7 +285,7 @@ impl Victim {
 }
 
 /// Returns the nicknames in a list.
-fn names(response: &CallAnswer) -> Vec<String> {
+fn names(response: &CallResponse) -> Vec<String> {
     let data = response.data();
     data.as_array()
         .into_iter()
@@ -318,7 +318,7 @@ fn compare(acknowledged: &[Acknowledged], listed: &Value, verdict: &mut Verdict)
     for Acknowledged { key, id, .. } in acknowledged {
         match ids_by_name.remove(key.as_str()).as_deref() {
             Some([id_in_list]) if id_in_list == id => {}
-            Some(ids) if ids.contains(&id.as_str()) => drop(verdict.double.insert(key.clone())),
+            Some(ids) if ids.contains(&id.as_str()) => drop(verdict.duplicates.insert(key.clone())),
             _ => drop(verdict.lost.insert(key.clone())),
         }
     }
@@ -354,7 +354,7 @@ mod tests {
             &listed,
             &mut verdict,
         );
-        assert_eq!(verdict.double, BTreeSet::from(["b".into()]));
+        assert_eq!(verdict.duplicates, BTreeSet::from(["b".into()]));
         assert_eq!(verdict.lost, BTreeSet::from(["c".into(), "d".into()]));
         assert_eq!(verdict.wrong.len(), 1, "{:?}", verdict.wrong);
     }

@@ -12,7 +12,7 @@ use store::{Json, Row, Statement, Transaction, Value};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::token::named;
+use super::token::organization_of;
 use super::{
     AccessToken, ApiKey, Member, Organization, Permission, Permissions, PropertyScope, Resource,
     Settings,
@@ -222,7 +222,7 @@ impl Access {
     /// manages the organization and may access all of its properties. API keys and apps may not,
     /// whatever their permissions.
     #[must_use]
-    pub fn answers_for_organization(&self) -> bool {
+    pub fn may_act_for_organization(&self) -> bool {
         let is_signed_in = matches!(self.credential, Credential::Member(_));
         is_signed_in
             && self.permissions.has(Permission::ManageOrganization)
@@ -286,7 +286,7 @@ impl Identified {
     ) -> Self {
         let access = Access {
             credential: Credential::Member(id),
-            name: Some(member.called().into()),
+            name: Some(member.display_name().into()),
             permissions: member.permissions.iter().copied().collect(),
             property_scope: scope_of(member),
             satisfies_two_factor: satisfies_two_factor(member, &organization),
@@ -302,7 +302,7 @@ impl Identified {
 
     /// Returns whether the token is valid for this resource.
     #[must_use]
-    pub fn is_good_at(&self, resource: Resource) -> bool {
+    pub fn is_valid_at(&self, resource: Resource) -> bool {
         self.resource
             .is_none_or(|resource_of_token| resource_of_token.includes(resource))
     }
@@ -351,7 +351,7 @@ impl PresentedToken {
         };
         Some(Self {
             kind,
-            organization: named(prefix, token)?,
+            organization: organization_of(prefix, token)?,
             hash: Sha256::digest(token).into(),
         })
     }
@@ -635,7 +635,7 @@ fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
             app: row.get(6)?,
             member: row.get(0)?,
         },
-        name: Some(member.called().into()),
+        name: Some(member.display_name().into()),
         permissions: Permissions::from_iter(granted)
             .and(member.permissions.iter().copied().collect()),
         property_scope: scope_of(&member),

@@ -16,7 +16,7 @@ pub use permission::{Permission, Permissions};
 pub use property_scope::PropertyScope;
 pub use resource::Resource;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};
-pub use token::{hash, named, owner, token, token_of, token_with};
+pub use token::{hash, organization_of, owner, token, token_of, token_with};
 pub use uses::Uses;
 
 /// The statements of this module.

@@ -105,7 +105,7 @@ pub struct Member {
 impl Member {
     /// Returns the display name: the name, or the mail address if the name is blank.
     #[must_use]
-    pub fn called(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         if self.name.is_empty() {
             &self.email
         } else {

@@ -45,7 +45,7 @@ pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
 /// Returns the organization in a token with this prefix. Returns `None` for a token made by
 /// [`token`].
 #[must_use]
-pub fn named(prefix: &str, token: &str) -> Option<Uuid> {
+pub fn organization_of(prefix: &str, token: &str) -> Option<Uuid> {
     let rest = token.strip_prefix(prefix)?;
     if rest.len() != ID_LENGTH + SECRET_LENGTH {
         return None;
@@ -62,7 +62,7 @@ pub fn owner(
     (prefix, token): (&str, &str),
     has: &'static Statement,
 ) -> Result<Option<Uuid>> {
-    let Some(organization) = named(prefix, token) else {
+    let Some(organization) = organization_of(prefix, token) else {
         return Ok(None);
     };
     let row = tx.row(has, &[organization.into(), Value::Bytes(hash(token))])?;
@@ -102,14 +102,14 @@ mod tests {
         fn a_token_names_its_organization(organization: u128) {
             let organization = Uuid::from_u128(organization);
             let token = token_of("sk_", organization, &Ids::default());
-            prop_assert_eq!(named("sk_", &token), Some(organization));
+            prop_assert_eq!(organization_of("sk_", &token), Some(organization));
             prop_assert_eq!(token.len(), 3 + ID_LENGTH + SECRET_LENGTH);
-            prop_assert_eq!(named("at_", &token), None);
+            prop_assert_eq!(organization_of("at_", &token), None);
         }
 
         #[test]
         fn only_a_well_formed_token_names_an_organization(token in ".{0,80}") {
-            if let Some(organization) = named("", &token) {
+            if let Some(organization) = organization_of("", &token) {
                 prop_assert_eq!(encode(organization), token.get(..ID_LENGTH).unwrap());
             }
         }
@@ -117,12 +117,15 @@ mod tests {
 
     #[test]
     fn tokens_without_an_organization_name_none() {
-        assert_eq!(named("sk_", &token("sk_", &Ids::default())), None);
+        assert_eq!(organization_of("sk_", &token("sk_", &Ids::default())), None);
         assert_eq!(
-            named("", &"z".repeat(ID_LENGTH + SECRET_LENGTH)),
+            organization_of("", &"z".repeat(ID_LENGTH + SECRET_LENGTH)),
             None,
             "no id has this form"
         );
-        assert_eq!(named("", &"é".repeat(ID_LENGTH + SECRET_LENGTH)), None);
+        assert_eq!(
+            organization_of("", &"é".repeat(ID_LENGTH + SECRET_LENGTH)),
+            None
+        );
     }
 }

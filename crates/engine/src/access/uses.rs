@@ -35,7 +35,7 @@ pub struct Uses(RwLock<HashMap<ApiKeyId, AtomicI64>>);
 
 impl Uses {
     /// Records a request, if its credential is an API key.
-    pub(crate) fn note(&self, owner: Owner, now: Timestamp) {
+    pub(crate) fn record(&self, owner: Owner, now: Timestamp) {
         let Credential::ApiKey(id) = owner.credential else {
             return;
         };
@@ -67,7 +67,7 @@ impl Uses {
 
     /// Stores all uses. A use that cannot be stored is dropped; the next use of its key replaces
     /// it.
-    pub async fn settle(&self, store: &Store) -> Result<()> {
+    pub async fn store_all(&self, store: &Store) -> Result<()> {
         let mut uses: Vec<(ApiKeyId, i64)> = {
             let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *uses)
@@ -103,7 +103,7 @@ mod tests {
         let (organization, id) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let at = |second| Timestamp::from_second(second).unwrap();
         let uses = Uses::default();
-        uses.note(
+        uses.record(
             Owner {
                 organization,
                 credential: Credential::Member(id),
@@ -112,7 +112,7 @@ mod tests {
         );
         assert_eq!(uses.of(organization, id), None);
         for second in [10, 30, 20] {
-            uses.note(
+            uses.record(
                 Owner {
                     organization,
                     credential: Credential::ApiKey(id),

@@ -23,7 +23,7 @@ const MIN_SHARD_BYTES: u64 = 4 << 20;
 const SHARDS_PER_PROCESSOR: usize = 4;
 
 /// A value that can be cached.
-pub trait Weighed: Any + Send + Sync {
+pub trait Cacheable: Any + Send + Sync {
     /// Returns the approximate size in bytes.
     fn weight(&self) -> u64;
 }
@@ -64,7 +64,7 @@ impl Default for Cache {
 
 impl Cache {
     /// Returns the value that was stored under this revision.
-    pub(crate) fn get<V: Weighed>(
+    pub(crate) fn get<V: Cacheable>(
         &self,
         organization: Uuid,
         key: &str,
@@ -80,7 +80,7 @@ impl Cache {
 
     /// Stores a value under the revision under which it was read. Replaces a value of another
     /// revision.
-    pub(crate) fn keep<V: Weighed>(
+    pub(crate) fn store<V: Cacheable>(
         &self,
         organization: Uuid,
         key: &str,

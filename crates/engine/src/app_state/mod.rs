@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::access::Uses;
 use crate::ids::Ids;
 use cache::Cache;
-pub use cache::{Weighed, sharded};
+pub use cache::{Cacheable, sharded};
 pub use types::{Extensions, Lists};
 pub use wake::WakeSignal;
 use wake::WakeSignals;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{AuditFields, Thing};
+use super::{AuditFields, AuditedObject};
 
 /// The maximum number of bytes of a value, as JSON.
 const MAX_VALUE_BYTES: usize = 2_000;
@@ -89,11 +89,15 @@ pub fn created<'s>(
 /// exist. The result is `None` if nothing differs, and empty if only the time of the last update
 /// differs.
 #[must_use]
-pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<Change>> {
-    let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &AuditFields| {
+pub fn difference(
+    before: Option<&AuditedObject>,
+    after: Option<&AuditedObject>,
+) -> Option<Vec<Change>> {
+    let of = |thing: Option<&AuditedObject>, fields: fn(&AuditedObject) -> &AuditFields| {
         thing.map(|thing| fields(thing).clone()).unwrap_or_default()
     };
-    let pairs = |fields: fn(&Thing) -> &AuditFields| pairs(of(before, fields), of(after, fields));
+    let pairs =
+        |fields: fn(&AuditedObject) -> &AuditFields| pairs(of(before, fields), of(after, fields));
     let visible_changes =
         pairs(|thing| &thing.shown).filter(|(name, ..)| !BOOKKEEPING.contains(&name.as_str()));
     let visible_changes = visible_changes.map(|(field, before, after)| Change {
@@ -290,10 +294,10 @@ mod tests {
         value.as_object().cloned().unwrap_or_default()
     }
 
-    fn thing(shown: &Value) -> Thing {
-        Thing {
+    fn thing(shown: &Value) -> AuditedObject {
+        AuditedObject {
             shown: fields(shown),
-            ..Thing::default()
+            ..AuditedObject::default()
         }
     }
 
@@ -332,9 +336,9 @@ mod tests {
 
     #[test]
     fn a_changed_set_records_removed_and_added_members() {
-        let of = |ids: Value| Thing {
+        let of = |ids: Value| AuditedObject {
             sets: fields(&json!({ "ids": ids })),
-            ..Thing::default()
+            ..AuditedObject::default()
         };
         let changes = difference(Some(&of(json!([1, 2, 3]))), Some(&of(json!([4, 3, 1]))));
         assert_eq!(changes, Some(vec![change("ids", json!([2]), json!([4]))]));
@@ -431,7 +435,7 @@ mod tests {
 
         #[test]
         fn withheld_fields_are_recorded_without_values(before in any_fields(), after in any_fields()) {
-            let of = |withheld: &AuditFields| Thing { withheld: withheld.clone(), ..Thing::default() };
+            let of = |withheld: &AuditFields| AuditedObject { withheld: withheld.clone(), ..AuditedObject::default() };
             let changes = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
             prop_assert!(changes.iter().all(|change| change.before.is_null() && change.after.is_null()));
             let differs = |name: &String| before.get(name).filter(|value| !is_empty(value)) != after.get(name).filter(|value| !is_empty(value));

@@ -25,7 +25,7 @@ pub use row::{Actor, ActorKind, AuditEntryRow, sweep, write};
 pub type AuditFields = Map<String, Value>;
 
 /// A function that reads the object that an input refers to, if it exists.
-pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<Thing>>;
+pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<AuditedObject>>;
 
 /// A function that returns the object that an input refers to, without its fields.
 pub type TargetReader = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
@@ -34,8 +34,8 @@ pub type TargetReader = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
 #[derive(Clone, Copy)]
 pub struct Audits {
     pub(crate) what: WriteKind,
-    pub(crate) tells: &'static [&'static str],
-    pub(crate) withholds: &'static [&'static str],
+    pub(crate) recorded_fields: &'static [&'static str],
+    pub(crate) secret_fields: &'static [&'static str],
 }
 
 /// The kind of an operation's write.
@@ -43,11 +43,11 @@ pub struct Audits {
 pub(crate) enum WriteKind {
     /// Creates an object of this type. The second value is the field that contains the object's
     /// name.
-    Makes(&'static str, &'static str),
+    Creates(&'static str, &'static str),
     /// Creates, changes or deletes the object that the input refers to.
     Changes(ObjectReader),
     /// Acts on the object that the input refers to, without changing it.
-    Does(TargetReader),
+    ActsOn(TargetReader),
 }
 
 impl Audits {
@@ -56,9 +56,9 @@ impl Audits {
     #[must_use]
     pub const fn makes(kind: &'static str, name: &'static str) -> Self {
         Self {
-            what: WriteKind::Makes(kind, name),
-            tells: &[],
-            withholds: &[],
+            what: WriteKind::Creates(kind, name),
+            recorded_fields: &[],
+            secret_fields: &[],
         }
     }
 
@@ -68,49 +68,49 @@ impl Audits {
     pub const fn changes(reader: ObjectReader) -> Self {
         Self {
             what: WriteKind::Changes(reader),
-            tells: &[],
-            withholds: &[],
+            recorded_fields: &[],
+            secret_fields: &[],
         }
     }
 
     /// Declares an operation that acts on the object that the input refers to, without changing it.
     #[must_use]
-    pub const fn does(reader: TargetReader) -> Self {
+    pub const fn acts_on(reader: TargetReader) -> Self {
         Self {
-            what: WriteKind::Does(reader),
-            tells: &[],
-            withholds: &[],
+            what: WriteKind::ActsOn(reader),
+            recorded_fields: &[],
+            secret_fields: &[],
         }
     }
 
     /// Adds fields to record: with the sent value, or else the value in the answer.
     #[must_use]
-    pub const fn telling(mut self, fields: &'static [&'static str]) -> Self {
-        self.tells = fields;
+    pub const fn recording(mut self, fields: &'static [&'static str]) -> Self {
+        self.recorded_fields = fields;
         self
     }
 
     /// Returns whether the operation creates the object of its entry.
     #[must_use]
-    pub const fn is_making(&self) -> bool {
-        matches!(self.what, WriteKind::Makes(..))
+    pub const fn creates_object(&self) -> bool {
+        matches!(self.what, WriteKind::Creates(..))
     }
 
     /// Returns whether the operation leaves the object of its entry unchanged.
     #[must_use]
-    pub const fn is_leaving(&self) -> bool {
-        matches!(self.what, WriteKind::Does(_))
+    pub const fn leaves_unchanged(&self) -> bool {
+        matches!(self.what, WriteKind::ActsOn(_))
     }
 
     /// Returns whether the entry needs the answer.
     pub(crate) const fn reads_answer(&self) -> bool {
-        matches!(self.what, WriteKind::Makes(..)) || !self.tells.is_empty()
+        matches!(self.what, WriteKind::Creates(..)) || !self.recorded_fields.is_empty()
     }
 
     /// Adds fields of the answer of which only the names are recorded, because they are secrets.
     #[must_use]
     pub const fn withholding(mut self, fields: &'static [&'static str]) -> Self {
-        self.withholds = fields;
+        self.secret_fields = fields;
         self
     }
 }
@@ -142,7 +142,7 @@ impl Target {
 
 /// The state of an object at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Thing {
+pub struct AuditedObject {
     /// The object.
     pub target: Target,
     /// Fields whose changes are recorded with their values.
@@ -153,7 +153,7 @@ pub struct Thing {
     pub sets: AuditFields,
 }
 
-impl Thing {
+impl AuditedObject {
     /// Creates an object without fields to compare.
     #[must_use]
     pub fn new(kind: &str, id: Option<Uuid>, name: Option<String>) -> Self {

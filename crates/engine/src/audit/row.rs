@@ -120,9 +120,9 @@ impl Actor {
         } else {
             match (self.kind, self.id) {
                 (ActorKind::ApiKey, Some(id)) => context.api_key(id)?.map(|key| key.name),
-                (ActorKind::Oauth | ActorKind::Session, Some(id)) => {
-                    context.member(id)?.map(|member| member.called().to_owned())
-                }
+                (ActorKind::Oauth | ActorKind::Session, Some(id)) => context
+                    .member(id)?
+                    .map(|member| member.display_name().to_owned()),
                 _ => None,
             }
         };

@@ -30,7 +30,7 @@ impl Arguments {
     }
 
     /// Returns the issues that were found while the body was parsed.
-    pub(crate) fn found(&self) -> &[Issue] {
+    pub(crate) fn issues(&self) -> &[Issue] {
         match self {
             Self::Http { found, .. } => found,
             Self::Tool(_) => &[],

@@ -44,8 +44,8 @@ impl Declaration {
     /// Sets messages for fields that clients send although the operation does not accept them. Each
     /// field is given by the end of its path, such as `items.text`, without list indices.
     #[must_use]
-    pub fn misnomers(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
-        self.0.misnomers = fields;
+    pub fn field_hints(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
+        self.0.field_hints = fields;
         self
     }
 
@@ -111,7 +111,7 @@ impl Declaration {
     /// Declares that the operation does not change the configuration.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
-        self.0.touches = RaisedRevision::Stream;
+        self.0.raises = RaisedRevision::Stream;
         self
     }
 
@@ -171,8 +171,13 @@ impl Declaration {
     /// Leaves invalid items of a list out of the input if the caller sends `value` in `field`. The
     /// function finds these items under [`FilteredList::LEFT_OUT`].
     #[must_use]
-    pub fn sifts(mut self, list: &'static str, field: &'static str, value: &'static str) -> Self {
-        self.0.sifts = Some(FilteredList { list, field, value });
+    pub fn filters_invalid_items(
+        mut self,
+        list: &'static str,
+        field: &'static str,
+        value: &'static str,
+    ) -> Self {
+        self.0.filtered_list = Some(FilteredList { list, field, value });
         self
     }
 
@@ -327,7 +332,7 @@ impl Declaration {
 
     /// Sets a function that calls another service. The function runs outside of any transaction. It
     /// may read settings and writes nothing.
-    pub fn asks<I, O, F>(
+    pub fn calls_provider<I, O, F>(
         mut self,
         work: impl Fn(Arc<AppState>, I) -> F + Send + Sync + 'static,
     ) -> Operation
@@ -346,7 +351,7 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::asks`] does, for an operation that callers in this process
+    /// Sets the function as [`Declaration::calls_provider`] does, for an operation that callers in this process
     /// call by a typed name.
     pub fn asks_as<I, O, F>(
         self,
@@ -358,7 +363,7 @@ impl Declaration {
         O: Serialize + JsonSchema + Send + Sync + 'static,
         F: Future<Output = Result<O>> + Send + 'static,
     {
-        self.named(name.id()).asks(work)
+        self.named(name.id()).calls_provider(work)
     }
 
     /// Sets functions that make another service carry out a command. `prepare` reads in a
@@ -378,7 +383,7 @@ impl Declaration {
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.touches = RaisedRevision::Stream;
+        self.0.raises = RaisedRevision::Stream;
         let (prepare, ask) = (Arc::new(prepare), Arc::new(ask));
         self.0.work = Work::Command(Box::new(move |input| {
             let (prepare, ask, input) = (prepare.clone(), ask.clone(), typed::<I>(input)?);

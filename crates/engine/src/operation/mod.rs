@@ -33,7 +33,7 @@ pub use arguments::Arguments;
 pub use declaration::Declaration;
 pub use schema::inline_generator;
 use schema::json_object;
-pub use schema::tidy;
+pub use schema::simplify;
 pub use shape::Shape;
 
 /// The interface that an operation belongs to. Each interface has its own credential.
@@ -238,7 +238,7 @@ pub enum Work {
 impl Work {
     /// Returns whether the operation calls another service.
     #[must_use]
-    pub const fn asks_another(&self) -> bool {
+    pub const fn calls_another_service(&self) -> bool {
         matches!(self, Self::Provider(_) | Self::Command(_))
     }
 }
@@ -277,13 +277,13 @@ pub struct Operation {
     pub is_idempotent: bool,
     /// Messages for fields that clients send although the operation does not accept them: the end
     /// of the field's path, without list indices, and the message.
-    pub misnomers: &'static [(&'static str, &'static str)],
+    pub field_hints: &'static [(&'static str, &'static str)],
     /// The data that the operation's cached answers depend on; `None` if answers are not cached.
     pub cached: Option<CacheBasis>,
     /// Whether a database replica may answer the operation.
     pub may_lag: bool,
     /// The revision that the operation raises, if it is a write.
-    pub touches: RaisedRevision,
+    pub raises: RaisedRevision,
     /// The page limits; `None` if the operation is not a paginated list.
     pub paging: Option<PageLimits>,
     /// Whether the operation stores JSON as it was sent, and therefore refuses numbers that would
@@ -291,7 +291,7 @@ pub struct Operation {
     pub keeps_numbers: bool,
     /// The list whose invalid items are left out if the caller asks for that; `None` if any invalid
     /// item refuses the request.
-    pub sifts: Option<FilteredList>,
+    pub filtered_list: Option<FilteredList>,
     /// The file that the operation accepts, as part of a multipart body; `None` if it accepts none.
     pub file: Option<TakesFile>,
     /// The maximum size of the body in bytes.
@@ -384,16 +384,16 @@ impl Operation {
             title: "",
             not_for_tools: &[],
             is_idempotent: method != Method::POST,
-            misnomers: &[],
+            field_hints: &[],
             is_destructive: method == Method::DELETE
                 || method == Method::PATCH
                 || method == Method::PUT,
             cached: None,
             may_lag: false,
-            touches: RaisedRevision::Configuration,
+            raises: RaisedRevision::Configuration,
             paging: None,
             keeps_numbers: false,
-            sifts: None,
+            filtered_list: None,
             file: None,
             body_limit: BODY_LIMIT,
             timeout: store::WORK_LIMIT,
@@ -435,7 +435,7 @@ impl Operation {
     #[must_use]
     pub fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let mut schema = (self.input)(generator).to_value();
-        tidy(&mut schema);
+        simplify(&mut schema);
         if schema.get("properties").is_none() {
             schema["properties"] = json!({});
         }
@@ -458,7 +458,10 @@ impl Operation {
 
     /// Publishes a schema of the answer that is more precise than the one of its Rust type.
     #[must_use]
-    pub fn answering(mut self, schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
+    pub fn with_output_schema(
+        mut self,
+        schema: impl Fn() -> Schema + Send + Sync + 'static,
+    ) -> Self {
         self.output = Box::new(move |_| schema());
         self
     }
@@ -467,7 +470,7 @@ impl Operation {
     #[must_use]
     pub fn output_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let mut schema = (self.output)(generator).to_value();
-        tidy(&mut schema);
+        simplify(&mut schema);
         schema
     }
 

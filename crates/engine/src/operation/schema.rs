@@ -22,7 +22,7 @@ pub fn inline_generator() -> SchemaGenerator {
 
 /// Removes keywords that have no meaning for clients: null defaults and Rust's number formats.
 /// Turns a choice of constants into an `enum`, which every client generator supports.
-pub fn tidy(schema: &mut Value) {
+pub fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             if map.get("default").is_some_and(Value::is_null) {
@@ -47,10 +47,10 @@ pub fn tidy(schema: &mut Value) {
                 .map(|fields| fields.values_mut());
             fields.into_iter().flatten().for_each(replace_true);
             map.get_mut("items").into_iter().for_each(replace_true);
-            map.values_mut().for_each(tidy);
+            map.values_mut().for_each(simplify);
             merge_constants(map);
         }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
     }
 }
@@ -108,11 +108,11 @@ mod tests {
             "description": "How it went.",
             "oneOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "string", "const": "c", "description": "Well." }],
         }, { "type": "null" }] });
-        tidy(&mut schema);
+        simplify(&mut schema);
         let expected = json!({ "type": "string", "enum": ["a", "b", "c"], "description": "How it went. `c`: Well." });
         assert_eq!(schema["anyOf"][0], expected);
         let mut schema_of_shapes = json!({ "oneOf": [{ "const": 1 }, { "type": "object" }] });
-        tidy(&mut schema_of_shapes);
+        simplify(&mut schema_of_shapes);
         assert_eq!(schema_of_shapes["oneOf"].as_array().unwrap().len(), 2);
     }
 }

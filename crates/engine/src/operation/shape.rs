@@ -121,7 +121,7 @@ impl CheckedInput<'_> {
     /// Returns the valid texts of a format that another module checks, with their paths.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let has_format =
-            |kind: &Contextual| matches!(kind, Contextual::Elsewhere(name) if name == format);
+            |kind: &Contextual| matches!(kind, Contextual::Other(name) if name == format);
         let fields = self
             .shape
             .fields_without_issue(&self.issues, has_format)
@@ -147,8 +147,8 @@ impl CheckedInput<'_> {
             mut issues,
             ..
         } = self;
-        issues.judge(rules, &input);
-        issues.take_sifted(&mut input);
+        issues.apply_rules(rules, &input);
+        issues.take_invalid_items(&mut input);
         issues.into_result()?;
         Ok(input)
     }
@@ -165,7 +165,7 @@ impl Shape {
         let schema = operation.input_schema(&mut inline_generator());
         let formats: Vec<_> = format::STATIC
             .iter()
-            .map(|format| (format.name, format.holds))
+            .map(|format| (format.name, format.accepts))
             .collect();
         let compiled = Schema::compile(&schema, &formats);
         let fields = schema["properties"]
@@ -194,7 +194,7 @@ impl Shape {
                 .flat_map(Map::keys)
                 .cloned()
                 .collect(),
-            misnomers: operation.misnomers,
+            misnomers: operation.field_hints,
             schema_json: schema,
         }
     }
@@ -227,12 +227,12 @@ impl Shape {
         now: Timestamp,
     ) -> Result<CheckedInput<'s>> {
         let mut issues = Issues::of(operation);
-        issues.sift(operation.sifts.as_ref(), arguments.body());
-        issues.add_found(arguments.found().to_vec());
+        issues.filter_invalid_items(operation.filtered_list.as_ref(), arguments.body());
+        issues.add_all(arguments.issues().to_vec());
         let mut input = self.collect_input(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
-                *text = typed::trimmed(text).to_owned();
+                *text = typed::trim(text).to_owned();
             }
         }
         json::null_characters(&input, &mut |path| issues.add(path, Reason::NullCharacter));
@@ -333,7 +333,7 @@ impl Shape {
                             && operation.not_for_tools.contains(&name.as_str()))
                     {
                         let path = vec![PathSegment::from(name.as_str())];
-                        issues.add_with(path, |_| self.stranger(name));
+                        issues.add_with(path, |_| self.unknown_field(name));
                     } else {
                         input.insert(name.clone(), value.clone());
                     }
@@ -386,7 +386,7 @@ impl Shape {
     }
 
     /// Returns the message for a field that the operation does not accept.
-    fn stranger(&self, name: &str) -> Reason {
+    fn unknown_field(&self, name: &str) -> Reason {
         if self.data_fields.contains(name) {
             Reason::InsideData
         } else if self.answer_fields.contains(name) {
@@ -397,7 +397,7 @@ impl Shape {
     }
 
     /// Returns the unknown query parameters, each with a message.
-    pub(crate) fn strange_parameters(
+    pub(crate) fn unknown_parameters(
         &self,
         operation: &Operation,
         query: &[(String, String)],

@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::access::Access;
-use crate::audit::{self, Actor, AuditEntryRow, Audits, Change, Target, Thing, WriteKind};
+use crate::audit::{self, Actor, AuditEntryRow, AuditedObject, Audits, Change, Target, WriteKind};
 use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
@@ -24,7 +24,7 @@ pub(super) struct Audited {
 /// An audited call in progress, and its object as it was before the change.
 pub(super) struct AuditedCall {
     audited: Audited,
-    before: Option<Thing>,
+    before: Option<AuditedObject>,
 }
 
 impl Audited {
@@ -41,7 +41,7 @@ impl Audited {
     pub(super) fn begin(self, context: &mut Context<'_, '_>) -> Result<AuditedCall> {
         let before = match self.audits.what {
             WriteKind::Changes(read) => read(context, &self.input)?,
-            WriteKind::Makes(..) | WriteKind::Does(_) => None,
+            WriteKind::Creates(..) | WriteKind::ActsOn(_) => None,
         };
         Ok(AuditedCall {
             audited: self,
@@ -105,7 +105,7 @@ impl AuditedCall {
             Value::Null
         };
         let (target, mut changes) = match audits.what {
-            WriteKind::Makes(kind, name) => {
+            WriteKind::Creates(kind, name) => {
                 let name = answer
                     .get(name)
                     .or_else(|| input.get(name))
@@ -126,15 +126,24 @@ impl AuditedCall {
                 };
                 (
                     thing.target,
-                    [changes, audit::recorded(audits.tells, &input, &answer)].concat(),
+                    [
+                        changes,
+                        audit::recorded(audits.recorded_fields, &input, &answer),
+                    ]
+                    .concat(),
                 )
             }
-            WriteKind::Does(name) => (
+            WriteKind::ActsOn(name) => (
                 name(context, &input)?,
-                audit::recorded(audits.tells, &input, &answer),
+                audit::recorded(audits.recorded_fields, &input, &answer),
             ),
         };
-        changes.extend(audits.withholds.iter().map(|field| Change::withheld(field)));
+        changes.extend(
+            audits
+                .secret_fields
+                .iter()
+                .map(|field| Change::withheld(field)),
+        );
         let actor = Actor::of(context.access.credential)?;
         audit::write(
             context,
@@ -173,5 +182,5 @@ fn created(operation: &Operation, audits: &Audits, input: &Value, answer: &Value
         .into_iter()
         .flatten()
         .filter(|(name, _)| !operation.is_path_field(name));
-    audit::created(sent, answer, audits.tells)
+    audit::created(sent, answer, audits.recorded_fields)
 }

@@ -99,7 +99,7 @@ fn cached(
         service.store.version()?,
         now,
     );
-    cached.filter(|identified| identified.is_good_at(resource))
+    cached.filter(|identified| identified.is_valid_at(resource))
 }
 
 /// Authenticates the caller of a tool message for a resource. This happens once for each message,
@@ -245,7 +245,7 @@ pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
 
 /// Looks up a caller in a query that other requests share. The query runs after this request
 /// arrived. Nothing else about the request is read in the same snapshot.
-pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
+pub(super) async fn look_up_caller(call: &super::Call) -> Result<Caller> {
     let super::Call {
         service,
         operation,
@@ -257,7 +257,7 @@ pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
             let caller = service
                 .callers
                 .0
-                .ask(Token::Link(link_token(head).unwrap_or_default().to_owned()))
+                .look_up(Token::Link(link_token(head).unwrap_or_default().to_owned()))
                 .await?;
             let caller = caller.filter(|identified| identified.is_valid(*now));
             caller.ok_or_else(|| Error::not_found(service.app.about.link.what))?
@@ -288,9 +288,9 @@ async fn look_up_shared(
     let caller = service
         .callers
         .0
-        .ask(Token::Bearer(presented))
+        .look_up(Token::Bearer(presented))
         .await?
-        .filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
+        .filter(|identified| identified.is_valid_at(resource) && identified.is_valid(now));
     caller.ok_or_else(|| ErrorKind::Authentication.into())
 }
 
@@ -392,7 +392,8 @@ fn bearer_caller(
     resource: Resource,
     now: Timestamp,
 ) -> Result<Arc<Identified>> {
-    let caller = access::find(tx, token, now)?.filter(|identified| identified.is_good_at(resource));
+    let caller =
+        access::find(tx, token, now)?.filter(|identified| identified.is_valid_at(resource));
     Ok(Arc::new(caller.ok_or(ErrorKind::Authentication)?))
 }
 
@@ -447,7 +448,7 @@ fn link_caller(
     if !is_preview && asks_for_another_time(request) {
         let previewer =
             bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
-        let previewer = previewer.filter(|previewer| previewer.is_good_at(Resource::Api));
+        let previewer = previewer.filter(|previewer| previewer.is_valid_at(Resource::Api));
         if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id)
         {
             return Err(ErrorKind::Authentication.into());

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::request::Request;
-use super::{Finished, Requester, Service, Success, SuccessBody, finish, retry_after};
+use super::{FinishedCall, Requester, Service, Success, SuccessBody, finish, retry_after};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 
@@ -60,7 +60,7 @@ pub async fn call(
     operation: &'static Operation,
     request: Request,
 ) -> LocalOutcome {
-    let Finished {
+    let FinishedCall {
         facts, answered, ..
     } = finish(service, operation, request, true).await;
     LocalOutcome {

@@ -50,7 +50,7 @@ const ENTRY_OVERHEAD: u64 = 512;
 /// The caches.
 pub struct Memory {
     callers: Cache<[u8; 32], Arc<CachedState>>,
-    answers: Cache<AnswerKey, KeptAnswer, ByBytes>,
+    answers: Cache<AnswerKey, CachedForm, ByBytes>,
     hits: AtomicU64,
     misses: AtomicU64,
     refusals: AtomicU64,
@@ -58,7 +58,7 @@ pub struct Memory {
 
 /// Statistics of the response cache since the process started, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct CacheStatistics {
     /// Number of responses from the cache.
     pub hits: u64,
     /// Number of responses that were missing or outdated.
@@ -102,11 +102,11 @@ pub(super) struct AnswerKey {
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<AnswerKey, KeptAnswer> for ByBytes {
-    fn weight(&self, key: &AnswerKey, entry: &KeptAnswer) -> u64 {
+impl Weighter<AnswerKey, CachedForm> for ByBytes {
+    fn weight(&self, key: &AnswerKey, entry: &CachedForm) -> u64 {
         let length = match entry {
-            KeptAnswer::Text(entry) => entry.length(),
-            KeptAnswer::Value(entry) => entry.length,
+            CachedForm::Text(entry) => entry.length(),
+            CachedForm::Value(entry) => entry.length,
         };
         // The compressed form is at most about as long as the plain one. A value takes about twice
         // the bytes of its text.
@@ -117,14 +117,14 @@ impl Weighter<AnswerKey, KeptAnswer> for ByBytes {
 
 /// A cached answer, in the form that its callers take.
 #[derive(Clone)]
-pub(super) enum KeptAnswer {
+pub(super) enum CachedForm {
     /// For a surface.
     Text(Arc<CachedAnswer>),
     /// For a caller in this process.
     Value(Arc<CachedValue>),
 }
 
-impl KeptAnswer {
+impl CachedForm {
     fn validity(&self) -> &Validity {
         match self {
             Self::Text(entry) => &entry.validity,
@@ -137,7 +137,7 @@ impl KeptAnswer {
 #[derive(Debug)]
 struct Validity {
     revisions: Revisions,
-    holds: Range<Timestamp>,
+    period: Range<Timestamp>,
 }
 
 /// A cached answer: an envelope without the request id.
@@ -162,7 +162,7 @@ pub(super) struct CachedValue {
 impl Memory {
     /// Creates empty caches for use by this many processors.
     #[must_use]
-    pub fn seeing(processors: usize) -> Self {
+    pub fn for_processors(processors: usize) -> Self {
         let (hits, misses, refusals) = Default::default();
         Self {
             callers: Cache::new(MAX_CALLERS),
@@ -175,10 +175,10 @@ impl Memory {
 
     /// Returns the statistics of the response cache.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> CacheStatistics {
         let [hits, misses, refusals] =
             [&self.hits, &self.misses, &self.refusals].map(|count| count.load(Ordering::Relaxed));
-        Tally {
+        CacheStatistics {
             hits,
             misses,
             refusals,
@@ -221,10 +221,10 @@ impl Memory {
         basis: CacheBasis,
         revisions: Revisions,
         now: Timestamp,
-    ) -> Option<KeptAnswer> {
+    ) -> Option<CachedForm> {
         let response = self.answers.get(key).filter(|response| {
             let validity = response.validity();
-            basis.is_unchanged(validity.revisions, revisions) && validity.holds.contains(&now)
+            basis.is_unchanged(validity.revisions, revisions) && validity.period.contains(&now)
         });
         let count = if response.is_some() {
             &self.hits
@@ -236,18 +236,21 @@ impl Memory {
     }
 
     /// Caches a response under the revisions that its caller was identified with.
-    pub(super) fn keep(
+    pub(super) fn store(
         &self,
         key: AnswerKey,
         answer: Answer,
         revisions: Revisions,
         holds: Range<Timestamp>,
-    ) -> Result<KeptAnswer> {
+    ) -> Result<CachedForm> {
         let value = answer.local().filter(|_| key.takes_value);
         let text = answer.into_text()?;
-        let validity = Validity { revisions, holds };
+        let validity = Validity {
+            revisions,
+            period: holds,
+        };
         let response = if let Some(value) = value {
-            KeptAnswer::Value(Arc::new(CachedValue {
+            CachedForm::Value(Arc::new(CachedValue {
                 validity,
                 value,
                 etag: etag(&text),
@@ -255,7 +258,7 @@ impl Memory {
             }))
         } else {
             let (open, close) = envelope::parts(&text);
-            KeptAnswer::Text(Arc::new(CachedAnswer {
+            CachedForm::Text(Arc::new(CachedAnswer {
                 validity,
                 etag: etag(&text),
                 open: open.into(),

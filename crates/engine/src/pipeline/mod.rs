@@ -52,8 +52,8 @@ use envelope::success_body;
 pub use idempotency::{InFlight, sweep};
 pub use incoming::{Incoming, Refusal, Sender, out_of_memory};
 pub use local::{LocalAnswer, LocalData, LocalOutcome, call};
-use memory::{AnswerKey, KeptAnswer};
-pub use memory::{CachedAnswer, Memory, Tally, tag};
+use memory::{AnswerKey, CachedForm};
+pub use memory::{CacheStatistics, CachedAnswer, Memory, tag};
 pub use outbound::{OutboundBuffer, OutboundReservation, TimeoutGuard};
 pub use peer_limits::PeerLimits;
 pub use precondition::{CODINGS, coded};
@@ -104,7 +104,7 @@ pub struct Requester {
 
 /// The quota and the requester of a request, for the headers and the log.
 #[derive(Debug, Default)]
-struct RequestFacts {
+struct RequestInfo {
     quota: Option<Quota>,
     requester: Option<Requester>,
 }
@@ -115,7 +115,7 @@ pub enum Body {
     /// JSON text.
     Text(String),
     /// A cached response, to be sent with this request id.
-    Kept(Arc<CachedAnswer>, Uuid),
+    Cached(Arc<CachedAnswer>, Uuid),
 }
 
 impl Body {
@@ -124,7 +124,7 @@ impl Body {
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::Kept(response, request_id) => {
+            Self::Cached(response, request_id) => {
                 String::from_utf8_lossy(&response.pieces(request_id).concat()).into_owned()
             }
         }
@@ -182,13 +182,13 @@ impl Success {
         Self::with(status, SuccessBody::Value(value), None)
     }
 
-    fn cached(operation: &Operation, entry: KeptAnswer, request_id: Uuid) -> Self {
+    fn cached(operation: &Operation, entry: CachedForm, request_id: Uuid) -> Self {
         let (body, etag) = match entry {
-            KeptAnswer::Text(entry) => {
+            CachedForm::Text(entry) => {
                 let etag = entry.etag();
-                (SuccessBody::Written(Body::Kept(entry, request_id)), etag)
+                (SuccessBody::Written(Body::Cached(entry, request_id)), etag)
             }
-            KeptAnswer::Value(entry) => {
+            CachedForm::Value(entry) => {
                 (SuccessBody::Value(entry.value.clone()), entry.etag.clone())
             }
         };
@@ -210,7 +210,7 @@ enum ReadOutcome {
     /// The response.
     Done(Success),
     /// A call to another service, which has not begun. It runs after the transaction is closed.
-    Asks(BoxFuture<'static, Result<Answer>>),
+    Calls(BoxFuture<'static, Result<Answer>>),
 }
 
 /// Runs a request of a surface through every stage. Always returns an outcome; errors become error
@@ -221,9 +221,9 @@ pub async fn handle(
     request: Request,
 ) -> Outcome {
     let request_id = request.id;
-    let Finished {
+    let FinishedCall {
         call,
-        facts: RequestFacts { quota, requester },
+        facts: RequestInfo { quota, requester },
         answered,
     } = finish(service, operation, request, false).await;
     let written = answered.and_then(|success| {
@@ -255,9 +255,9 @@ pub async fn handle(
 }
 
 /// A request that went through every stage.
-struct Finished {
+struct FinishedCall {
     call: Arc<Call>,
-    facts: RequestFacts,
+    facts: RequestInfo,
     answered: Result<Success>,
 }
 
@@ -266,7 +266,7 @@ async fn finish(
     operation: &'static Operation,
     request: Request,
     is_local: bool,
-) -> Finished {
+) -> FinishedCall {
     let (head, payload) = request.split(is_local);
     let call = Arc::new(Call {
         service: service.clone(),
@@ -274,7 +274,7 @@ async fn finish(
         head,
         now: service.clock.now(),
     });
-    let mut facts = RequestFacts::default();
+    let mut facts = RequestInfo::default();
     let answered = match run_stages(&call, payload, &mut facts).await {
         Err(error) => {
             let error = if error.kind() == ErrorKind::Authentication {
@@ -288,7 +288,7 @@ async fn finish(
         }
         success => success,
     };
-    Finished {
+    FinishedCall {
         call,
         facts,
         answered,
@@ -311,7 +311,7 @@ fn with_parameter_warnings(call: &Call, body: Body) -> Body {
     let unknown_parameters = call
         .operation
         .shape()
-        .strange_parameters(call.operation, &call.head.query);
+        .unknown_parameters(call.operation, &call.head.query);
     if unknown_parameters.is_empty() {
         return body;
     }
@@ -324,7 +324,7 @@ fn with_parameter_warnings(call: &Call, body: Body) -> Body {
 async fn run_stages(
     call: &Arc<Call>,
     payload: Payload,
-    facts: &mut RequestFacts,
+    facts: &mut RequestInfo,
 ) -> Result<Success> {
     let Call {
         service,
@@ -339,7 +339,7 @@ async fn run_stages(
         || service.tenant_hints.of(operation, head),
         Caller::organization,
     );
-    service.room(share).await?;
+    service.wait_for_space(share).await?;
     let Some(caller) = caller else {
         return identify_and_read(call, share, payload, facts).await;
     };
@@ -387,7 +387,7 @@ async fn answer(
     } = &**call;
     let share = admitted.caller().organization();
     let validated = admitted
-        .hear(call, arguments)?
+        .parse(call, arguments)?
         .validate_with_network(call)
         .instrument(stage!("validate"))
         .await?;
@@ -401,7 +401,7 @@ async fn answer(
                 let validated = if shared.service.store.is_only_process() {
                     validated
                 } else {
-                    validated.renewed(tx, &shared)?
+                    validated.reauthenticate(tx, &shared)?
                 };
                 stage!("run").in_scope(|| read_validated(tx, &shared, validated))
             };
@@ -417,7 +417,7 @@ async fn identify_and_read(
     call: &Arc<Call>,
     share: Share,
     payload: Payload,
-    facts: &mut RequestFacts,
+    facts: &mut RequestInfo,
 ) -> Result<Success> {
     let arguments = call
         .head
@@ -426,7 +426,7 @@ async fn identify_and_read(
         .await;
     let shared = call.clone();
     let read_all = move |tx: &mut Transaction<'_>| {
-        let mut facts_of_read = RequestFacts::default();
+        let mut facts_of_read = RequestInfo::default();
         let identified = stage!("authenticate").in_scope(|| {
             authenticate::identify(
                 tx,
@@ -441,7 +441,7 @@ async fn identify_and_read(
             if let Some(success) = recall(&shared, &admitted) {
                 return Ok(ReadOutcome::Done(success));
             }
-            let parsed = admitted.hear(&shared, arguments)?;
+            let parsed = admitted.parse(&shared, arguments)?;
             let validated = stage!("validate").in_scope(|| parsed.validate(&shared))?;
             stage!("run").in_scope(|| read_validated(tx, &shared, validated))
         });
@@ -479,7 +479,7 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
         return Ok(None);
     }
     if is_batched {
-        return authenticate::ask(call).await.map(Some);
+        return authenticate::look_up_caller(call).await.map(Some);
     }
     let (share, shared) = (service.tenant_hints.of(operation, head), call.clone());
     let identify = move |tx: &mut Transaction<'_>| {
@@ -538,7 +538,7 @@ fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
 async fn finish_read(call: &Call, read: ReadOutcome) -> Result<Success> {
     match read {
         ReadOutcome::Done(success) => Ok(success),
-        ReadOutcome::Asks(asking) => Success::of(call.operation, asking.await?, &call.head),
+        ReadOutcome::Calls(asking) => Success::of(call.operation, asking.await?, &call.head),
     }
 }
 
@@ -566,7 +566,7 @@ impl Caller {
     }
 
     /// Returns whether the identification is valid at `now` and for this configuration revision.
-    fn holds(&self, configuration: i64, now: Timestamp) -> bool {
+    fn is_valid_for(&self, configuration: i64, now: Timestamp) -> bool {
         match self {
             Self::Tenant(identified) => {
                 identified.revisions.configuration == configuration && identified.is_valid(now)
@@ -607,15 +607,15 @@ fn read(
     let system = service.system(tx, *now);
     let answer = match (&operation.work, &caller) {
         (Work::Tenant(prepare), Caller::Tenant(identified)) => {
-            let mut context = Context::of_known(system, identified);
+            let mut context = Context::of_identified(system, identified);
             let answer = prepare(input)?(&mut context)?;
-            let holds = context.holds();
+            let holds = context.validity();
             if let Some((key, _)) =
                 AnswerKey::of(operation, identified, head).filter(|_| !holds.is_empty())
             {
                 let cached = service
                     .memory
-                    .keep(key, answer, identified.revisions, holds)?;
+                    .store(key, answer, identified.revisions, holds)?;
                 return Ok(ReadOutcome::Done(Success::cached(
                     operation, cached, head.id,
                 )));
@@ -630,7 +630,7 @@ fn read(
         }
         (Work::System(work), _) => work(&mut { system }, input)?,
         (Work::Provider(work), _) => {
-            return Ok(ReadOutcome::Asks(work(service.app_state.clone(), input)));
+            return Ok(ReadOutcome::Calls(work(service.app_state.clone(), input)));
         }
         (Work::Command(_), _) => return Err(Error::internal("a command is no read")),
     };

@@ -80,7 +80,7 @@ impl OutboundBuffer {
 
     /// Waits until there is space for another response of a share. Returns false after the time
     /// limit.
-    pub async fn has_room(&self, share: Share) -> bool {
+    pub async fn wait_for_space(&self, share: Share) -> bool {
         let Some(responses) = self.blocking_responses(share) else {
             return true;
         };
@@ -99,7 +99,7 @@ impl OutboundBuffer {
 
     /// Returns whether there is space for another response of a share now.
     #[must_use]
-    pub fn has_room_now(&self, share: Share) -> bool {
+    pub fn has_space_now(&self, share: Share) -> bool {
         self.blocking_responses(share).is_none()
     }
 
@@ -123,7 +123,7 @@ impl OutboundBuffer {
 
     /// Reserves the space for a body of this length.
     #[must_use]
-    pub fn hold(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<OutboundReservation> {
+    pub fn reserve(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<OutboundReservation> {
         let mut state = self.state();
         state.held += bytes;
         state.shares.entry(share).or_default().held += bytes;
@@ -148,7 +148,7 @@ impl OutboundBuffer {
 
     /// Returns whether the progress timeout of a share's responses is shortened.
     #[must_use]
-    pub fn is_hurried(&self, share: Share) -> bool {
+    pub fn has_short_timeout(&self, share: Share) -> bool {
         let state = self.state();
         state.guards > 0
             || state
@@ -157,7 +157,7 @@ impl OutboundBuffer {
                 .is_some_and(|share_state| share_state.guards > 0)
     }
 
-    /// Returns a receiver that is notified when [`OutboundBuffer::is_hurried`] may have changed.
+    /// Returns a receiver that is notified when [`OutboundBuffer::has_short_timeout`] may have changed.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
@@ -201,8 +201,8 @@ impl OutboundState {
 impl OutboundReservation {
     /// Returns whether the progress timeout of this response is shortened.
     #[must_use]
-    pub fn is_hurried(&self) -> bool {
-        self.outbound.is_hurried(self.share)
+    pub fn has_short_timeout(&self) -> bool {
+        self.outbound.has_short_timeout(self.share)
     }
 }
 
@@ -252,25 +252,25 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_waits_for_buffer_space_until_a_timeout() {
         let outbound = Arc::new(OutboundBuffer::new(10, TIMEOUT));
-        assert!(outbound.has_room(share(1)).await);
-        let reservation = outbound.hold(share(1), 10);
+        assert!(outbound.wait_for_space(share(1)).await);
+        let reservation = outbound.reserve(share(1), 10);
         for other in 1..=2 {
             assert!(
-                !outbound.has_room(share(other)).await,
+                !outbound.wait_for_space(share(other)).await,
                 "no bytes were sent meanwhile"
             );
         }
         let mut changes = outbound.changes();
         let send_all = async {
             changes.changed().await.unwrap();
-            assert!(reservation.is_hurried());
+            assert!(reservation.has_short_timeout());
             drop(reservation);
         };
-        assert!(tokio::join!(outbound.has_room(share(2)), send_all).0);
+        assert!(tokio::join!(outbound.wait_for_space(share(2)), send_all).0);
         assert_eq!(
             (
                 outbound.bytes(),
-                outbound.is_hurried(share(1)),
+                outbound.has_short_timeout(share(1)),
                 outbound.state().shares.len()
             ),
             (0, false, 0)
@@ -280,19 +280,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_hurries_only_its_own_organization() {
         let outbound = Arc::new(OutboundBuffer::new(100, TIMEOUT));
-        let unread = outbound.hold(share(1), 50);
-        assert!(outbound.has_room(share(2)).await && outbound.has_room(None).await);
-        let sent = outbound.hold(share(2), 20);
+        let unread = outbound.reserve(share(1), 50);
+        assert!(outbound.wait_for_space(share(2)).await && outbound.wait_for_space(None).await);
+        let sent = outbound.reserve(share(2), 20);
         let mut changes = outbound.changes();
         let check = async {
             changes.changed().await.unwrap();
-            assert!(unread.is_hurried(), "the organization itself uses too much");
             assert!(
-                !sent.is_hurried() && !outbound.is_hurried(None),
+                unread.has_short_timeout(),
+                "the organization itself uses too much"
+            );
+            assert!(
+                !sent.has_short_timeout() && !outbound.has_short_timeout(None),
                 "other organizations are not affected"
             );
         };
-        assert!(!tokio::join!(outbound.has_room(share(1)), check).0);
+        assert!(!tokio::join!(outbound.wait_for_space(share(1)), check).0);
     }
 
     proptest! {

@@ -133,7 +133,7 @@ impl RateLimits {
     pub async fn take_shared(&self, owner: Owner, clock: &Clock, now: Timestamp) -> Option<Quota> {
         let shared = self.shared.as_ref()?;
         let Some(decision) = shared
-            .take(&owner.key(), self.windows, clock.staged())
+            .take(&owner.key(), self.windows, clock.manual_elapsed())
             .await
         else {
             metrics::counter!(FALLBACKS).increment(1);

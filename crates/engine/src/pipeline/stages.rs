@@ -1,8 +1,8 @@
 //! The stages of a request between identifying the caller and running the operation.
 //!
-//! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::hear`]
+//! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::parse`]
 //! (permission by the body → form of the `Idempotency-Key` → arguments) →
-//! [`Heard::validate`] → run.
+//! [`ParsedCall::validate`] → run.
 //!
 //! Each stage takes a value that only the stage before it can create. The order is therefore the
 //! same in every code path, in one transaction or in several, and no stage can be skipped.
@@ -15,7 +15,7 @@ use store::Transaction;
 
 use super::idempotency::IdempotencyKey;
 use super::request::Head;
-use super::{Caller, Quota, RequestFacts, Requester, Service, admit_again, validate};
+use super::{Caller, Quota, RequestInfo, Requester, Service, admit_again, validate};
 use crate::access::Access;
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Arguments, Effect, Needs, Operation, Surface};
@@ -33,7 +33,7 @@ pub(super) struct Call {
 pub(super) struct Admitted(Caller);
 
 /// An admitted caller with parsed arguments.
-pub(super) struct Heard {
+pub(super) struct ParsedCall {
     caller: Caller,
     key: Option<IdempotencyKey>,
     arguments: Arguments,
@@ -41,7 +41,7 @@ pub(super) struct Heard {
 
 /// An admitted caller with a validated input.
 pub(super) struct Validated {
-    parsed: Heard,
+    parsed: ParsedCall,
     input: Value,
 }
 
@@ -53,7 +53,7 @@ impl Call {
         &self,
         caller: Caller,
         shared_quota: Option<Quota>,
-        facts: &mut RequestFacts,
+        facts: &mut RequestInfo,
     ) -> Result<Admitted> {
         let Self {
             service,
@@ -66,7 +66,7 @@ impl Call {
             credential: caller.access().credential,
         });
         if let Caller::Tenant(identified) = &caller {
-            service.app_state.uses.note(identified.owner(), *now);
+            service.app_state.uses.record(identified.owner(), *now);
         }
         let elapsed = service.clock.elapsed();
         facts.quota = match (operation.surface, &caller) {
@@ -116,7 +116,7 @@ impl Admitted {
 
     /// Checks the permissions that depend on the body, then the idempotency key of a write, then
     /// whether the arguments could be parsed.
-    pub(super) fn hear(self, call: &Call, arguments: Result<Arguments>) -> Result<Heard> {
+    pub(super) fn parse(self, call: &Call, arguments: Result<Arguments>) -> Result<ParsedCall> {
         let Self(caller) = self;
         if let Ok(arguments) = &arguments {
             call.permit_body(caller.access(), arguments)?;
@@ -127,7 +127,7 @@ impl Admitted {
             }
             _ => None,
         };
-        Ok(Heard {
+        Ok(ParsedCall {
             caller,
             key,
             arguments: arguments?,
@@ -135,7 +135,7 @@ impl Admitted {
     }
 }
 
-impl Heard {
+impl ParsedCall {
     /// Validates the arguments as the operation's input.
     pub(super) fn validate(self, call: &Call) -> Result<Validated> {
         let shape = call.operation.shape();
@@ -176,7 +176,7 @@ impl Heard {
 impl Validated {
     /// Authenticates the caller again in this transaction, because a response is cached under the
     /// revisions of the snapshot that it was read in.
-    pub(super) fn renewed(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
+    pub(super) fn reauthenticate(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
         if let Some(identified) = admit_again(tx, call, &self.parsed.arguments)? {
             self.parsed.caller = Caller::Tenant(identified);
         }
@@ -194,7 +194,7 @@ impl Validated {
     pub(super) fn into_parts(self) -> (Caller, Option<IdempotencyKey>, Arguments, Value) {
         let Self {
             parsed:
-                Heard {
+                ParsedCall {
                     caller,
                     key,
                     arguments,

@@ -151,7 +151,7 @@ async fn find_even_expired(
 }
 
 fn reason_of_caller(identified: &Identified, resource: Resource) -> (&'static str, String) {
-    if !identified.is_good_at(resource) {
+    if !identified.is_valid_at(resource) {
         let (issued_for, requested) = (
             identified.resource.map_or("", Resource::path),
             resource.path(),

@@ -30,7 +30,7 @@ use super::{Caller, Payload, Success};
 use crate::access::Owner;
 use crate::error::{Error, Issue, Result};
 use crate::operation::Arguments;
-use crate::uploads::{HEAD, Received, TakesFile, Uploads, file_name, fresh_key};
+use crate::uploads::{HEAD, TakesFile, UploadedFile, Uploads, file_name, fresh_key};
 
 /// The time that every body may take, whatever its size.
 const BASE_TIME: Duration = Duration::from_secs(30);
@@ -84,7 +84,7 @@ pub(super) async fn read(
 ) -> (Result<Arguments>, Option<StoredFile>) {
     let mut stored_file = None;
     let arguments = match prepare(call, caller, payload) {
-        Ok((owner, uploads, body, boundary)) => match uploads.enter(owner, takes.most) {
+        Ok((owner, uploads, body, boundary)) => match uploads.register(owner, takes.max_bytes) {
             Ok(_entered) => {
                 let key = fresh_key(&call.service.app_state.ids, owner.organization, call.now);
                 let reader = BodyReader {
@@ -177,8 +177,11 @@ impl BodyReader<'_> {
         body: Body,
         boundary: &str,
     ) -> Result<(Map<String, Value>, Vec<Issue>)> {
-        let mut incoming =
-            IncomingBody::new(body, self.takes.most + EXCESS_BYTES, self.unparsed.clone());
+        let mut incoming = IncomingBody::new(
+            body,
+            self.takes.max_bytes + EXCESS_BYTES,
+            self.unparsed.clone(),
+        );
         let mut parts = Multipart::new(&mut incoming, boundary);
         let mut count = 0;
         loop {
@@ -261,10 +264,13 @@ impl BodyReader<'_> {
     }
 
     /// Stores a file while it arrives. A refused file is read to its end and not stored.
-    async fn store_file(&mut self, mut part: Field<'_>) -> Result<Option<Received>> {
+    async fn store_file(&mut self, mut part: Field<'_>) -> Result<Option<UploadedFile>> {
         let name = file_name(part.file_name());
         let TakesFile {
-            most, kind, kinds, ..
+            max_bytes: most,
+            kind,
+            kinds,
+            ..
         } = *self.takes;
         let mut head = BytesMut::new();
         // Collect enough of the first bytes to detect the media type.
@@ -317,7 +323,7 @@ impl BodyReader<'_> {
             files: self.files.clone(),
             key: self.key.clone(),
         });
-        Ok(Some(Received {
+        Ok(Some(UploadedFile {
             key: self.key.clone(),
             name,
             content_type: content_type.to_owned(),
@@ -456,7 +462,7 @@ mod tests {
 
     const TAKES: TakesFile = TakesFile {
         field: "file",
-        most: 1 << 20,
+        max_bytes: 1 << 20,
         kind,
         kinds: "a note",
     };
@@ -673,7 +679,7 @@ mod tests {
                 opens: uuid::Uuid::from_u128(2),
             },
         };
-        let entered = [uploads.enter(owner, 1), uploads.enter(owner, 1)];
-        assert!(entered.iter().all(Result::is_ok) && uploads.enter(owner, 1).is_err());
+        let entered = [uploads.register(owner, 1), uploads.register(owner, 1)];
+        assert!(entered.iter().all(Result::is_ok) && uploads.register(owner, 1).is_err());
     }
 }

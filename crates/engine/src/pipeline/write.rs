@@ -65,7 +65,7 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
             return command(write, id, key_guard, prepare(input)?).await;
         }
         (Work::Tenant(prepare), Some(id)) => Prepared::Tenant(
-            Lock::of(&service.app_state, id, call.operation.touches),
+            Lock::of(&service.app_state, id, call.operation.raises),
             prepare(input)?,
         ),
         (Work::System(_), _) => Prepared::System(input),
@@ -152,7 +152,7 @@ impl Write {
             .ok_or_else(|| Error::not_found("Organization"))?;
         let reauthenticated = if self
             .caller
-            .holds(locked.found, self.call.service.clock.now())
+            .is_valid_for(locked.previous_revision, self.call.service.clock.now())
         {
             None
         } else {

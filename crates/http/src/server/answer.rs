@@ -20,7 +20,7 @@ use hyper::rt::Executor;
 use hyper::service::Service;
 use tokio::time::Instant;
 
-use super::clients::{Clients, Place};
+use super::clients::{Clients, CountedRequest};
 use super::connections::{Activity, RequestGuard, network};
 use crate::surface::{Interface, OverLimit, Peer, UnreadBody};
 use engine::pipeline::Receiving;
@@ -39,7 +39,7 @@ pub(super) struct LastEvent {
 
 impl LastEvent {
     /// Records that the event happens now.
-    pub(super) fn note(&self) {
+    pub(super) fn record(&self) {
         self.nanoseconds
             .store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
     }
@@ -84,20 +84,20 @@ pub(super) struct ProgressLimits {
     /// The usual timeout.
     pub usual: Duration,
     /// The shortened timeout.
-    pub hurried: Duration,
+    pub short: Duration,
     /// Decides whether the timeout is shortened.
     pub outbound: Arc<OutboundBuffer>,
 }
 
 impl ProgressTracker {
     /// Returns when a response has made no progress for the timeout.
-    pub(super) async fn is_lost(&self, limits: &ProgressLimits) {
+    pub(super) async fn until_stalled(&self, limits: &ProgressLimits) {
         let mut changes = limits.outbound.changes();
         loop {
             changes.mark_unchanged();
             let is_hurried = self.reserved_space().upgrade().map_or_else(
-                || limits.outbound.is_hurried(None),
-                |reserved_space| reserved_space.is_hurried(),
+                || limits.outbound.has_short_timeout(None),
+                |reserved_space| reserved_space.has_short_timeout(),
             );
             let factor = if self.has_streams.load(Ordering::Relaxed) {
                 2
@@ -106,7 +106,7 @@ impl ProgressTracker {
             };
             let limit = factor
                 * if is_hurried {
-                    limits.hurried
+                    limits.short
                 } else {
                     limits.usual
                 };
@@ -144,7 +144,7 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
         tokio::spawn(async move {
             tokio::select! {
                 () = STREAM.scope(progress.clone(), stream) => {}
-                () = progress.is_lost(&limits) => {}
+                () = progress.until_stalled(&limits) => {}
             }
         });
     }
@@ -165,7 +165,7 @@ pub(super) struct ConnectionService {
 impl ConnectionService {
     /// Adds the client's address to a request. For a client of a trusted proxy, also counts the
     /// request, and marks the request if the client has too many.
-    fn identify_client(&self, request: &mut Request<Incoming>) -> Option<Place> {
+    fn identify_client(&self, request: &mut Request<Incoming>) -> Option<CountedRequest> {
         let (peer, proxies) = (self.activity.peer(), &self.clients.proxies);
         let address = network(proxies.client(peer, request.headers()));
         let extensions = request.extensions_mut();
@@ -173,7 +173,7 @@ impl ConnectionService {
         if !proxies.has(peer) {
             return None;
         }
-        let client_request = self.clients.enter(address);
+        let client_request = self.clients.count_request(address);
         if client_request.is_none() {
             extensions.insert(OverLimit);
         }
@@ -189,11 +189,11 @@ impl Service<Request<Incoming>> for ConnectionService {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let request_guard = self.activity.begin();
         let extensions = request.extensions_mut();
-        extensions.insert(Receiving::new(self.activity.receive()));
+        extensions.insert(Receiving::new(self.activity.begin_body()));
         let client_request = self.identify_client(&mut request);
         let activity = self.activity.clone();
         let is_secure = self.is_secure;
-        let response_future = self.interface.clone().answer(request.map(Body::new));
+        let response_future = self.interface.clone().respond(request.map(Body::new));
         async move {
             let mut response = response_future.await;
             if response.extensions_mut().remove::<UnreadBody>().is_some() {
@@ -227,7 +227,7 @@ struct Sending {
     request_guard: RequestGuard,
     stream: Option<Arc<ProgressTracker>>,
     reserved_space: Option<Arc<OutboundReservation>>,
-    _client_request: Option<Place>,
+    _client_request: Option<CountedRequest>,
     /// The number of chunks that the connection has not taken yet.
     pending_chunks: AtomicUsize,
     /// Wakes the body when the connection takes the last chunk.
@@ -238,7 +238,7 @@ impl Sending {
     fn begin(
         request_guard: RequestGuard,
         reserved_space: Option<Arc<OutboundReservation>>,
-        client_request: Option<Place>,
+        client_request: Option<CountedRequest>,
     ) -> Self {
         let stream = STREAM.try_with(Arc::clone).ok();
         if stream.is_some() {
@@ -256,7 +256,7 @@ impl Sending {
             body_waker: AtomicWaker::new(),
         };
         for progress in sending.trackers() {
-            progress.last_progress.note();
+            progress.last_progress.record();
             *progress.reserved_space() = sending
                 .reserved_space
                 .as_ref()
@@ -361,7 +361,7 @@ impl Buf for AnswerChunk {
     fn advance(&mut self, count: usize) {
         self.sending
             .trackers()
-            .for_each(|progress| progress.last_progress.note());
+            .for_each(|progress| progress.last_progress.record());
         self.bytes.advance(count);
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Clients {
 }
 
 /// A counted request of a client. When dropped, the request no longer counts.
-pub(super) struct Place {
+pub(super) struct CountedRequest {
     clients: Arc<Clients>,
     address: IpAddr,
 }
@@ -34,7 +34,7 @@ impl Clients {
     }
 
     /// Counts a request of a client. Returns `None` if the client already has too many.
-    pub(super) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    pub(super) fn count_request(self: &Arc<Self>, address: IpAddr) -> Option<CountedRequest> {
         let mut in_progress = self
             .in_progress
             .lock()
@@ -44,14 +44,14 @@ impl Clients {
             return None;
         }
         *count += 1;
-        Some(Place {
+        Some(CountedRequest {
             clients: self.clone(),
             address,
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for CountedRequest {
     fn drop(&mut self) {
         let in_progress = &self.clients.in_progress;
         let mut in_progress = in_progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,12 +75,15 @@ mod tests {
             NonZeroUsize::new(2),
         ));
         let address = |last: u8| IpAddr::from([203, 0, 113, last]);
-        let places = [clients.enter(address(1)), clients.enter(address(1))];
+        let places = [
+            clients.count_request(address(1)),
+            clients.count_request(address(1)),
+        ];
         assert!(places.iter().all(Option::is_some));
-        assert!(clients.enter(address(1)).is_none());
-        assert!(clients.enter(address(2)).is_some());
+        assert!(clients.count_request(address(1)).is_none());
+        assert!(clients.count_request(address(2)).is_some());
         drop(places);
-        assert!(clients.enter(address(1)).is_some());
+        assert!(clients.count_request(address(1)).is_some());
         assert!(clients.in_progress.lock().unwrap().is_empty());
     }
 }

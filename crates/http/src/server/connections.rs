@@ -189,7 +189,7 @@ impl Connections {
     ) -> Self {
         let timeout = ProgressLimits {
             usual: limits.progress_timeout,
-            hurried: limits.hurried_progress_timeout,
+            short: limits.short_progress_timeout,
             outbound,
         };
         let mut builder = auto::Builder::new(Streams(timeout.clone()));
@@ -332,7 +332,7 @@ impl Connections {
         );
         tokio::select! {
             () = self.run_to_end(connection.as_mut(), activity) => {}
-            () = activity.progress.is_lost(&self.progress_limits) => {
+            () = activity.progress.until_stalled(&self.progress_limits) => {
                 // Also discard the bytes of the unread response that the kernel still buffers.
                 activity.is_aborted.store(true, Ordering::Relaxed);
             }
@@ -350,7 +350,7 @@ impl Connections {
             tokio::time::sleep(CLOSE_TIMEOUT).await;
         };
         tokio::select! {
-            stream = tls.agree(socket, CLOSE_TIMEOUT) => stream.map(Either::Right),
+            stream = tls.handshake(socket, CLOSE_TIMEOUT) => stream.map(Either::Right),
             () = tokio::time::sleep(self.limits.idle) => None,
             () = activity.until_dismissed() => None,
             () = shutdown => None,
@@ -495,7 +495,7 @@ impl Activity {
     }
 
     /// Counts the body of a request as incomplete until the guard is dropped.
-    pub(super) fn receive(self: &Arc<Self>) -> IncompleteBody {
+    pub(super) fn begin_body(self: &Arc<Self>) -> IncompleteBody {
         self.incomplete_bodies.fetch_add(1, Ordering::Relaxed);
         IncompleteBody(self.clone())
     }
@@ -566,7 +566,7 @@ impl RequestGuard {
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.last_request_end.note();
+        self.0.last_request_end.record();
         self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }

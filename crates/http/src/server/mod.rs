@@ -34,13 +34,13 @@ pub struct Limits {
     pub progress_timeout: Duration,
     /// The progress timeout while other responses wait for space in `outbound_bytes`, and during
     /// shutdown.
-    pub hurried_progress_timeout: Duration,
+    pub short_progress_timeout: Duration,
     /// The maximum total size of the responses that wait to be sent, in bytes.
     pub outbound_bytes: u64,
     /// The maximum total size of the request bodies in memory, in bytes.
-    pub incoming: u64,
+    pub incoming_bytes: u64,
     /// How long a request waits for space among responses or bodies.
-    pub room: Duration,
+    pub space_timeout: Duration,
 }
 
 /// Open files that are reserved for the database, guests' files and outgoing connections.
@@ -69,10 +69,10 @@ impl Default for Limits {
             trusted_proxies: TrustedProxies::default(),
             idle: Duration::from_secs(10),
             progress_timeout: Duration::from_secs(30),
-            hurried_progress_timeout: Duration::from_secs(2),
+            short_progress_timeout: Duration::from_secs(2),
             outbound_bytes: 256 << 20,
-            incoming: 128 << 20,
-            room: Duration::from_secs(4),
+            incoming_bytes: 128 << 20,
+            space_timeout: Duration::from_secs(4),
         }
     }
 }

@@ -157,7 +157,7 @@ impl Tls {
     }
 
     /// Does the handshake with a client. Returns `None` if it fails.
-    pub(super) async fn agree(
+    pub(super) async fn handshake(
         &self,
         mut socket: Socket,
         limits: Duration,

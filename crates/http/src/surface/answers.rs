@@ -53,7 +53,7 @@ impl ClientPreferences {
 
 /// Changes the tag of a compressed response, because its bytes differ from those of the plain
 /// response.
-pub(super) fn name_coding(headers: &mut HeaderMap) {
+pub(super) fn add_coding_to_etag(headers: &mut HeaderMap) {
     let Some(coding) = headers
         .get(CONTENT_ENCODING)
         .and_then(|coding| coding.to_str().ok())
@@ -69,7 +69,7 @@ pub(super) fn name_coding(headers: &mut HeaderMap) {
 }
 
 /// Returns the response of a read with this tag.
-pub(super) fn of_state(
+pub(super) fn read_response(
     body: Answered,
     etag: HeaderValue,
     preferences: &ClientPreferences,
@@ -79,7 +79,7 @@ pub(super) fn of_state(
     }
     match body {
         Answered::Text(text) => with_etag(super::router::json(200, text), etag),
-        Answered::Kept(cached, id)
+        Answered::Cached(cached, id)
             if preferences.takes_gzip && cached.length() >= MIN_COMPRESSED_SIZE =>
         {
             let mut response = chunked(cached.gzip(id));
@@ -88,12 +88,12 @@ pub(super) fn of_state(
                 .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             with_etag(response, etag)
         }
-        Answered::Kept(cached, id) => with_etag(chunked(cached.pieces(id)), etag),
+        Answered::Cached(cached, id) => with_etag(chunked(cached.pieces(id)), etag),
     }
 }
 
 /// Returns a response that is the same for every client.
-pub(super) async fn of_packed(
+pub(super) async fn shared_response(
     text: &CompressedText,
     etag: HeaderValue,
     headers: &HeaderMap,

@@ -32,7 +32,7 @@ pub enum GateDecision {
     /// The request is handled as it was sent.
     Pass,
     /// The request is handled with another path.
-    Instead(&'static str),
+    Rewrite(&'static str),
 }
 
 /// The gate of a program, and the host of the public URL, for which the gate is not called.
@@ -65,7 +65,7 @@ impl HostGate {
             return Ok(request);
         }
         let path = request.uri().path().to_owned();
-        if let GateDecision::Instead(path) =
+        if let GateDecision::Rewrite(path) =
             (self.gate)(service.clone(), HostRequest { host, path }).await?
         {
             *request.uri_mut() = Uri::try_from(path).map_err(Error::internal)?;

@@ -92,7 +92,7 @@ impl Interface {
     }
 
     /// Assigns an id to a request, turns a panic into a logged 500, and logs the request.
-    pub async fn answer(self, mut request: HttpRequest) -> Response {
+    pub async fn respond(self, mut request: HttpRequest) -> Response {
         let service = self.service;
         let id = service.app_state.ids.uuid(service.clock.now());
         let started = service.clock.elapsed();
@@ -155,7 +155,7 @@ impl Interface {
         {
             response.headers_mut().insert(X_REQUEST_ID, value);
         }
-        answers::name_coding(response.headers_mut());
+        answers::add_coding_to_etag(response.headers_mut());
         if is_persistent && !progress.is_over() {
             // The rest of the body is not read, so the connection is closed, and the client opens
             // another.
@@ -193,7 +193,7 @@ impl Tower<HttpRequest> for Interface {
     }
 
     fn call(&mut self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.clone().answer(request).map(Ok))
+        Box::pin(self.clone().respond(request).map(Ok))
     }
 }
 
@@ -299,11 +299,11 @@ fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: U
         .get::<Requester>()
         .and_then(|requester| requester.organization);
     let bytes = response.body().size_hint().lower();
-    if is_read && bytes >= MIN_LARGE_SIZE && !service.outbound.has_room_now(share) {
+    if is_read && bytes >= MIN_LARGE_SIZE && !service.outbound.has_space_now(share) {
         tracing::warn!(request_id = %id, cause = "the buffer of unsent answers is full", "refused a request with 503");
         return refuse(&ErrorKind::Unavailable.into(), id);
     }
-    let reserved_space = service.outbound.hold(share, bytes);
+    let reserved_space = service.outbound.reserve(share, bytes);
     response.extensions_mut().insert(reserved_space);
     response
 }

@@ -19,7 +19,7 @@ pub(crate) use interface::OverLimit;
 pub use observe::{Metrics, ServedOperation};
 pub(crate) use reading::UnreadBody;
 pub use router::{
-    OtherRoutes, PathParams, Peer, READ_BY_PAGES, RequestId, method_not_found, not_found, note,
-    query, readable, refuse, refuse_as, request_for, request_id, router,
+    EXPOSED_HEADERS, OtherRoutes, PathParams, Peer, RequestId, attach_operation, method_not_found,
+    not_found, query, readable, refuse, refuse_as, request_for, request_id, router,
 };
 pub use tools::describe_all as tools;

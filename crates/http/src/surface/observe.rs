@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use store::Waited;
+use store::WaitTotals;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 use tracing::field::display;
@@ -72,7 +72,7 @@ impl Metrics {
 
     /// Aggregates measurements until `stop` is cancelled. Otherwise the process would store every
     /// single measurement until the next request for `/metrics`.
-    pub async fn keep(self, stop: CancellationToken) {
+    pub async fn aggregate(self, stop: CancellationToken) {
         let aggregate = async {
             loop {
                 tokio::time::sleep(AGGREGATION_INTERVAL).await;
@@ -144,7 +144,7 @@ impl Metrics {
             text,
             "# HELP {name} Requests refused because the memory for request bodies was full.\n# TYPE {name} counter\n{name} {refused}"
         );
-        let Waited { count, time } = service.store.waited();
+        let WaitTotals { count, time } = service.store.wait_totals();
         let name = "vestibule_database_wait_seconds";
         let (help, time) = (
             "Time that operations waited for a database connection.",

@@ -31,7 +31,7 @@ pub(super) const PATH: &str = "/openapi.json";
 
 /// A document in the form in which it is served.
 pub(super) struct Document {
-    pub(super) packed: CompressedText,
+    pub(super) text: CompressedText,
     pub(super) etag: HeaderValue,
 }
 
@@ -51,7 +51,7 @@ impl Document {
         let text = format!("{document:#}\n");
         Self {
             etag: pipeline::tag(&[&text]),
-            packed: CompressedText::new(text),
+            text: CompressedText::new(text),
         }
     }
 }
@@ -227,7 +227,7 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<OperationSchemas>, Map<
         })
         .collect();
     let mut schemas = generator.take_definitions(true);
-    schemas.values_mut().for_each(operation::tidy);
+    schemas.values_mut().for_each(operation::simplify);
     let named_schemas = (app.about.annex.schemas)(surface);
     let mut used = BTreeSet::new();
     for described in &mut described {
@@ -437,7 +437,7 @@ impl OperationSchemas {
             // The file is a part of a multipart form: raw bytes of any type.
             schema["properties"][file.field] = json!({
                 "type": "string", "contentMediaType": "application/octet-stream",
-                "description": format!("The file: {}, at most {} MiB.", file.kinds, file.most >> 20),
+                "description": format!("The file: {}, at most {} MiB.", file.kinds, file.max_bytes >> 20),
             });
             return Some(
                 json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } }),
@@ -473,7 +473,7 @@ impl OperationSchemas {
                 Refusal::Gone => {
                     operation.surface == Surface::Platform && operation.effect == Effect::Read
                 }
-                Refusal::Provider => operation.work.asks_another(),
+                Refusal::Provider => operation.work.calls_another_service(),
                 _ => kind.is_public(),
             };
             if is_possible {

@@ -60,7 +60,7 @@ const ALLOWED_REQUEST_HEADERS: [HeaderName; 9] = [
 ];
 
 /// Headers that a page of an allowed origin may read.
-pub const READ_BY_PAGES: [HeaderName; 9] = [
+pub const EXPOSED_HEADERS: [HeaderName; 9] = [
     ETAG,
     WWW_AUTHENTICATE,
     X_REQUEST_ID,
@@ -187,7 +187,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, String> {
             Method::DELETE,
         ])
         .allow_headers(ALLOWED_REQUEST_HEADERS)
-        .expose_headers(READ_BY_PAGES))
+        .expose_headers(EXPOSED_HEADERS))
 }
 
 /// Returns 404 for OPTIONS requests of other origins (rules: errors#requests, 12). The CORS layer
@@ -242,19 +242,23 @@ async fn serve(
     let (requester, error) = (outcome.requester, outcome.error.clone());
     let mut response = respond(outcome, operation.surface, &preferences);
     if operation.surface == Surface::Public {
-        response = challenged(
+        response = with_challenge(
             response,
             Resource::Api,
             &service.app_state.public_url,
             error.as_ref(),
         );
     }
-    note(&mut response, operation.id, requester);
+    attach_operation(&mut response, operation.id, requester);
     response
 }
 
 /// Adds the operation and the requester to a response, for the log and the metrics.
-pub fn note(response: &mut Response, operation: &'static str, requester: Option<Requester>) {
+pub fn attach_operation(
+    response: &mut Response,
+    operation: &'static str,
+    requester: Option<Requester>,
+) {
     let extensions = response.extensions_mut();
     extensions.insert(ServedOperation(operation));
     if let Some(requester) = requester {
@@ -299,12 +303,12 @@ pub fn query(parts: &Parts) -> Vec<(String, String)> {
 
 fn respond(outcome: Outcome, surface: Surface, preferences: &ClientPreferences) -> Response {
     let mut response = match outcome.etag {
-        Some(etag) => answers::of_state(outcome.body, etag, preferences),
+        Some(etag) => answers::read_response(outcome.body, etag, preferences),
         None => json(outcome.status, outcome.body.into_text()),
     };
     let headers = response.headers_mut();
     if let Some(quota) = outcome.quota {
-        tell(quota, headers);
+        add_quota_headers(quota, headers);
     }
     if let Some(seconds) = outcome.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
@@ -319,7 +323,7 @@ fn respond(outcome: Outcome, surface: Surface, preferences: &ClientPreferences) 
 }
 
 /// Adds the headers of a caller's rate limit quota.
-pub(super) fn tell(quota: Quota, headers: &mut HeaderMap) {
+pub(super) fn add_quota_headers(quota: Quota, headers: &mut HeaderMap) {
     headers.insert(X_RATELIMIT_LIMIT, quota.limit.into());
     headers.insert(X_RATELIMIT_REMAINING, quota.remaining.into());
     headers.insert(X_RATELIMIT_RESET, quota.reset.into());
@@ -340,7 +344,7 @@ pub(super) fn json(status: u16, body: String) -> Response {
 
 /// Adds `WWW-Authenticate` to a 401. The header contains the address for getting a token, and
 /// whether the request had an invalid token (RFC 6750, section 3).
-pub(super) fn challenged(
+pub(super) fn with_challenge(
     mut response: Response,
     resource: Resource,
     public_url: &str,
@@ -493,7 +497,7 @@ fn documents(service: &Arc<Service>) -> Router<Arc<Service>> {
 }
 
 async fn openapi_document(document: &Document, headers: HeaderMap) -> Response {
-    answers::of_packed(&document.packed, document.etag.clone(), &headers).await
+    answers::shared_response(&document.text, document.etag.clone(), &headers).await
 }
 
 /// Returns 200 if the database responds and all background tasks run.

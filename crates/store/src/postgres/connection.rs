@@ -54,7 +54,7 @@ pub(crate) struct Connection {
     statements: Statements,
     pub(super) generation: u64,
     pub(super) created_at: Instant,
-    pub(super) rests_since: Instant,
+    pub(super) idle_since: Instant,
     state: ConnectionState,
     /// Statements to send together with the next one.
     deferred: Vec<Message<'static>>,
@@ -125,7 +125,7 @@ impl Connection {
             statements,
             generation,
             created_at: now,
-            rests_since: now,
+            idle_since: now,
             state: ConnectionState::Proven,
             deferred: Vec::new(),
             exchanges: 0,
@@ -135,9 +135,9 @@ impl Connection {
     }
 
     /// Lends the connection out. An idle connection is unproven, because the server may have gone.
-    pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
+    pub(super) fn lend(mut self, pool: Arc<Pool>, was_idle: bool) -> Self {
         self.pool = Some(pool);
-        self.state = if has_rested {
+        self.state = if was_idle {
             ConnectionState::Unproven {
                 replace_until: Instant::now(),
             }
@@ -175,11 +175,11 @@ impl Connection {
 
     /// Records that work panicked. The connection is closed when it returns to the pool, because
     /// the state of its transaction is unknown.
-    pub(crate) fn doubt(&mut self) {
+    pub(crate) fn mark_broken(&mut self) {
         self.state = ConnectionState::Broken;
     }
 
-    pub(super) fn is_doubtful(&self) -> bool {
+    pub(super) fn is_broken(&self) -> bool {
         matches!(self.state, ConnectionState::Broken)
     }
 
@@ -193,7 +193,7 @@ impl Connection {
 
     /// Drops the statements that were deferred since a mark, and the failure of the work. Returns
     /// true if anything was sent since the mark. The caller must then roll back to the mark.
-    pub(super) fn forget_since(&mut self, mark: Mark) -> bool {
+    pub(super) fn discard_since(&mut self, mark: Mark) -> bool {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
             .truncate(if is_sent { 0 } else { mark.deferred });
@@ -209,7 +209,7 @@ impl Connection {
     }
 
     /// Sends the deferred statements and then this one.
-    pub(super) fn say(&mut self, sql: &'static str) -> Result<()> {
+    pub(super) fn run(&mut self, sql: &'static str) -> Result<()> {
         self.exchange(vec![Message::Run(sql)]).map(drop)
     }
 
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// Does the same as [`Connection::end`], without waiting for the answer.
-    pub(super) fn send_and_go(&mut self, sql: &'static str) -> Result<(), Failure> {
+    pub(super) fn send_without_waiting(&mut self, sql: &'static str) -> Result<(), Failure> {
         self.deferred.clear();
         let send = async |client: &mut Client| {
             let mut request = pin!(client.batch_execute(sql));
@@ -243,7 +243,7 @@ impl Connection {
     }
 
     /// Fails after the deadline of the work, when the caller has already got a timeout.
-    pub(super) fn assert_awaited(&self) -> Result<()> {
+    pub(super) fn assert_in_time(&self) -> Result<()> {
         if Instant::now() < self.deadline {
             Ok(())
         } else {
@@ -263,14 +263,14 @@ impl Connection {
             ConnectionState::Failed(error) => Err(Error::Defect(format!(
                 "the operation continued after one of its statements had failed: {error}"
             ))),
-            _ => self.assert_awaited(),
+            _ => self.assert_in_time(),
         }
     }
 
     /// Sends the deferred statements and these messages in one round trip. Returns the answers to
     /// these messages.
     fn exchange(&mut self, messages: Vec<Message<'_>>) -> Result<Vec<Answer>> {
-        self.assert_awaited()?;
+        self.assert_in_time()?;
         self.exchanges += 1;
         let mut all: Vec<Message<'_>> = mem::take(&mut self.deferred);
         let deferred = all.len();
@@ -294,7 +294,7 @@ impl Connection {
             };
             let (answer, index) = match self.send(messages) {
                 Ok(answers) => (Ok(answers), None),
-                Err((failure, index)) => (Err(self.pooling.judged(failure)), index),
+                Err((failure, index)) => (Err(self.pooling.classify(failure)), index),
             };
             let is_answered = matches!(self.state, ConnectionState::Proven);
             let is_demoted =
@@ -333,11 +333,11 @@ impl Connection {
         };
         // Mark all connections first. The other idle connections are most likely lost as well, and
         // trying them one by one would take too long.
-        pool.doubt_all(self.generation, &cause);
+        pool.drop_generation(self.generation, &cause);
         let other = pool.take(until)?;
         (self.statements, self.generation) = (other.statements, other.generation);
-        (self.created_at, self.rests_since, self.state) =
-            (other.created_at, other.rests_since, other.state);
+        (self.created_at, self.idle_since, self.state) =
+            (other.created_at, other.idle_since, other.state);
         self.replaceable_until(until);
         mem::replace(&mut self.link, other.link).close();
         Ok(())
@@ -467,7 +467,7 @@ impl Connection {
         statement: &'static Statement,
         params: Vec<Value>,
     ) -> Result<()> {
-        self.assert_awaited()?;
+        self.assert_in_time()?;
         self.deferred
             .push(Message::Change(statement, Cow::Owned(params)));
         Ok(())

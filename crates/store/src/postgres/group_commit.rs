@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::connection::{COMMIT, Connection, Mark};
 use super::pool::Pool;
 use crate::error::{Error, Result};
-use crate::job::{self, Answered, JobAnswer, Progress, Ran, Work, WorkError};
+use crate::job::{self, CommitCallback, JobAnswer, OperationResult, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
 
@@ -29,7 +29,7 @@ const FIRST_SAVEPOINT: &str = "savepoint operation";
 const NEXT_SAVEPOINT: &str = "release savepoint operation; savepoint operation";
 const ROLLBACK_TO_SAVEPOINT: &str = "rollback to savepoint operation";
 
-type Run = dyn FnOnce(Result<&mut Connection>) -> Ran + Send;
+type Run = dyn FnOnce(Result<&mut Connection>) -> OperationResult + Send;
 
 /// A queued write.
 pub(super) struct QueuedWrite {
@@ -52,7 +52,7 @@ impl QueuedWrite {
     ) -> Self {
         let thread_progress = progress.clone();
         let run = move |connection: Result<&mut Connection>| match connection {
-            Ok(_) if !thread_progress.begin() => Ran::Skipped,
+            Ok(_) if !thread_progress.begin() => OperationResult::Skipped,
             Ok(connection) => {
                 let transaction = Transaction::new(Handle::Postgres(connection), false);
                 job::run(transaction, work, sender, |transaction| {
@@ -60,7 +60,9 @@ impl QueuedWrite {
                     transaction.assert_sound()
                 })
             }
-            Err(error) => Ran::Undone(Box::new(move |_| drop(sender.send(Ok(Err(error.into())))))),
+            Err(error) => OperationResult::RolledBack(Box::new(move |_| {
+                drop(sender.send(Ok(Err(error.into()))))
+            })),
         };
         Self {
             run: Box::new(run),
@@ -114,7 +116,7 @@ pub(super) struct GroupOutcome {
 }
 
 impl GroupOutcome {
-    pub(super) fn tell(self) {
+    pub(super) fn send(self) {
         for send in self.senders {
             send();
         }
@@ -125,10 +127,10 @@ impl GroupOutcome {
 struct Batch {
     connection: Connection,
     /// Operations that wait for the commit, with the deadline of each.
-    done: Vec<(Answered, Instant)>,
+    done: Vec<(CommitCallback, Instant)>,
     /// Operations that were rolled back. They may have read uncommitted changes of other
     /// operations, so their callers get the result after the commit.
-    undone: Vec<Answered>,
+    undone: Vec<CommitCallback>,
     /// Results that do not depend on the commit.
     senders: Vec<Box<dyn FnOnce() + Send>>,
 }
@@ -151,7 +153,7 @@ pub(super) fn commit_group(
     let connection = match pool.take(replace_until) {
         Ok(connection) => connection,
         Err(error) => {
-            let Ran::Undone(answer) = (first.run)(Err(error)) else {
+            let OperationResult::RolledBack(answer) = (first.run)(Err(error)) else {
                 return no_result();
             };
             return GroupOutcome {
@@ -198,7 +200,7 @@ pub(super) fn commit_group(
         ..
     } = batch;
     pool.take_back(connection, is_outside);
-    let committed = |answer: Answered| {
+    let committed = |answer: CommitCallback| {
         let outcome = outcome.clone();
         Box::new(move || answer(outcome)) as Box<dyn FnOnce() + Send>
     };
@@ -213,7 +215,7 @@ pub(super) fn commit_group(
 
 impl Batch {
     /// Runs an operation. Returns the mark to roll back to if it fails.
-    fn run(&mut self, write: QueuedWrite) -> (Mark, Ran) {
+    fn run(&mut self, write: QueuedWrite) -> (Mark, OperationResult) {
         self.limit_deadline(write.until);
         if !self.connection.has_sent() {
             self.connection
@@ -238,10 +240,16 @@ impl Batch {
     /// its savepoint in the same round trip as the statements that this operation deferred. If one
     /// of those statements fails, this operation fails. Returns an error if the transaction is
     /// lost.
-    fn settle(&mut self, mark: Mark, until: Instant, ran: Ran, has_next: bool) -> Result<()> {
+    fn settle(
+        &mut self,
+        mark: Mark,
+        until: Instant,
+        ran: OperationResult,
+        has_next: bool,
+    ) -> Result<()> {
         match ran {
-            Ran::Skipped => Ok(()),
-            Ran::Undone(answer) => {
+            OperationResult::Skipped => Ok(()),
+            OperationResult::RolledBack(answer) => {
                 if self.done.is_empty() {
                     // The operation read only committed data.
                     self.senders.push(Box::new(move || answer(Ok(()))));
@@ -250,13 +258,13 @@ impl Batch {
                 }
                 self.roll_back(mark, has_next)
             }
-            Ran::Done(answer) if has_next || !self.done.is_empty() => {
+            OperationResult::Done(answer) if has_next || !self.done.is_empty() => {
                 let follow = if self.done.is_empty() {
                     FIRST_SAVEPOINT
                 } else {
                     NEXT_SAVEPOINT
                 };
-                match self.connection.say(follow) {
+                match self.connection.run(follow) {
                     Ok(()) => self.done.push((answer, until)),
                     Err(error) => {
                         self.senders.push(Box::new(move || answer(Err(error))));
@@ -265,7 +273,7 @@ impl Batch {
                 }
                 Ok(())
             }
-            Ran::Done(answer) => {
+            OperationResult::Done(answer) => {
                 self.done.push((answer, until));
                 Ok(())
             }
@@ -275,7 +283,7 @@ impl Batch {
     /// Rolls back the statements sent since a mark. Does nothing if this was the only operation,
     /// because the end of the transaction then rolls it back.
     fn roll_back(&mut self, mark: Mark, has_next: bool) -> Result<()> {
-        if !self.connection.forget_since(mark) || (self.done.is_empty() && !has_next) {
+        if !self.connection.discard_since(mark) || (self.done.is_empty() && !has_next) {
             return Ok(());
         }
         if self.connection.link.is_lost() {
@@ -300,12 +308,12 @@ impl Batch {
             self.limit_deadline(*until);
         }
         let connection = &mut self.connection;
-        let outcome = outcome.and_then(|()| connection.assert_awaited());
+        let outcome = outcome.and_then(|()| connection.assert_in_time());
         if outcome.is_err() || self.done.is_empty() {
             let is_outside = !connection.has_sent() || connection.end("rollback").is_ok();
             return (is_outside, outcome);
         }
-        match connection.say(COMMIT) {
+        match connection.run(COMMIT) {
             Ok(()) => (true, Ok(())),
             Err(error) if connection.link.is_lost() => {
                 (false, Err(Error::Unknown(error.to_string())))

@@ -176,7 +176,7 @@ impl Link {
     }
 
     /// Runs statements without parameters and returns the first column of the first row.
-    pub(super) fn word(&mut self, until: Instant, sql: &str) -> Result<Option<String>, Failure> {
+    pub(super) fn scalar(&mut self, until: Instant, sql: &str) -> Result<Option<String>, Failure> {
         let messages = self.ask(until, async |client| client.simple_query(sql).await)?;
         Ok(messages.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),

@@ -97,8 +97,7 @@ impl Pool {
         loop {
             let connection = self.idle().connections.pop_back()?;
             let now = Instant::now();
-            if now < connection.rests_since + REST_LIMIT && now < connection.created_at + AGE_LIMIT
-            {
+            if now < connection.idle_since + REST_LIMIT && now < connection.created_at + AGE_LIMIT {
                 return Some(connection);
             }
             connection.link.close();
@@ -131,34 +130,32 @@ impl Pool {
     pub(super) fn take_back(&self, mut connection: Connection, is_outside: bool) {
         connection.pool = None;
         if connection.link.is_lost() {
-            self.doubt_all(
+            self.drop_generation(
                 connection.generation,
                 &"a connection was lost while it was in use",
             );
             return connection.link.close();
         }
         let now = Instant::now();
-        connection.rests_since = now;
+        connection.idle_since = now;
         let mut idle = self.idle();
-        let closed = if is_outside
-            && !connection.is_doubtful()
-            && connection.generation == idle.generation
-        {
-            idle.connections.push_back(connection);
-            // Closing one connection at a time is enough: each returned connection closes the next
-            // old one.
-            let is_too_long = idle
-                .connections
-                .front()
-                .is_some_and(|longest| now >= longest.rests_since + REST_LIMIT);
-            if is_too_long {
-                idle.connections.pop_front()
+        let closed =
+            if is_outside && !connection.is_broken() && connection.generation == idle.generation {
+                idle.connections.push_back(connection);
+                // Closing one connection at a time is enough: each returned connection closes the next
+                // old one.
+                let is_too_long = idle
+                    .connections
+                    .front()
+                    .is_some_and(|longest| now >= longest.idle_since + REST_LIMIT);
+                if is_too_long {
+                    idle.connections.pop_front()
+                } else {
+                    None
+                }
             } else {
-                None
-            }
-        } else {
-            Some(connection)
-        };
+                Some(connection)
+            };
         drop(idle);
         if let Some(closed) = closed {
             closed.link.close();
@@ -167,7 +164,7 @@ impl Pool {
 
     /// Counts a lost connection and drops all connections of its generation. Those in use are
     /// closed when they return.
-    pub(super) fn doubt_all(&self, generation: u64, cause: &dyn fmt::Display) {
+    pub(super) fn drop_generation(&self, generation: u64, cause: &dyn fmt::Display) {
         let mut connections = VecDeque::new();
         let mut idle = self.idle();
         if generation == idle.generation {

@@ -48,7 +48,7 @@ pub(super) enum Pooling {
     /// Each transaction may get another server connection.
     ByTransaction,
     /// The server is a replica, for reads only. There may be any pooler in between.
-    Following,
+    Replica,
 }
 
 impl Pooling {
@@ -100,7 +100,7 @@ impl Pooling {
                     ""
                 )
             }
-            Self::Following => limits!(
+            Self::Replica => limits!(
                 "set local",
                 "begin isolation level repeatable read read only; ",
                 ""
@@ -129,7 +129,7 @@ impl Pooling {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
             // A read from a replica has hardly more time.
-            Self::Following => Duration::from_millis(450),
+            Self::Replica => Duration::from_millis(450),
         }
     }
 
@@ -142,7 +142,7 @@ impl Pooling {
 
     /// Turns an error into [`Failure::Demoted`] if a server behind a pooler no longer accepts
     /// writes.
-    pub(super) fn judged(self, failure: Failure) -> Failure {
+    pub(super) fn classify(self, failure: Failure) -> Failure {
         // The first code is a standby's answer to the beginning of a read.
         let demoted = [
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -175,29 +175,29 @@ impl Pooling {
 /// clients. A pooler that rotates gives a client another server connection at some point. A round
 /// asks for the process four times, once while a transaction of the other client is open. So
 /// rotation over one, two or three server connections is detected.
-pub(super) fn between(connector: &Connector, first: &mut Link) -> Result<Pooling> {
+pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
     let mut second = connector.connect(until).map_err(unusable)?;
     let processes = (
-        first.word(until, PROCESS).map_err(unusable)?,
-        second.word(until, PROCESS).map_err(unusable)?,
+        first.scalar(until, PROCESS).map_err(unusable)?,
+        second.scalar(until, PROCESS).map_err(unusable)?,
     );
     let mut is_by_session = processes.0 != processes.1;
     for _ in 0..ROUNDS {
         let in_transaction = second
-            .word(until, PROCESS_IN_TRANSACTION)
+            .scalar(until, PROCESS_IN_TRANSACTION)
             .map_err(unusable)?;
         // If all clients share one server connection, the first client would wait for the
         // transaction of the second.
         let other_meanwhile = if is_by_session {
-            first.word(until, PROCESS).map_err(unusable)?
+            first.scalar(until, PROCESS).map_err(unusable)?
         } else {
             None
         };
         second.run(until, "commit").map_err(unusable)?;
         let after = (
-            first.word(until, PROCESS).map_err(unusable)?,
-            second.word(until, PROCESS).map_err(unusable)?,
+            first.scalar(until, PROCESS).map_err(unusable)?,
+            second.scalar(until, PROCESS).map_err(unusable)?,
         );
         is_by_session &=
             other_meanwhile == processes.0 && in_transaction == processes.1 && after == processes;

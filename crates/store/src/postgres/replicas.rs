@@ -51,7 +51,7 @@ impl Replicas {
             let connector = Arc::new(Connector::new(url, TargetSessionAttrs::Any)?);
             let pool = Arc::new(Pool::new(
                 connector,
-                Pooling::Following,
+                Pooling::Replica,
                 None,
                 catalogue.clone(),
                 false,
@@ -94,7 +94,7 @@ impl Replicas {
             else {
                 return;
             };
-            connection.ready(Some(Pooling::Following.begin_reading()), true, until, until);
+            connection.ready(Some(Pooling::Replica.begin_reading()), true, until, until);
             let (outcome, lost) = read_on(&replica.pool, connection, work);
             drop(permit);
             if let Some(cause) = lost {

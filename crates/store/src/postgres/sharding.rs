@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
 
 use super::link::{Connector, Failure, Link};
-use super::migrating::{self, MigrationFailure};
+use super::migration::{self, MigrationFailure};
 use super::pooler::{self, Pooling};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
@@ -78,15 +78,19 @@ impl Tables {
 
 /// Returns whether the rows of shares are distributed over several servers.
 pub(super) fn is_sharded(link: &mut Link, until: Instant) -> Result<bool, Failure> {
-    Ok(has_extension(link, until)? && link.word(until, IS_SHARDED)?.is_some())
+    Ok(has_extension(link, until)? && link.scalar(until, IS_SHARDED)?.is_some())
 }
 
 fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
-    Ok(link.word(until, HAS_EXTENSION)?.is_some())
+    Ok(link.scalar(until, HAS_EXTENSION)?.is_some())
 }
 
 /// Fails if a database is distributed in another way than this layout.
-pub(super) fn assert_whole(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<()> {
+pub(super) fn assert_fully_distributed(
+    link: &mut Link,
+    until: Instant,
+    sharding: &Sharding,
+) -> Result<()> {
     tables(link, until, sharding)?
         .refusal()
         .map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
@@ -110,7 +114,7 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
                 where a.attrelid = c.oid and a.attname = '{column}' and not a.attisdropped))) t
         left join pg_dist_partition p on p.logicalrelid = t.oid"
     );
-    Ok(Tables::read(&link.word(until, &all)?.unwrap_or_default()))
+    Ok(Tables::read(&link.scalar(until, &all)?.unwrap_or_default()))
 }
 
 /// Migrates a database, and distributes the tables that are not distributed yet. Returns their
@@ -120,34 +124,37 @@ pub(crate) fn distribute(
     migrations: &refinery_core::Runner,
     sharding: &Sharding,
 ) -> Result<usize> {
-    let until = Instant::now() + migrating::MIGRATION_LIMIT;
+    let until = Instant::now() + migration::MIGRATION_LIMIT;
     let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
     let mut link = connector
         .connect(Instant::now() + WAIT_LIMIT)
         .map_err(unusable)?;
     let refuse = |text: &str| Err(Error::Configuration(text.into()));
-    if pooler::between(&connector, &mut link)? == Pooling::ByTransaction {
-        return refuse(migrating::PAST_THE_POOLER);
+    if pooler::detect(&connector, &mut link)? == Pooling::ByTransaction {
+        return refuse(migration::POOLER_REFUSAL);
     }
-    migrating::migrate(&mut link, migrations, Some(sharding))?;
+    migration::migrate(&mut link, migrations, Some(sharding))?;
     if !has_extension(&mut link, until)? {
         return refuse(
             "Citus is not installed in this database: run `create extension citus` in it on every server",
         );
     }
-    if link.word(until, WORKERS)?.is_none_or(|count| count == "0") {
+    if link
+        .scalar(until, WORKERS)?
+        .is_none_or(|count| count == "0")
+    {
         return refuse(
             "Citus knows no worker server: run `select citus_add_node(…)` for each of them",
         );
     }
     link.run(until, "set statement_timeout = 0; set lock_timeout = 0")?;
-    let count = lay_out(&mut link, until, sharding)?;
+    let count = distribute_tables(&mut link, until, sharding)?;
     link.close();
     Ok(count)
 }
 
 /// Distributes the tables that are not distributed yet, in one transaction. Returns their number.
-pub(super) fn lay_out(
+pub(super) fn distribute_tables(
     link: &mut Link,
     until: Instant,
     sharding: &Sharding,
@@ -199,7 +206,7 @@ fn statements(
             "select string_agg({form}, chr(10) order by conname) from pg_constraint where contype = 'f' and conparentid = 0
                 and (conrelid = {among} or confrelid = {among})"
         );
-        let rows = link.word(until, &each).map(Option::unwrap_or_default);
+        let rows = link.scalar(until, &each).map(Option::unwrap_or_default);
         rows.map(|rows| rows.lines().map(str::to_owned).collect::<Vec<_>>())
     };
     let dropped =
@@ -207,7 +214,7 @@ fn statements(
     let added = references(
         "format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))",
     )?;
-    let settings = link.word(
+    let settings = link.scalar(
         until,
         &format!(
             "select format('alter database %I set {}', current_database())",

@@ -188,7 +188,7 @@ fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Fa
          select array_to_string(parameter_types::oid[], ' ') from pg_prepared_statements where name = '{name}'; \
          deallocate {name}"
     );
-    let oids = link.word(until, &query)?.unwrap_or_default();
+    let oids = link.scalar(until, &query)?.unwrap_or_default();
     Ok(oids
         .split_ascii_whitespace()
         .map(|oid| {

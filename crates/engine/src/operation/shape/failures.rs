@@ -26,7 +26,7 @@ impl Shape {
             .find(|(end, _)| keys.ends_with(&end.split('.').collect::<Vec<_>>()));
         match (hint, path) {
             (Some((_, message)), _) => Reason::from(*message),
-            (None, [PathSegment::Key(name)]) => self.stranger(name),
+            (None, [PathSegment::Key(name)]) => self.unknown_field(name),
             (None, [PathSegment::Key(data), PathSegment::Key(name)])
                 if data == "data" && self.answer_fields.contains(name) =>
             {
@@ -190,7 +190,7 @@ fn describe(kind: &Failure) -> Reason {
             let description = format::STATIC
                 .iter()
                 .find(|entry| entry.name == format)
-                .map_or("valid", |entry| entry.wanted);
+                .map_or("valid", |entry| entry.description);
             Reason::Format(format.clone(), description)
         }
         _ => Reason::Invalid,

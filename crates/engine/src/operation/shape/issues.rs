@@ -9,9 +9,9 @@ use std::hash::BuildHasher as _;
 use serde_json::{Value, json};
 
 use super::super::{FilteredList, Findings, Operation, Rules};
-use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Reason, Result};
+use crate::error::{Error, Issue, MAX_ISSUES, PathSegment, Reason, Result};
 
-/// The issues of a request: the first one of each field. Up to [`MOST_ISSUES`] issues are kept, and
+/// The issues of a request: the first one of each field. Up to [`MAX_ISSUES`] issues are kept, and
 /// the rest are counted.
 pub(super) struct Issues {
     /// The length that paths are cut to. It is 1 for query parameters, so that a parameter has one
@@ -53,7 +53,7 @@ impl InvalidItems {
         path: Vec<PathSegment>,
         reason: impl FnOnce(&[PathSegment]) -> Reason,
     ) {
-        let has_space = self.items.len() < MOST_ISSUES || self.items.contains_key(&index);
+        let has_space = self.items.len() < MAX_ISSUES || self.items.contains_key(&index);
         let issues = self.items.entry(index).or_default();
         if has_space && issues.len() < MAX_ISSUES_OF_ITEM && !issues.contains_key(&path) {
             let reason = reason(&path);
@@ -76,7 +76,7 @@ impl Issues {
     }
 
     /// Leaves out invalid items of a list, if the body asks for that.
-    pub(super) fn sift(&mut self, sifts: Option<&FilteredList>, body: &Value) {
+    pub(super) fn filter_invalid_items(&mut self, sifts: Option<&FilteredList>, body: &Value) {
         self.invalid_items = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)
             .map(|sifts| InvalidItems {
@@ -87,7 +87,7 @@ impl Issues {
 
     /// Removes the invalid items from their list, and adds them to the input as a list under
     /// [`FilteredList::LEFT_OUT`], in order.
-    pub(super) fn take_sifted(&mut self, input: &mut Value) {
+    pub(super) fn take_invalid_items(&mut self, input: &mut Value) {
         let Some(InvalidItems { list, items }) = self.invalid_items.take() else {
             return;
         };
@@ -136,7 +136,7 @@ impl Issues {
             return invalid_items.add(index, path, reason);
         }
         path.truncate(self.depth);
-        if self.kept.len() < MOST_ISSUES {
+        if self.kept.len() < MAX_ISSUES {
             if let Entry::Vacant(entry) = self.kept.entry(path) {
                 let reason = reason(entry.key());
                 entry.insert(reason);
@@ -192,19 +192,19 @@ impl Issues {
 
     /// Adds the issues that the rules find. Issues of the merged state are added only if there are
     /// other issues. Otherwise the operation reports them after its earlier checks.
-    pub(super) fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
+    pub(super) fn apply_rules(&mut self, rules: Option<&Rules>, input: &Value) {
         let Some(rules) = rules.filter(|_| !self.is_over()) else {
             return;
         };
         let Findings { sent, merged } = rules(&self.without_failing(input), &self.failing());
-        self.add_found(sent);
+        self.add_all(sent);
         if !self.is_empty() && !self.is_over() {
-            self.add_found(merged);
+            self.add_all(merged);
         }
     }
 
     /// Adds issues of fields that have no issue yet.
-    pub(super) fn add_found(&mut self, found: Vec<Issue>) {
+    pub(super) fn add_all(&mut self, found: Vec<Issue>) {
         for Issue { path, reason } in found {
             if !self.concerns(&path) {
                 self.add(path, reason);

@@ -98,7 +98,7 @@ impl Notes {
     }
 
     fn collect(&mut self, schema: &Value, path: &mut Vec<String>) {
-        if let Some(kind) = schema["format"].as_str().and_then(Contextual::named) {
+        if let Some(kind) = schema["format"].as_str().and_then(Contextual::of_name) {
             self.contextual.push((path.clone(), kind));
         }
         if schema["x-trimmed"] == true {

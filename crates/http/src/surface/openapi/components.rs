@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use super::{example, pascal};
-use engine::error::{Error, ErrorKind, MOST_ISSUES};
+use engine::error::{Error, ErrorKind, MAX_ISSUES};
 use engine::operation::Surface;
 
 /// Returns a reference to a component.
@@ -234,7 +234,7 @@ pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
                         "details": {
                             "type": "object",
                             "properties": {
-                                "issues": { "type": "array", "items": reference("schemas", "Issue"), "maxItems": MOST_ISSUES },
+                                "issues": { "type": "array", "items": reference("schemas", "Issue"), "maxItems": MAX_ISSUES },
                                 "more": { "type": "integer", "minimum": 1, "description": "How many issues there are besides." },
                                 "key": { "type": "string", "description": "The machine key of a business reason." },
                             },

@@ -20,7 +20,9 @@ use uuid::Uuid;
 
 use super::selection::{self, Selection};
 use super::{BODY_LIMIT, catalogue};
-use crate::surface::router::{RequestId, challenged, note, refuse, tell};
+use crate::surface::router::{
+    RequestId, add_quota_headers, attach_operation, refuse, with_challenge,
+};
 use engine::app::App;
 use engine::error::{Error, ErrorKind, Result};
 use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
@@ -161,7 +163,7 @@ pub(super) async fn admit(
             error
         };
         let url = &service.app_state.public_url;
-        challenged(refuse(&error, id), resource, url, Some(&error))
+        with_challenge(refuse(&error, id), resource, url, Some(&error))
     };
     let mut identified = match pipeline::at_tools(service, &headers, resource).await {
         Ok(identified) => identified,
@@ -183,7 +185,7 @@ pub(super) async fn admit(
             Err(error) => return refuse_with_challenge(error).await,
         };
     }
-    if let Err(error) = service.room(organization).await {
+    if let Err(error) = service.wait_for_space(organization).await {
         return refuse(&error, id);
     }
     let requester = Requester {
@@ -225,9 +227,9 @@ pub(super) async fn admit(
         (Ok(_), Err(Unreadable::Fault(fault))) => fault.response(StatusCode::BAD_REQUEST),
     };
     if let Some(quota) = quota {
-        tell(quota, response.headers_mut());
+        add_quota_headers(quota, response.headers_mut());
     }
-    note(
+    attach_operation(
         &mut response,
         operation_id.unwrap_or("mcp"),
         Some(requester),
@@ -351,7 +353,7 @@ fn called_operation(app: &'static App, message: &Value) -> Option<&'static str> 
     let name = message["params"]["name"]
         .as_str()
         .filter(|_| message["method"] == "tools/call");
-    name.and_then(|name| catalogue::find(app, name))
+    name.and_then(|name| catalogue::find_operation(app, name))
         .map(|operation| operation.id)
 }
 

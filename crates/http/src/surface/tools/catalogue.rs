@@ -46,7 +46,7 @@ impl Catalogue {
     }
 
     /// Returns a tool by its name.
-    pub(super) fn named(&self, name: &str) -> Option<&Tool> {
+    pub(super) fn by_name(&self, name: &str) -> Option<&Tool> {
         self.0
             .iter()
             .find(|(operation, _)| operation.id == name)
@@ -75,7 +75,7 @@ pub(super) fn toolsets(app: &App) -> BTreeSet<&'static str> {
 }
 
 /// Returns the operation of a tool.
-pub(super) fn find(app: &'static App, name: &str) -> Option<&'static Operation> {
+pub(super) fn find_operation(app: &'static App, name: &str) -> Option<&'static Operation> {
     operations(app).find(|operation| operation.id == name)
 }
 
@@ -92,7 +92,7 @@ fn describe(app: &App, operation: &Operation) -> Tool {
     let annotations = ToolAnnotations::with_title(operation.title)
         .read_only(reads)
         .destructive(operation.is_destructive)
-        .open_world(operation.work.asks_another());
+        .open_world(operation.work.calls_another_service());
     // A tool that only reads is always idempotent.
     let annotations = if reads {
         annotations

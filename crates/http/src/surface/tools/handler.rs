@@ -88,7 +88,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.catalogue().named(name).cloned()
+        self.catalogue().by_name(name).cloned()
     }
 
     async fn call_tool(
@@ -97,9 +97,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let selection = extension_of::<Selection>(&context).unwrap_or_default();
-        let Some(operation) = catalogue::find(self.service.app, &call.name).filter(|operation| {
-            selection.has(operation) && catalogue::is_offered(operation, &self.service.app_state)
-        }) else {
+        let Some(operation) =
+            catalogue::find_operation(self.service.app, &call.name).filter(|operation| {
+                selection.has(operation)
+                    && catalogue::is_offered(operation, &self.service.app_state)
+            })
+        else {
             return Err(ErrorData::invalid_params(
                 format!("there is no tool named {}", call.name),
                 None,

@@ -32,11 +32,14 @@ const RETRY_TIME: Duration = Duration::from_secs(30);
 pub(super) struct Directory(PathBuf);
 
 pub(super) fn open(text: &str) -> Result<Files> {
-    open_by(text, AmazonS3Builder::from_env)
+    open_with_account(text, AmazonS3Builder::from_env)
 }
 
 /// Does the same as [`open`], but takes a bucket's account, region and address from `account`.
-pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> Result<Files> {
+pub(super) fn open_with_account(
+    text: &str,
+    account: impl FnOnce() -> AmazonS3Builder,
+) -> Result<Files> {
     let invalid_url = || {
         Error(format!(
             "{text:?} is not a storage URL such as file:///var/lib/vestibule/uploads or s3://bucket/prefix"
@@ -120,7 +123,7 @@ impl Directory {
 
     /// Creates the folder of a key with private permissions, so that no other user can read an
     /// object while it is written.
-    pub(super) async fn make_room(&self, key: &str) -> Result<()> {
+    pub(super) async fn create_folder(&self, key: &str) -> Result<()> {
         let Some(folder) = self.0.join(key).parent().map(Path::to_owned) else {
             return Ok(());
         };
@@ -130,7 +133,7 @@ impl Directory {
     }
 
     /// Removes the permissions of other users from an object.
-    pub(super) async fn close_to_others(&self, key: &str) -> Result<()> {
+    pub(super) async fn make_private(&self, key: &str) -> Result<()> {
         Ok(tokio::fs::set_permissions(self.0.join(key), Permissions::from_mode(FILE_MODE)).await?)
     }
 

@@ -16,7 +16,7 @@ use tokio_postgres::error::SqlState;
 use super::link::{Failure, Link};
 use super::sharding::{self, Sharding};
 use crate::WAIT_LIMIT;
-use crate::error::{Error, Result, describe, of_a_newer_version};
+use crate::error::{Error, Result, describe, newer_version_message};
 
 /// Advisory lock held during a migration. If several nodes start at once, one of them migrates and
 /// the others wait for this lock.
@@ -34,15 +34,15 @@ const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// The error for a pooler in transaction mode, through which a migration is impossible.
-pub(super) const PAST_THE_POOLER: &str = "it is behind a pooler that pools by transaction, and a migration needs a lock of its own \
+pub(super) const POOLER_REFUSAL: &str = "it is behind a pooler that pools by transaction, and a migration needs a lock of its own \
     session: set --database-url, or --database-direct-url beside it, to the address of the server itself";
 /// Query for the applied migrations.
 const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), '') from refinery_schema_history";
 
 /// Fails if the database lacks some of these migrations, or has migrations unknown to this program.
 /// Blocks.
-pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
-    let applied = match link.word(Instant::now() + WAIT_LIMIT, APPLIED) {
+pub(super) fn assert_migrated(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
+    let applied = match link.scalar(Instant::now() + WAIT_LIMIT, APPLIED) {
         Ok(applied) => applied.unwrap_or_default(),
         Err(Failure::Server(error)) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
             String::new()
@@ -63,7 +63,7 @@ pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -
         .find(|migration| !program_migrations.iter().any(|name| name == *migration))
     {
         let (version, name) = unknown.split_once(' ').unwrap_or((unknown, ""));
-        return Err(Error::Configuration(of_a_newer_version(format_args!(
+        return Err(Error::Configuration(newer_version_message(format_args!(
             "V{version}__{name}"
         ))));
     }
@@ -102,7 +102,7 @@ pub(super) fn migrate(
     if let Some(sharding) =
         sharding.filter(|_| is_sharded && !result.applied_migrations().is_empty())
     {
-        retry_on_lock_conflict(until, || sharding::lay_out(link, until, sharding))?;
+        retry_on_lock_conflict(until, || sharding::distribute_tables(link, until, sharding))?;
     }
     link.run(
         until,
