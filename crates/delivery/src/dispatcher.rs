@@ -361,19 +361,22 @@ fn record_in_span(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
         return;
     }
     span.record("vestibule.event", delivery.reported.event.as_str())
-        .record("vestibule.attempt", delivery.attempts.len());
+        .record(
+            "vestibule.attempt",
+            i64::try_from(delivery.attempts.len()).ok(),
+        );
     if let Some(status) = delivery
         .attempts
         .last()
         .and_then(|attempt| attempt.status_code)
     {
-        span.record("http.response.status_code", status);
+        span.record("http.response.status_code", i64::from(status));
     }
     if !matches!(
         outcome,
         AttemptOutcome::Delivered | AttemptOutcome::Pinged(Status::Delivered)
     ) {
-        span.record("trace.failed", true);
+        span.record("otel.status_code", "error");
     }
 }
 

@@ -6,18 +6,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Returns the time of the machine's wall clock, in nanoseconds since 1970. It is only for traces.
-/// No decision may depend on it.
-#[must_use]
-pub(crate) fn nanoseconds() -> u64 {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this file reads the wall clock for all"
-    )]
-    let now = Timestamp::now();
-    u64::try_from(now.as_nanosecond()).unwrap_or(0)
-}
-
 /// A wall clock and a monotonic clock.
 #[derive(Clone)]
 pub struct Clock(Source);

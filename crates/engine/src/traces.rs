@@ -3,28 +3,40 @@
 //!
 //! Spans are `tracing` spans with the target [`SPANS`], which is used for nothing else. If traces
 //! are disabled, the log's filter permanently disables that target, so creating a span costs one
-//! comparison. Otherwise [`Spans`] collects finished spans, and [`keep`] sends them.
+//! comparison. Otherwise the layer of [`Endpoint::begin`] collects finished spans, and [`keep`]
+//! sends them.
 //!
 //! A span holds only ids, operation names, and statements as written in the code. It never holds a
-//! token, path, query, body or value.
+//! token, path, query, body or value. Numbers are recorded as `i64`, because the layer writes other
+//! integers as text.
 
-mod context;
 mod export;
-mod layer;
+
+use std::sync::LazyLock;
 
 use http::HeaderMap;
+use opentelemetry::Context;
+use opentelemetry::trace::{
+    SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState,
+};
+use regex::Regex;
 use tracing::Span;
-use tracing_subscriber::Registry;
-use tracing_subscriber::registry::LookupSpan as _;
+use tracing::field::Empty;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use uuid::Uuid;
 
-use context::Parent;
 pub use export::{Endpoint, keep, lost};
-pub use layer::Spans;
 pub use store::SPANS;
 
 /// The header with the trace of a request (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
+
+/// The parent of a span that begins a trace. The SDK takes the id of a trace only from a parent, so
+/// such a span has this one until it ends.
+const NO_PARENT: SpanId = SpanId::from_bytes([0xff; 8]);
+
+/// The parent of the span of a request or delivery. All spans below have it in their context.
+struct Origin(SpanContext);
 
 /// Creates a span for a stage of a request, below the current span.
 #[macro_export]
@@ -38,21 +50,20 @@ macro_rules! stage {
 /// with the request's id.
 #[must_use]
 pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
-    tracing::info_span!(
+    let span = tracing::info_span!(
         target: SPANS,
         parent: None,
         "request",
-        trace.kind = "server",
-        trace.id = %id.simple(),
-        trace.parent = traceparent_of(headers),
-        trace.name = tracing::field::Empty,
-        trace.failed = tracing::field::Empty,
+        otel.kind = "server",
+        otel.status_code = Empty,
         vestibule.request.id = %id,
-        vestibule.operation = tracing::field::Empty,
-        vestibule.organization.id = tracing::field::Empty,
-        http.request.method = tracing::field::Empty,
-        http.response.status_code = tracing::field::Empty,
-    )
+        vestibule.operation = Empty,
+        vestibule.organization.id = Empty,
+        http.request.method = Empty,
+        http.response.status_code = Empty,
+    );
+    set_parent(&span, traceparent_of(headers), id);
+    span
 }
 
 /// Returns the `traceparent` of a request. A repeated header is ignored.
@@ -64,24 +75,71 @@ fn traceparent_of(headers: &HeaderMap) -> Option<&str> {
     }
 }
 
+/// Names the span of a request after its operation.
+pub fn set_operation(span: &Span, operation: &'static str) {
+    span.context().span().update_name(operation);
+    span.record("vestibule.operation", operation);
+}
+
 /// Creates the span of a delivery attempt. It belongs to the trace of the event, or else to a trace
 /// with the delivery's id.
 #[must_use]
 pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
-    tracing::info_span!(
+    let span = tracing::info_span!(
         target: SPANS,
         parent: None,
         "webhook",
-        trace.kind = "client",
-        trace.id = %id.simple(),
-        trace.parent = trace,
-        trace.failed = tracing::field::Empty,
+        otel.kind = "client",
+        otel.status_code = Empty,
         vestibule.delivery.id = %id,
         vestibule.organization.id = %organization,
-        vestibule.event = tracing::field::Empty,
-        vestibule.attempt = tracing::field::Empty,
-        http.response.status_code = tracing::field::Empty,
-    )
+        vestibule.event = Empty,
+        vestibule.attempt = Empty,
+        http.response.status_code = Empty,
+    );
+    set_parent(&span, trace, id);
+    span
+}
+
+/// Puts a span into the trace of a `traceparent`, or else into a trace with this id.
+fn set_parent(span: &Span, traceparent: Option<&str>, id: Uuid) {
+    if span.is_disabled() {
+        return;
+    }
+    let origin = traceparent.and_then(parse).unwrap_or_else(|| {
+        let trace = TraceId::from(id.as_u128());
+        SpanContext::new(
+            trace,
+            NO_PARENT,
+            TraceFlags::SAMPLED,
+            true,
+            TraceState::NONE,
+        )
+    });
+    let context = Context::new().with_value(Origin(origin.clone()));
+    // This fails only for a span that has started.
+    let _ = span.set_parent(context.with_remote_span_context(origin));
+}
+
+/// Parses `00-<trace>-<span>-<flags>`. Later versions may have more fields. The library's own
+/// parser also accepts ids of other lengths.
+fn parse(traceparent: &str) -> Option<SpanContext> {
+    static FORMAT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$")
+            .expect("a valid expression")
+    });
+    let fields = FORMAT.captures(traceparent.trim())?;
+    let is_valid_version = match &fields[1] {
+        "00" => fields.get(5).is_none(),
+        version => version != "ff",
+    };
+    let flags = TraceFlags::new(u8::from_str_radix(&fields[4], 16).ok()?) & TraceFlags::SAMPLED;
+    let (trace, span) = (
+        TraceId::from_hex(&fields[2]).ok()?,
+        SpanId::from_hex(&fields[3]).ok()?,
+    );
+    let context = SpanContext::new(trace, span, flags, true, TraceState::NONE);
+    (is_valid_version && context.is_valid()).then_some(context)
 }
 
 /// Returns the `traceparent` for work in the current span.
@@ -95,10 +153,60 @@ pub fn current() -> Option<String> {
 /// disabled.
 #[must_use]
 pub fn of(span: &Span) -> Option<String> {
-    span.with_subscriber(|(id, dispatch)| {
-        let registry = dispatch.downcast_ref::<Registry>()?;
-        let span = registry.span(id)?;
-        Parent::of(&span.extensions()).map(|parent| parent.to_string())
-    })
-    .flatten()
+    let context = span.context();
+    let span = context.span();
+    let own = Some(span.span_context()).filter(|own| own.is_sampled());
+    let parent = own.or_else(|| context.get().map(|Origin(caller)| caller))?;
+    let (trace, span, flags) = (parent.trace_id(), parent.span_id(), parent.trace_flags());
+    Some(format!("00-{trace}-{span}-{flags:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_valid_traceparent_is_parsed() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        for (text, is_sampled) in [
+            (text.to_owned(), true),
+            (text.replace("-01", "-00"), false),
+            (text.replace("-01", "-03"), true),
+            (
+                text.replacen("00-", "cc-", 1).replace("-01", "-01-more"),
+                true,
+            ),
+        ] {
+            let context = parse(&text).unwrap();
+            assert_eq!(
+                (context.trace_id(), context.span_id(), context.is_sampled()),
+                (
+                    TraceId::from(0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736),
+                    SpanId::from(0x00f0_67aa_0ba9_02b7),
+                    is_sampled
+                ),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_invalid_traceparent_is_ignored() {
+        for text in [
+            "",
+            "00",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01",
+            "00-+bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0ü",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
 }

@@ -376,7 +376,7 @@ fn within<T, E>(span: Span, work: impl Work<T, E>) -> impl Work<T, E> {
 /// Returns a span with the text of a statement. The parameters are left out because they may hold
 /// personal data.
 fn statement_span(statement: &Statement) -> Span {
-    info_span!(target: SPANS, "statement", trace.kind = "client", db.query.text = statement.text())
+    info_span!(target: SPANS, "statement", otel.kind = "client", db.query.text = statement.text())
 }
 
 /// A lock on a database for this process. Dropping it releases the lock.

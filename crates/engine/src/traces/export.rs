@@ -4,20 +4,34 @@
 //! and dropped. No request waits for the export. The operator chooses the collector, like the
 //! database, so any address is allowed.
 
-use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::pin::pin;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::header::CONTENT_TYPE;
+use async_trait::async_trait;
+use bytes::Bytes;
+use opentelemetry::trace::{SpanId, TracerProvider as _};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_http::{HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{
+    Protocol, RetryPolicy, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
+};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{
+    Sampler, SdkTracer, SdkTracerProvider, Span, SpanData, SpanExporter as _, SpanProcessor,
+};
 use reqwest::Client;
 use reqwest::redirect::Policy;
-use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
+use tracing_opentelemetry::OpenTelemetryLayer;
+use tracing_subscriber::Registry;
 use url::Url;
 
-use super::layer::{AttributeValue, SpanData, Spans};
+use super::NO_PARENT;
 
 /// The maximum number of spans in the queue.
 const MAX_WAITING: usize = 8_192;
@@ -35,13 +49,17 @@ const PATH: &str = "v1/traces";
 /// Spans that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
 /// The collector's address and the queue; unset if traces are not exported.
-static ENDPOINT: OnceLock<(Url, SpanBuffer)> = OnceLock::new();
+static QUEUE: OnceLock<(Url, Mutex<Receiver<SpanData>>)> = OnceLock::new();
 
 /// Returns the number of spans dropped since the process started: the queue was full, or the
 /// collector refused them.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
+}
+
+fn count_lost(spans: usize) {
+    LOST.fetch_add(spans as u64, Ordering::Relaxed);
 }
 
 /// The address of a collector.
@@ -70,202 +88,188 @@ impl Endpoint {
     /// Starts the export and returns the layer that collects spans. `None` on any later call in the
     /// process.
     #[must_use]
-    pub fn begin(self) -> Option<Spans> {
-        let buffer = SpanBuffer::default();
-        let is_first = ENDPOINT.set((self.0, buffer.clone())).is_ok();
-        is_first.then(|| Spans::new(buffer))
+    pub fn begin(self) -> Option<OpenTelemetryLayer<Registry, SdkTracer>> {
+        let (sender, receiver) = channel(MAX_WAITING);
+        QUEUE.set((self.0, Mutex::new(receiver))).ok()?;
+        Some(layer(sender))
     }
 }
 
-/// The queue of spans to send.
-#[derive(Clone, Default)]
-pub(super) struct SpanBuffer(Arc<ExportInner>);
-
-#[derive(Default)]
-struct ExportInner {
-    spans: Mutex<Vec<SpanData>>,
-    /// Wakes the sender when a batch is complete.
-    batch_complete: Notify,
+/// Returns the layer that puts finished spans into a queue. Only spans below a request or delivery
+/// that is sampled are collected.
+fn layer(queue: Sender<SpanData>) -> OpenTelemetryLayer<Registry, SdkTracer> {
+    let provider = SdkTracerProvider::builder()
+        .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOff)))
+        .with_span_processor(SpanQueue(queue))
+        .build();
+    tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer("vestibule"))
+        .with_context_activation(false)
+        .with_location(false)
+        .with_target(false)
+        .with_threads(false)
+        .with_tracked_inactivity(false)
 }
 
-impl SpanBuffer {
-    fn spans(&self) -> MutexGuard<'_, Vec<SpanData>> {
-        self.0.spans.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The sending end of the queue. The SDK's own queue does not publish how many spans it drops.
+#[derive(Debug)]
+struct SpanQueue(Sender<SpanData>);
 
-    pub(super) fn put(&self, span_data: SpanData) {
-        let mut spans = self.spans();
-        if spans.len() >= MAX_WAITING {
-            LOST.fetch_add(1, Ordering::Relaxed);
-            return;
+impl SpanProcessor for SpanQueue {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, mut span: SpanData) {
+        if span.parent_span_id == NO_PARENT {
+            (span.parent_span_id, span.parent_span_is_remote) = (SpanId::INVALID, false);
         }
-        spans.push(span_data);
-        let is_complete = spans.len() == BATCH_SIZE;
-        drop(spans);
-        if is_complete {
-            self.0.batch_complete.notify_one();
+        if self.0.try_send(span).is_err() {
+            count_lost(1);
         }
     }
 
-    /// Takes the next batch, in the order in which the spans ended.
-    fn take(&self) -> Vec<SpanData> {
-        let mut spans = self.spans();
-        let rest = if spans.len() > BATCH_SIZE {
-            spans.split_off(BATCH_SIZE)
-        } else {
-            Vec::new()
-        };
-        mem::replace(&mut *spans, rest)
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
     }
 }
 
 /// Sends spans until `stop` is cancelled, then the rest of the queue within `SPAN_FLUSH_TIMEOUT`.
 /// Does nothing if traces are not exported.
 pub async fn keep(stop: CancellationToken) {
-    let Some((url, buffer)) = ENDPOINT.get() else {
+    let Some((url, queue)) = QUEUE.get() else {
         return stop.cancelled().await;
     };
-    let client = match Client::builder()
-        .timeout(TIMEOUT)
-        .redirect(Policy::none())
-        .build()
-    {
-        Ok(client) => client,
+    let exporter = match exporter(url) {
+        Ok(exporter) => exporter,
         Err(error) => {
             tracing::error!(%error, "cannot create the client that sends traces; no traces are sent until a restart");
             return stop.cancelled().await;
         }
     };
-    let flush_deadline = async {
+    let mut queue = queue.lock().await;
+    let mut flush_deadline = pin!(async {
         stop.cancelled().await;
         tokio::time::sleep(SPAN_FLUSH_TIMEOUT).await;
-    };
-    let is_in_time = tokio::select! {
-        () = send_all(&client, url, buffer, &stop) => true,
-        () = flush_deadline => false,
-    };
-    if !is_in_time {
-        LOST.fetch_add(buffer.spans().len() as u64, Ordering::Relaxed);
-        tracing::warn!(
-            spans_lost = lost(),
-            "could not send the remaining trace spans before the stop"
-        );
-    }
-}
-
-/// Sends batches until `stop` is cancelled, then the rest of the queue.
-async fn send_all(client: &Client, url: &Url, buffer: &SpanBuffer, stop: &CancellationToken) {
-    let mut is_accepting = true;
-    let mut is_stopped = false;
-    while !is_stopped {
-        is_stopped = stop
-            .run_until_cancelled(tokio::time::timeout(
-                BATCH_DELAY,
-                buffer.0.batch_complete.notified(),
-            ))
-            .await
-            .is_none();
-        loop {
-            let spans = buffer.take();
-            if spans.is_empty() {
-                break;
-            }
-            let is_full = spans.len() == BATCH_SIZE;
-            send(client, url, spans, &mut is_accepting).await;
-            if !is_full && !is_stopped {
-                break;
-            }
-        }
-    }
-}
-
-/// A guard for spans that are being sent. Counts them as dropped unless the collector accepts them.
-struct SendingSpans(u64);
-
-impl Drop for SendingSpans {
-    fn drop(&mut self) {
-        LOST.fetch_add(self.0, Ordering::Relaxed);
-    }
-}
-
-/// Sends a batch. The first failure and the first success after failures are logged.
-async fn send(client: &Client, url: &Url, spans: Vec<SpanData>, is_accepting: &mut bool) {
-    let mut sending = SendingSpans(spans.len() as u64);
-    let body = otlp(&spans).to_string();
-    let response = client
-        .post(url.clone())
-        .header(CONTENT_TYPE, "application/json")
-        .body(body)
-        .send()
-        .await;
-    let outcome = response
-        .and_then(reqwest::Response::error_for_status)
-        .map_err(reqwest::Error::without_url);
-    if outcome.is_ok() {
-        sending.0 = 0;
-    }
-    match (&outcome, *is_accepting) {
-        (Ok(_), false) => tracing::info!(
-            spans_lost = lost(),
-            "the trace collector accepts spans again"
-        ),
-        (Err(error), true) => {
-            tracing::warn!(cause = %crate::error::innermost(error), "the trace collector does not accept spans; spans are dropped until it does");
-        }
-        _ => {}
-    }
-    *is_accepting = outcome.is_ok();
-}
-
-/// Returns spans as OTLP in JSON: ids as hexadecimal digits, 64-bit numbers as text.
-fn otlp(spans: &[SpanData]) -> Value {
-    static RESOURCE: LazyLock<Value> = LazyLock::new(|| {
-        let text =
-            |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
-        let host = std::env::var("HOSTNAME").unwrap_or_default();
-        let mut attributes = vec![
-            text("service.name", "vestibule"),
-            text("service.version", env!("CARGO_PKG_VERSION")),
-        ];
-        attributes.push(json!({ "key": "process.pid", "value": { "intValue": std::process::id().to_string() } }));
-        if !host.is_empty() {
-            attributes.push(text("host.name", &host));
-        }
-        json!({ "attributes": attributes })
     });
-    let spans: Vec<Value> = spans.iter().map(span).collect();
-    json!({ "resourceSpans": [{ "resource": *RESOURCE, "scopeSpans": [{ "scope": { "name": "vestibule" }, "spans": spans }] }] })
+    loop {
+        let mut batch = Vec::new();
+        let filling = tokio::time::timeout(BATCH_DELAY, fill(&mut queue, &mut batch));
+        let is_stopped = stop.run_until_cancelled(filling).await.is_none();
+        if is_stopped {
+            // Spans that end from now on are counted as lost.
+            queue.close();
+            fill(&mut queue, &mut batch).await;
+        }
+        let count = batch.len();
+        if count == 0 && is_stopped {
+            return;
+        }
+        if count == 0 {
+            continue;
+        }
+        tokio::select! {
+            result = exporter.export(batch) => if result.is_err() {
+                count_lost(count);
+            },
+            () = &mut flush_deadline => {
+                count_lost(count + queue.len());
+                tracing::warn!(
+                    spans_lost = lost(),
+                    "could not send the remaining trace spans before the stop"
+                );
+                return;
+            }
+        }
+    }
 }
 
-fn span(span_data: &SpanData) -> Value {
-    let attributes: Vec<Value> = span_data
-        .attributes
-        .iter()
-        .map(|(key, text)| json!({ "key": key, "value": value(text) }))
-        .collect();
-    json!({
-        "traceId": format!("{:032x}", span_data.context.trace),
-        "spanId": format!("{:016x}", span_data.context.span),
-        "parentSpanId": span_data.parent.map(|parent| format!("{parent:016x}")).unwrap_or_default(),
-        "name": span_data.name,
-        "kind": span_data.kind as u8,
-        "startTimeUnixNano": span_data.started.to_string(),
-        "endTimeUnixNano": span_data.started.saturating_add(span_data.nanoseconds).to_string(),
-        "attributes": attributes,
-        "status": if span_data.has_failed { json!({ "code": 2 }) } else { json!({}) },
-    })
+/// Fills a batch, in the order in which the spans ended. Returns early if the queue is closed and
+/// empty.
+async fn fill(queue: &mut Receiver<SpanData>, batch: &mut Vec<SpanData>) {
+    while batch.len() < BATCH_SIZE && queue.recv_many(batch, BATCH_SIZE - batch.len()).await > 0 {}
 }
 
-fn value(attribute: &AttributeValue) -> Value {
-    match attribute {
-        AttributeValue::Text(text) => json!({ "stringValue": text }),
-        AttributeValue::Number(number) => json!({ "intValue": number.to_string() }),
-        AttributeValue::Bool(flag) => json!({ "boolValue": flag }),
+/// Returns an exporter that sends each batch once.
+fn exporter(url: &Url) -> Result<SpanExporter, HttpError> {
+    let client = Client::builder()
+        .timeout(TIMEOUT)
+        .redirect(Policy::none())
+        .build()?;
+    let mut exporter = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpJson)
+        .with_endpoint(url.as_str())
+        .with_retry_policy(RetryPolicy::disabled())
+        .with_http_client(Collector {
+            client,
+            url: url.clone(),
+            is_accepting: AtomicBool::new(true),
+        })
+        .build()?;
+    exporter.set_resource(&resource());
+    Ok(exporter)
+}
+
+/// Returns the attributes of this process.
+fn resource() -> Resource {
+    let host = std::env::var("HOSTNAME")
+        .ok()
+        .filter(|host| !host.is_empty());
+    Resource::builder_empty()
+        .with_service_name("vestibule")
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+        .with_attribute(KeyValue::new("process.pid", i64::from(std::process::id())))
+        .with_attributes(host.map(|host| KeyValue::new("host.name", host)))
+        .build()
+}
+
+/// The client of the exporter. The exporter's own errors do not tell why a request failed, so this
+/// client logs the first failure, and the first success after failures.
+#[derive(Debug)]
+struct Collector {
+    client: Client,
+    /// The exporter's form of this address loses a user name and password.
+    url: Url,
+    is_accepting: AtomicBool,
+}
+
+#[async_trait]
+impl HttpClient for Collector {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (head, body) = request.into_parts();
+        let outcome = self
+            .client
+            .post(self.url.clone())
+            .headers(head.headers)
+            .body(body)
+            .send()
+            .await
+            .and_then(reqwest::Response::error_for_status)
+            .map_err(reqwest::Error::without_url);
+        let was_accepting = self.is_accepting.swap(outcome.is_ok(), Ordering::Relaxed);
+        match &outcome {
+            Ok(_) if !was_accepting => tracing::info!(
+                spans_lost = lost(),
+                "the trace collector accepts spans again"
+            ),
+            Err(error) if was_accepting => {
+                tracing::warn!(cause = %crate::error::innermost(error), "the trace collector does not accept spans; spans are dropped until it does");
+            }
+            _ => {}
+        }
+        outcome?;
+        Ok(Response::new(Bytes::new()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+    use opentelemetry::Value;
+    use opentelemetry::trace::{SpanKind, Status};
     use tracing_subscriber::Layer as _;
     use tracing_subscriber::filter::Targets;
     use tracing_subscriber::layer::SubscriberExt as _;
@@ -273,12 +277,12 @@ mod tests {
     use super::*;
     use crate::traces::SPANS;
 
-    fn exported_by(work: impl FnOnce()) -> Vec<Value> {
-        let buffer = SpanBuffer::default();
-        let layer = Spans::new(buffer.clone())
-            .with_filter(Targets::new().with_target(SPANS, tracing::Level::INFO));
+    fn exported_by(work: impl FnOnce()) -> Vec<SpanData> {
+        let (sender, mut receiver) = channel(MAX_WAITING);
+        let layer =
+            layer(sender).with_filter(Targets::new().with_target(SPANS, tracing::Level::INFO));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
-        buffer.take().iter().map(span).collect()
+        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
     }
 
     fn request(traceparent: Option<&str>) -> tracing::Span {
@@ -290,80 +294,82 @@ mod tests {
     #[test]
     fn stages_of_a_request_are_child_spans_of_the_request() {
         let mut propagated = None;
-        let span_data = exported_by(|| {
+        let spans = exported_by(|| {
             let request = request(None);
             request.in_scope(|| {
                 crate::stage!("validate").in_scope(|| propagated = super::super::current());
                 // A span of another target is ignored.
                 tracing::info_span!("something else").in_scope(|| {});
             });
+            super::super::set_operation(&request, "createThing");
             request
                 .record("http.response.status_code", 503)
-                .record("trace.failed", true)
-                .record("trace.name", "createThing");
+                .record("otel.status_code", "error");
         });
-        let [validate, request] = span_data.as_slice() else {
-            panic!("{span_data:?}")
+        let [validate, request] = spans.as_slice() else {
+            panic!("{spans:?}")
         };
         assert_eq!(
+            (&*request.name, &request.span_kind, &request.status),
+            ("createThing", &SpanKind::Server, &Status::error(""))
+        );
+        assert_eq!(
             (
-                &request["name"],
-                &request["kind"],
-                &request["status"]["code"]
+                request.span_context.trace_id().to_string(),
+                request.parent_span_id
             ),
-            (&json!("createThing"), &json!(2), &json!(2))
+            (format!("{:032x}", 0x77), SpanId::INVALID)
         );
         assert_eq!(
-            (&request["traceId"], &request["parentSpanId"]),
-            (&json!(format!("{:032x}", 0x77)), &json!(""))
+            (&*validate.name, &validate.span_kind, &validate.status),
+            ("validate", &SpanKind::Internal, &Status::Unset)
         );
         assert_eq!(
-            (&validate["name"], &validate["kind"], &validate["status"]),
-            (&json!("validate"), &json!(1), &json!({}))
+            (validate.span_context.trace_id(), validate.parent_span_id),
+            (
+                request.span_context.trace_id(),
+                request.span_context.span_id()
+            )
         );
+        let attributes: Vec<_> = request
+            .attributes
+            .iter()
+            .map(|attribute| (attribute.key.as_str(), &attribute.value))
+            .collect();
         assert_eq!(
-            (&validate["traceId"], &validate["parentSpanId"]),
-            (&request["traceId"], &request["spanId"])
+            attributes,
+            [
+                (
+                    "vestibule.request.id",
+                    &Value::from("00000000-0000-0000-0000-000000000077")
+                ),
+                ("vestibule.operation", &Value::from("createThing")),
+                ("http.response.status_code", &Value::from(503)),
+            ]
         );
-        let attributes = request["attributes"].as_array().unwrap();
-        assert!(
-            attributes.contains(
-                &json!({ "key": "http.response.status_code", "value": { "intValue": "503" } })
-            ),
-            "{attributes:?}"
-        );
-        let expected = format!(
-            "00-{:032x}-{}-01",
-            0x77,
-            validate["spanId"].as_str().unwrap()
-        );
-        assert_eq!(propagated.as_deref(), Some(expected.as_str()));
+        assert_eq!(validate.attributes, []);
+        let expected = format!("00-{:032x}-{}-01", 0x77, validate.span_context.span_id());
+        assert_eq!(propagated, Some(expected));
     }
 
     #[test]
     fn a_sampled_trace_of_the_caller_is_continued() {
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let span_data = exported_by(|| {
+        let spans = exported_by(|| {
             request(Some(text)).in_scope(|| crate::stage!("validate").in_scope(|| {}));
         });
-        let ids = |span_data: &Value| {
-            (
-                span_data["traceId"].clone(),
-                span_data["parentSpanId"].clone(),
-            )
-        };
         assert_eq!(
-            ids(&span_data[1]),
             (
-                json!("4bf92f3577b34da6a3ce929d0e0e4736"),
-                json!("00f067aa0ba902b7")
-            )
+                spans[1].span_context.trace_id().to_string().as_str(),
+                spans[1].parent_span_id.to_string().as_str()
+            ),
+            ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
         );
         let unsampled_spans = exported_by(|| {
             request(Some(&text.replace("-01", "-00")))
                 .in_scope(|| crate::stage!("validate").in_scope(|| {}));
         });
-        assert_eq!(unsampled_spans, Vec::<Value>::new());
+        assert_eq!(unsampled_spans, []);
         let mut propagated = None;
         let unsampled = text.replace("-01", "-00");
         exported_by(|| {
@@ -384,36 +390,38 @@ mod tests {
             );
             assert_eq!(super::super::of(&delivery), propagated);
         });
-        assert_eq!(delivered, Vec::<Value>::new());
+        assert_eq!(delivered, []);
         let none = exported_by(|| request(Some("of no use")).in_scope(|| {}));
-        assert_eq!(none[0]["parentSpanId"], "");
+        assert_eq!(none[0].parent_span_id, SpanId::INVALID);
     }
 
     #[test]
     fn spans_outside_of_requests_are_not_exported() {
-        assert_eq!(
-            exported_by(|| crate::stage!("sweep").in_scope(|| {})),
-            Vec::<Value>::new()
-        );
-        assert_eq!(
-            super::super::current(),
-            None,
-            "outside of a request there is no trace"
-        );
+        let mut propagated = None;
+        let spans = exported_by(|| {
+            crate::stage!("sweep").in_scope(|| {
+                crate::stage!("run").in_scope(|| propagated = super::super::current());
+            });
+        });
+        assert_eq!(spans, []);
+        assert_eq!(propagated, None, "outside of a request there is no trace");
+        assert_eq!(super::super::current(), None);
     }
 
     #[test]
     fn the_queue_of_spans_is_bounded() {
-        let (buffer, before) = (SpanBuffer::default(), lost());
-        let layer = Spans::new(buffer.clone());
+        let ((sender, mut receiver), before) = (channel(MAX_WAITING), lost());
+        let layer = layer(sender);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             for _ in 0..MAX_WAITING + 10 {
                 drop(request(None));
             }
         });
-        assert_eq!((buffer.spans().len(), lost() - before), (MAX_WAITING, 10));
+        assert_eq!((receiver.len(), lost() - before), (MAX_WAITING, 10));
+        let mut batch = Vec::new();
+        assert_eq!(fill(&mut receiver, &mut batch).now_or_never(), Some(()));
         assert_eq!(
-            (buffer.take().len(), buffer.spans().len()),
+            (batch.len(), receiver.len()),
             (BATCH_SIZE, MAX_WAITING - BATCH_SIZE)
         );
     }

@@ -250,16 +250,15 @@ pub(super) fn span(
         return;
     }
     if operation != NONE {
-        span.record("trace.name", operation)
-            .record("vestibule.operation", operation);
+        traces::set_operation(span, operation);
     }
     span.record("http.request.method", method.as_str())
-        .record("http.response.status_code", status.as_u16());
+        .record("http.response.status_code", i64::from(status.as_u16()));
     if let Some(organization) = requester.and_then(|requester| requester.organization) {
         span.record("vestibule.organization.id", display(organization));
     }
     if status.is_server_error() {
-        span.record("trace.failed", true);
+        span.record("otel.status_code", "error");
     }
 }
 
