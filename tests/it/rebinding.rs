@@ -54,7 +54,7 @@ macro_rules! with_names {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let (authority, names) = (TestAuthority::new(), Names::written());
+                let (authority, names) = (TestAuthority::new(), Names::table());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 run(App::on_sqlite_resolving(&flags, names.clone()).await, names, authority).await;
@@ -62,7 +62,7 @@ macro_rules! with_names {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                let (authority, names) = (TestAuthority::new(), Names::written());
+                let (authority, names) = (TestAuthority::new(), Names::table());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 if let Some(app) = App::on_postgres_resolving(&flags, names.clone()).await {

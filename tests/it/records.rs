@@ -342,7 +342,7 @@ on_both! {
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
             // The list skips whole blocks of rows by their counts, so it reads at most one block in
             // addition.
-            assert!(steps <= first.instructions + 4_000 * 12, "{offset}: {steps} {}", first.instructions);
+            assert!(instructions <= first.instructions + 4_000 * 12, "{offset}: {instructions} {}", first.instructions);
         }
         let gone: Vec<_> = ids.iter().step_by(3).map(|id| deleted("tag", *id)).collect();
         app.clock.advance(Duration::from_secs(1));

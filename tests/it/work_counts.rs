@@ -13,10 +13,10 @@ on_both! {
             store.max_work();
             store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap();
             let WorkCount { statements, rows, instructions } = store.max_work();
-            if (statements, rows, steps > 0) == (1, 1, store.is_only_process()) {
+            if (statements, rows, instructions > 0) == (1, 1, store.is_only_process()) {
                 break;
             }
-            assert!(attempt < 20, "{statements} {rows} {steps}");
+            assert!(attempt < 20, "{statements} {rows} {instructions}");
         }
     }
 

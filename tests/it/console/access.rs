@@ -211,7 +211,7 @@ on_both! {
         let response = form.send(&browser).await;
         assert_eq!(response.status, 303, "{}", response.body);
         let address = response.header("location").unwrap().to_owned();
-        let policy = |answer: &crate::support::ApiResponse| response.header("content-security-policy").unwrap().to_owned();
+        let policy = |response: &crate::support::ApiResponse| response.header("content-security-policy").unwrap().to_owned();
         assert!(policy(&browser.get(&address).await).contains("frame-ancestors 'self'"));
         let reservation = org.reservation(Some(org.property(None, &[]).await)).await;
         let token = org.stay_token(reservation).await;
