@@ -182,7 +182,7 @@ pub const PUBLIC_PATHS: [&str; 15] = [
 ];
 
 /// The paths for the platform and for monitoring, each with everything below it.
-pub const INSIDE_PATHS: [&str; 5] = [
+pub const INTERNAL_PATHS: [&str; 5] = [
     "/platform/v1",
     "/healthz",
     "/readyz",

@@ -26,9 +26,9 @@ use engine::operation::Surface;
 use engine::traces::Endpoint;
 use uuid::Uuid;
 
-use self::secrets::one;
+use self::secrets::single_line_secret;
 pub use self::serve::{Oidc, ServeFlags};
-use self::text::Cleaned;
+use self::text::TrimmedParser;
 pub use self::tls::{PublicUrlFlags, TlsFlags};
 use self::values::{column, country, duration, email, kind, language, name, permission, time_zone};
 use crate::records::RecordKind;
@@ -203,7 +203,7 @@ pub struct DatabaseFlags {
     pub database_url: Option<String>,
     /// Maximum number of connections to PostgreSQL, 2 to 256. One of them looks up callers
     /// [default: 8 a processor].
-    #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = Cleaned(clap::value_parser!(u16).range(2..=256)))]
+    #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = TrimmedParser(clap::value_parser!(u16).range(2..=256)))]
     pub database_connections: Option<u16>,
     /// The PostgreSQL server itself, for migrations, if `--database-url` leads to a pooler in
     /// transaction mode [file: `VESTIBULE_DATABASE_DIRECT_URL_FILE`].
@@ -219,7 +219,7 @@ pub struct DatabaseFlags {
 impl DatabaseFlags {
     /// Returns whether a flag, a variable or a file selects a database.
     #[must_use]
-    pub fn is_chosen(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         let is_set = |value: std::ffi::OsString| !value.is_empty();
         self.database_url
             .as_ref()
@@ -229,13 +229,13 @@ impl DatabaseFlags {
 
     /// Returns the URL of the database.
     pub fn url(&self) -> Result<String, String> {
-        let url = one(self.database_url.as_deref(), "VESTIBULE_DATABASE_URL")?;
+        let url = single_line_secret(self.database_url.as_deref(), "VESTIBULE_DATABASE_URL")?;
         Ok(url.unwrap_or_else(|| "sqlite:vestibule.db".to_owned()))
     }
 
     /// Returns the options for opening the database.
     pub fn options(&self) -> Result<store::Options, String> {
-        let direct = one(
+        let direct = single_line_secret(
             self.database_direct_url.as_deref(),
             "VESTIBULE_DATABASE_DIRECT_URL",
         )?
@@ -348,7 +348,7 @@ pub struct BackupFlags {
     pub database: DatabaseFlags,
     /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same as for `serve`
     /// [default: beside the database].
-    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Make a backup in a directory now, and again after each interval of this length.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -370,7 +370,7 @@ pub struct RestoreFlags {
     pub database: DatabaseFlags,
     /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same as for `serve`
     /// [default: beside the database].
-    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Restore in the place of an existing database, which is kept under another name.
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! The running server: starts all parts of the service, runs the background tasks, and shuts down in
 //! order.
 //!
-//! [`Server::start`] puts the parts together. [`offline`] makes a service without connections, for
+//! [`Server::start`] puts the parts together. [`offline_service`] makes a service without connections, for
 //! commands. `listening` opens the certificate and the listener.
 
 mod listening;
@@ -35,9 +35,9 @@ use vestibule_http::server::{Tls, TrustedProxies, accept, raise_open_files};
 use vestibule_http::surface::{self, Metrics};
 
 pub use self::listening::CertificateSource;
-use self::listening::{bound, certificate, listen};
+use self::listening::{listen, listening_url, open_certificate};
 use self::sweeps::SWEEP_EVERY;
-use crate::acme::CertificateKeeper;
+use crate::acme::CertificateRenewer;
 use crate::app::app;
 use crate::calendars::CalendarFetcher;
 use crate::config::{DatabaseFlags, ServeFlags};
@@ -46,10 +46,10 @@ use crate::devices::DeviceConnector;
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, ChargeTeller, UploadLimits, UploadRetention};
 use crate::manuals::StockPhotos;
-use crate::oauth::{Documents, Registrations};
+use crate::oauth::{ClientDocumentFetcher, Registrations};
 use crate::page::{Apns, Pages, PassPushes, PassSigner};
-use crate::people::{IdentityProvider, SignIn};
-use crate::platform::{BackupNote, ConsoleKeys};
+use crate::people::{IdentityProvider, SignInSettings};
+use crate::platform::{BackupStatusFile, ConsoleKeys};
 use crate::records::{FilesUrl, PhotoSigner};
 use crate::translations::Translator;
 
@@ -65,7 +65,7 @@ pub struct Server {
     /// The TLS configuration, if the server uses TLS.
     tls: Option<Arc<Tls>>,
     /// The renewal of the certificate, if a certificate authority issues it.
-    keeper: Option<Arc<CertificateKeeper>>,
+    renewer: Option<Arc<CertificateRenewer>>,
     /// The state that all requests share.
     pub service: Arc<Service>,
     /// The resources for webhook deliveries.
@@ -86,25 +86,25 @@ pub struct Server {
 impl Server {
     /// Opens the database, binds the address and starts to accept connections.
     pub async fn start(flags: ServeFlags, clock: Clock) -> Result<Self, String> {
-        Self::start_asking(flags, clock, Names::System).await
+        Self::start_with_resolver(flags, clock, Names::System).await
     }
 
     /// Does the same as [`Server::start`], with another resolver for the names of webhook targets.
-    pub async fn start_asking(
+    pub async fn start_with_resolver(
         flags: ServeFlags,
         clock: Clock,
         names: Names,
     ) -> Result<Self, String> {
         let limits = Limits::default().fitted(raise_open_files());
-        Self::start_within(flags, clock, names, limits).await
+        Self::start_with_limits(flags, clock, names, limits).await
     }
 
-    /// Does the same as [`Server::start_asking`], with other limits for clients.
+    /// Does the same as [`Server::start_with_resolver`], with other limits for clients.
     #[expect(
         clippy::too_many_lines,
         reason = "the parts of the server are put together in one place"
     )]
-    pub async fn start_within(
+    pub async fn start_with_limits(
         flags: ServeFlags,
         clock: Clock,
         names: Names,
@@ -130,13 +130,13 @@ impl Server {
             .oidc()?
             .map(|oidc| IdentityProvider::new(&oidc.issuer, &oidc.client_id, oidc.client_secret))
             .transpose()?;
-        let sign_in = SignIn {
-            elsewhere: flags.sign_in_url.clone(),
+        let sign_in = SignInSettings {
+            external_url: flags.sign_in_url.clone(),
             provider,
         };
         let (pages_per_minute, pages_per_second) = flags.console_rate_limits();
         let guest_limits = RateLimits::new(flags.guest_rate_limit(), 0);
-        let (uploads, uploads_at) = uploads(flags.uploads_url.as_deref(), &location)?;
+        let (uploads, uploads_at) = open_upload_storage(flags.uploads_url.as_deref(), &location)?;
         let passes = flags
             .pass_certificate
             .as_deref()
@@ -151,7 +151,7 @@ impl Server {
             );
         }
         let metrics = Metrics::install()?;
-        let (tls, certificates) = certificate(&flags, &clock)?;
+        let (tls, certificates) = open_certificate(&flags, &clock)?;
         let options = store::Options {
             replicas: flags.replica_urls()?,
             ..flags.database.options()?
@@ -167,7 +167,7 @@ impl Server {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let public_url = flags
             .public_address()
-            .unwrap_or_else(|| bound(address, tls.as_deref()));
+            .unwrap_or_else(|| listening_url(address, tls.as_deref()));
         let authority = flags.webhook_ca_file.as_ref().map(|path| {
             std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
         });
@@ -207,7 +207,10 @@ impl Server {
                 authority.as_deref(),
                 flags.calendar_interval,
             )?)
-            .with(Documents::new(targets.clone(), authority.as_deref())?)
+            .with(ClientDocumentFetcher::new(
+                targets.clone(),
+                authority.as_deref(),
+            )?)
             .with(Registrations::default())
             .with(AnonymousLimits::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| {
@@ -218,7 +221,7 @@ impl Server {
                 .processors
                 .map_or_else(processors::count, NonZeroUsize::get),
         ));
-        let parts = BackupNote::note_of(&flags.database.url()?)
+        let parts = BackupStatusFile::for_database(&flags.database.url()?)
             .into_iter()
             .fold(parts, Extensions::with);
         let parts = passes.into_iter().fold(parts, Extensions::with);
@@ -248,7 +251,7 @@ impl Server {
             )),
             ..assemble(store, clock, &public_url, settings, parts).await?
         });
-        brought_up_to_date(&service).await?;
+        rebuild_summaries(&service).await?;
         let stop = CancellationToken::new().drop_guard();
         let dependencies = Arc::new(Dependencies {
             store: service.store.clone(),
@@ -276,36 +279,39 @@ impl Server {
         let teller = ChargeTeller::new(service.clone());
         let (swept, kept) = (dependencies.clone(), metrics.clone());
         if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
-            fetcher.serve(&service);
+            fetcher.set_service(&service);
         }
         let mut background = vec![
-            begin(&service, "webhooks", stop.token(), move |_, stop| {
+            spawn_background_task(&service, "webhooks", stop.token(), move |_, stop| {
                 dispatcher.clone().run(stop)
             }),
-            begin(&service, "sweep", stop.token(), move |service, stop| {
+            spawn_background_task(&service, "sweep", stop.token(), move |service, stop| {
                 sweeps::run(service, swept.clone(), stop)
             }),
-            begin(&service, "metrics", stop.token(), move |_, stop| {
+            spawn_background_task(&service, "metrics", stop.token(), move |_, stop| {
                 kept.clone().aggregate(stop)
             }),
-            begin(&service, "uploads", stop.token(), guest::keep_files),
-            begin(&service, "carts", stop.token(), guest::tell_of_carts),
-            begin(&service, "calendars", stop.token(), CalendarFetcher::run),
-            begin(&service, "timers", stop.token(), move |_, stop| {
+            spawn_background_task(&service, "uploads", stop.token(), guest::keep_files),
+            spawn_background_task(&service, "carts", stop.token(), guest::tell_of_carts),
+            spawn_background_task(&service, "calendars", stop.token(), CalendarFetcher::run),
+            spawn_background_task(&service, "timers", stop.token(), move |_, stop| {
                 timekeeper.clone().run(stop)
             }),
-            begin(&service, "charges", stop.token(), move |_, stop| {
+            spawn_background_task(&service, "charges", stop.token(), move |_, stop| {
                 teller.clone().run(stop)
             }),
         ];
         let pushes = apns.map(|apns| PassPushes::new(service.clone(), apns));
         if let Some(pushes) = pushes.clone() {
-            background.push(begin(&service, "passes", stop.token(), move |_, stop| {
-                pushes.clone().run(stop)
-            }));
+            background.push(spawn_background_task(
+                &service,
+                "passes",
+                stop.token(),
+                move |_, stop| pushes.clone().run(stop),
+            ));
         }
         if let Some(keeper) = certificates.clone() {
-            background.push(begin(
+            background.push(spawn_background_task(
                 &service,
                 "certificate",
                 stop.token(),
@@ -314,14 +320,14 @@ impl Server {
         }
         let traces = flags.otlp_endpoint.is_some().then(|| {
             let stop = CancellationToken::new().drop_guard();
-            let task = begin(&service, "traces", stop.token(), |_, stop| {
+            let task = spawn_background_task(&service, "traces", stop.token(), |_, stop| {
                 traces::keep(stop)
             });
             (stop, task)
         });
         if !service.store.is_only_process() {
             let store = service.store.clone();
-            background.push(begin(
+            background.push(spawn_background_task(
                 &service,
                 "statistics",
                 stop.token(),
@@ -330,13 +336,18 @@ impl Server {
         }
         if service.store.is_sharded() {
             let dependencies = dependencies.clone();
-            background.push(begin(&service, "queue", stop.token(), move |_, stop| {
-                let dependencies = dependencies.clone();
-                async move { delivery::keep_queue(&dependencies, &stop).await }
-            }));
+            background.push(spawn_background_task(
+                &service,
+                "queue",
+                stop.token(),
+                move |_, stop| {
+                    let dependencies = dependencies.clone();
+                    async move { delivery::keep_queue(&dependencies, &stop).await }
+                },
+            ));
         }
         if let Some(translator) = translator {
-            background.push(begin(
+            background.push(spawn_background_task(
                 &service,
                 "translations",
                 stop.token(),
@@ -345,9 +356,12 @@ impl Server {
         }
         if let Some(log) = service.limits.shared_log() {
             let attempt = log.next_attempt();
-            background.push(begin(&service, "redis", stop.token(), move |_, stop| {
-                log.clone().keep(stop)
-            }));
+            background.push(spawn_background_task(
+                &service,
+                "redis",
+                stop.token(),
+                move |_, stop| log.clone().keep(stop),
+            ));
             // Wait for the first attempt, so that the first requests already count for all nodes.
             attempt.await;
         }
@@ -368,7 +382,7 @@ impl Server {
         Ok(Self {
             address,
             tls,
-            keeper: certificates,
+            renewer: certificates,
             service,
             dependencies,
             stop,
@@ -382,20 +396,20 @@ impl Server {
     /// Returns the URL of the address that the server listens on.
     #[must_use]
     pub fn url(&self) -> String {
-        bound(self.address, self.tls.as_deref())
+        listening_url(self.address, self.tls.as_deref())
     }
 
     /// Returns where the certificate comes from, if the server uses TLS.
     #[must_use]
     pub fn certificate_source(&self) -> Option<CertificateSource> {
-        let authority = self.keeper.clone().map(CertificateSource::Authority);
+        let authority = self.renewer.clone().map(CertificateSource::Authority);
         authority.or_else(|| self.tls.clone().map(CertificateSource::Files))
     }
 
     /// Obtains a certificate from the authority if it is due, as the background task does. Returns
     /// whether this call obtained a certificate.
     pub async fn renew_certificate(&self) -> Result<bool, String> {
-        match &self.keeper {
+        match &self.renewer {
             Some(keeper) => keeper.check().await,
             None => Ok(false),
         }
@@ -409,7 +423,7 @@ impl Server {
     }
 
     /// Fires the events of charges that are due, as the background task does. Returns their number.
-    pub async fn tell_charges(&self) -> usize {
+    pub async fn fire_due_charges(&self) -> usize {
         ChargeTeller::new(self.service.clone()).run_once().await
     }
 
@@ -449,7 +463,10 @@ impl Server {
 
 /// Opens the storage for files of guests: that of the URL, or the directory beside a SQLite database
 /// if there is no URL. Also returns the location of the storage, for the log.
-fn uploads(url: Option<&str>, location: &Location) -> Result<(Option<Files>, String), String> {
+fn open_upload_storage(
+    url: Option<&str>,
+    location: &Location,
+) -> Result<(Option<Files>, String), String> {
     if let Some(url) = url.filter(|url| !url.is_empty()) {
         let files = Files::open(url).map_err(|error| format!("--uploads-url: {error}"))?;
         return Ok((Some(files), url.to_owned()));
@@ -484,31 +501,37 @@ async fn open(url: &str, options: store::Options) -> Result<store::Store, String
 
 /// Makes a service without connections, for commands that work on the database. Its platform key is
 /// random, and only this process knows it.
-pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
-    offline_at(database, clock, "").await
+pub async fn offline_service(
+    database: &DatabaseFlags,
+    clock: Clock,
+) -> Result<Arc<Service>, String> {
+    offline_service_at(database, clock, "").await
 }
 
-/// Does the same as [`offline`], with the public address, for commands that print links.
-pub async fn offline_at(
+/// Does the same as [`offline_service`], with the public address, for commands that print links.
+pub async fn offline_service_at(
     database: &DatabaseFlags,
     clock: Clock,
     public_url: &str,
 ) -> Result<Arc<Service>, String> {
     let store = open(&database.url()?, database.options()?).await?;
-    serviced(store, clock, public_url).await
+    service_of_store(store, clock, public_url).await
 }
 
-/// Does the same as [`offline`], and fails if this process cannot migrate the database itself.
-pub async fn migrated(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
+/// Does the same as [`offline_service`], and fails if this process cannot migrate the database itself.
+pub async fn migrated_service(
+    database: &DatabaseFlags,
+    clock: Clock,
+) -> Result<Arc<Service>, String> {
     let options = store::Options {
         is_to_migrate: true,
         ..database.options()?
     };
-    serviced(open(&database.url()?, options).await?, clock, "").await
+    service_of_store(open(&database.url()?, options).await?, clock, "").await
 }
 
 /// Makes a service without connections for a database.
-async fn serviced(
+async fn service_of_store(
     store: store::Store,
     clock: Clock,
     public_url: &str,
@@ -525,12 +548,12 @@ async fn serviced(
     let service = assemble(store, clock, public_url, settings, parts)
         .await
         .map(Arc::new)?;
-    brought_up_to_date(&service).await?;
+    rebuild_summaries(&service).await?;
     Ok(service)
 }
 
 /// Rebuilds the stored summaries that another version of the program has written in another format.
-async fn brought_up_to_date(service: &Arc<Service>) -> Result<(), String> {
+async fn rebuild_summaries(service: &Arc<Service>) -> Result<(), String> {
     summaries::rebuild(service)
         .await
         .map_err(|error| error.cause().unwrap_or_default().to_owned())
@@ -573,7 +596,7 @@ async fn assemble(
 }
 
 /// Starts a background task. Starts it again if it ends before `stop` is cancelled.
-fn begin<W: Future<Output = ()> + Send + 'static>(
+fn spawn_background_task<W: Future<Output = ()> + Send + 'static>(
     service: &Arc<Service>,
     name: &'static str,
     stop: &CancellationToken,

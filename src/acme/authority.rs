@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use vestibule_http::server::Tls;
 
 use super::AcmeSettings;
-use super::client::AuthorityClient;
+use super::client::AcmeHttpClient;
 use super::folder::CertificateFolder;
 
 /// How often and how long to poll the authority while it checks the host names, and while it issues
@@ -36,7 +36,7 @@ pub(super) struct Authority {
 }
 
 /// A certificate that the authority has issued.
-pub(super) struct Obtained {
+pub(super) struct IssuedCertificate {
     /// The private key in PEM.
     pub(super) key: String,
     /// The certificate and its intermediate certificates in PEM.
@@ -67,7 +67,7 @@ impl Authority {
         &self,
         folder: &Arc<CertificateFolder>,
         tls: &Tls,
-    ) -> Result<Obtained, String> {
+    ) -> Result<IssuedCertificate, String> {
         match self.order_with_stored(folder, tls).await {
             Ok(Some(obtained)) => return Ok(obtained),
             Ok(None) => {}
@@ -89,7 +89,7 @@ impl Authority {
         &self,
         folder: &Arc<CertificateFolder>,
         tls: &Tls,
-    ) -> Result<Option<Obtained>, Error> {
+    ) -> Result<Option<IssuedCertificate>, Error> {
         let text = |error: String| Error::Other(error.into());
         let Some(json) = folder.account().map_err(text)? else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Authority {
             tracing::warn!(folder = %folder.path().display(), "cannot read the stored account of the certificate authority; registering another");
             return Ok(None);
         };
-        let account = Account::builder_with_http(Box::new(AuthorityClient(self.client.clone())))
+        let account = Account::builder_with_http(Box::new(AcmeHttpClient(self.client.clone())))
             .from_credentials(stored.credentials)
             .await?;
         if stored.email != self.email {
@@ -124,7 +124,7 @@ impl Authority {
             only_return_existing: false,
         };
         let (account, credentials) =
-            Account::builder_with_http(Box::new(AuthorityClient(self.client.clone())))
+            Account::builder_with_http(Box::new(AcmeHttpClient(self.client.clone())))
                 .create(&new, self.directory.clone(), None)
                 .await
                 .map_err(describe_error)?;
@@ -157,7 +157,11 @@ impl Authority {
     }
 
     /// Orders a certificate with an account.
-    async fn order_with_account(&self, account: &Account, tls: &Tls) -> Result<Obtained, Error> {
+    async fn order_with_account(
+        &self,
+        account: &Account,
+        tls: &Tls,
+    ) -> Result<IssuedCertificate, Error> {
         let names: Vec<Identifier> = self.names.iter().cloned().map(Identifier::Dns).collect();
         let mut order = account.new_order(&NewOrder::new(&names)).await?;
         answer_challenges(&mut order, tls).await?;
@@ -172,7 +176,7 @@ impl Authority {
         );
         let key = order.finalize().await?;
         let chain = order.poll_certificate(&POLLING).await?;
-        Ok(Obtained { key, chain })
+        Ok(IssuedCertificate { key, chain })
     }
 }
 

@@ -21,7 +21,7 @@ const MAX_RESPONSE_BYTES: usize = 256 << 10;
 
 /// Makes a client for an authority. `root` is a PEM file with certificate authorities to trust in
 /// addition to those of the system. Blocks.
-pub(super) fn build(root: Option<&Path>) -> Result<Client, String> {
+pub(super) fn build_acme_client(root: Option<&Path>) -> Result<Client, String> {
     let trusted = root.map(certificates).transpose()?.unwrap_or_default();
     Client::builder()
         .timeout(REQUEST_DEADLINE)
@@ -53,7 +53,7 @@ fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
 
 /// Fetches the directory of an authority. Fails unless the response is an ACME directory.
 pub(crate) async fn examine_directory(directory: &str, root: Option<&Path>) -> Result<(), String> {
-    let response = build(root)?.get(directory).send().await;
+    let response = build_acme_client(root)?.get(directory).send().await;
     let response = response.map_err(|error| describe_error(directory, error))?;
     let status = response.status();
     let body = read(response)
@@ -91,9 +91,9 @@ async fn read(mut response: Response) -> reqwest::Result<Option<Bytes>> {
 }
 
 /// The HTTP client for the ACME library.
-pub(super) struct AuthorityClient(pub(super) Client);
+pub(super) struct AcmeHttpClient(pub(super) Client);
 
-impl HttpClient for AuthorityClient {
+impl HttpClient for AcmeHttpClient {
     fn request(
         &self,
         request: http::Request<BodyWrapper<Bytes>>,

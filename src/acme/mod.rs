@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vestibule_http::server::{CertificateFacts, Tls};
 
-use self::authority::{Authority, Obtained};
+use self::authority::{Authority, IssuedCertificate};
 pub(crate) use self::client::examine_directory;
 use self::folder::CertificateFolder;
 pub(crate) use self::folder::stored_certificate;
@@ -50,7 +50,7 @@ pub(crate) struct AcmeSettings {
 }
 
 /// Keeps the certificate of the service valid.
-pub struct CertificateKeeper {
+pub struct CertificateRenewer {
     settings: AcmeSettings,
     authority: Authority,
     folder: Arc<CertificateFolder>,
@@ -64,7 +64,7 @@ pub struct CertificateKeeper {
     check_now: Notify,
 }
 
-impl CertificateKeeper {
+impl CertificateRenewer {
     /// Opens the folder, and loads the certificate that is stored there. Blocks.
     pub(crate) fn open(
         settings: AcmeSettings,
@@ -72,7 +72,7 @@ impl CertificateKeeper {
         clock: Clock,
     ) -> Result<Self, String> {
         let folder = CertificateFolder::open(&settings.folder, &settings.directory)?;
-        let client = client::build(settings.root.as_deref())?;
+        let client = client::build_acme_client(settings.root.as_deref())?;
         let keeper = Self {
             authority: Authority::new(client, &settings),
             folder: Arc::new(folder),
@@ -155,7 +155,7 @@ impl CertificateKeeper {
         let order = self.authority.order(&self.folder, &self.tls);
         let result = tokio::time::timeout(ORDER_DEADLINE, order).await;
         self.tls.forget_challenges();
-        let Obtained { key, chain } = result.unwrap_or_else(|_| {
+        let IssuedCertificate { key, chain } = result.unwrap_or_else(|_| {
             Err(format!(
                 "the order was not complete after {} s",
                 ORDER_DEADLINE.as_secs()
@@ -173,7 +173,7 @@ impl CertificateKeeper {
         self.tls
             .install(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        tracing::info!(names = certificate.names.join(", "), not_after = %certificate.not_after, renewal = %schedule::renewal(&certificate), "obtained a TLS certificate");
+        tracing::info!(names = certificate.names.join(", "), not_after = %certificate.not_after, renewal = %schedule::renewal_time(&certificate), "obtained a TLS certificate");
         self.set_current(certificate);
         Ok(true)
     }

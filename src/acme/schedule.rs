@@ -13,7 +13,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(6 * 3_600);
 
 /// Returns the time of renewal: a third of the lifetime before the certificate expires, which is 30
 /// days before the end of 90 days.
-pub(super) fn renewal(certificate: &CertificateFacts) -> Timestamp {
+pub(super) fn renewal_time(certificate: &CertificateFacts) -> Timestamp {
     let lifetime = certificate.not_after.duration_since(certificate.not_before);
     certificate
         .not_after
@@ -29,7 +29,7 @@ pub(super) fn is_due(certificate: &CertificateFacts, names: &[String], now: Time
             .iter()
             .any(|own| own.eq_ignore_ascii_case(name))
     };
-    now >= renewal(certificate) || !names.iter().all(is_covered)
+    now >= renewal_time(certificate) || !names.iter().all(is_covered)
 }
 
 /// Returns the pause after a failed order. `failures` is the number of failures before it.

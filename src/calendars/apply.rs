@@ -18,16 +18,17 @@ use uuid::Uuid;
 use super::feed::{self, FeedState};
 use super::ics::FeedContent;
 use super::plan::{
-    CurrentReservation, EventOutcome, KnownEvent, StayChange, absent, present, seen_again,
+    CurrentReservation, EventOutcome, StayChange, StoredEvent, plan_absent, plan_present,
+    plan_unchanged,
 };
 use crate::platform::{OnInvalid, SyncRecord, SyncSettings, apply_records};
-use crate::records::{Property, RecordKind, RecordOrigin, ReservationStatus, stored, typed};
+use crate::records::{Property, RecordKind, RecordOrigin, ReservationStatus, record_as, stored};
 
 /// Maximum length of a channel.
 const MAX_CHANNEL_CHARS: usize = 200;
 
 /// The parsed result of a successful fetch.
-pub(super) enum FetchedNews {
+pub(super) enum FetchOutcome {
     /// The calendar has not changed since the last fetch.
     Unchanged,
     /// A new version of the calendar.
@@ -47,7 +48,7 @@ struct Clock {
 
 impl Clock {
     fn of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Self> {
-        let property = typed::<Property>(context, RecordKind::Property, property)?;
+        let property = record_as::<Property>(context, RecordKind::Property, property)?;
         let property = property.as_ref();
         let zone = property.and_then(|property| TimeZone::get(&property.timezone).ok());
         let time = property.and_then(|property| property.check_in_time.as_deref()?.parse().ok());
@@ -94,30 +95,30 @@ fn reservation_id(organization: Uuid, feed: Uuid, uid: &str) -> Uuid {
 }
 
 /// Applies a calendar to the reservations of a feed, and updates the feed's state.
-pub(super) fn apply(
+pub(super) fn apply_outcome(
     context: &mut Context<'_, '_>,
     feed: Uuid,
     property: Uuid,
     state: &mut FeedState,
-    news: FetchedNews,
+    news: FetchOutcome,
 ) -> Result<()> {
     let organization = context.organization.id;
-    let stored_events = feed::known_events(context, &[feed])?;
+    let stored_events = feed::stored_events(context, &[feed])?;
     let mut events = HashMap::new();
     let mut unchanged: BTreeSet<Uuid> = BTreeSet::new();
     match news {
-        FetchedNews::Unchanged => unchanged.extend(
+        FetchOutcome::Unchanged => unchanged.extend(
             stored_events
                 .iter()
                 .filter(|(_, event)| event.missed == 0)
                 .map(|(id, _)| *id),
         ),
-        FetchedNews::Calendar { content, etag } => {
+        FetchOutcome::Calendar { content, etag } => {
             state.etag = etag;
             state.skipped_count = content.skipped;
             state.warnings = content.warnings;
             let id = |uid: &str| reservation_id(organization, feed, uid);
-            unchanged.extend(content.left_out.iter().map(|uid| id(uid)));
+            unchanged.extend(content.skipped_uids.iter().map(|uid| id(uid)));
             events.extend(
                 content
                     .events
@@ -136,12 +137,14 @@ pub(super) fn apply(
         let stay = stays.get(&id);
         let current = stay.map(|stay| stay.current(&clock));
         let outcome = match (events.get(&id), stored_event) {
-            (Some(event), stored_event) => present(event, state.ambiguous, stored_event, current),
-            (None, Some(stored_event)) if unchanged.contains(&id) => seen_again(stored_event),
-            (None, Some(stored_event)) => absent(stored_event, current),
+            (Some(event), stored_event) => {
+                plan_present(event, state.ambiguous, stored_event, current)
+            }
+            (None, Some(stored_event)) if unchanged.contains(&id) => plan_unchanged(stored_event),
+            (None, Some(stored_event)) => plan_absent(stored_event, current),
             (None, None) => EventOutcome::default(),
         };
-        changed_events.extend(outcome.known.map(|event: KnownEvent| (id, event)));
+        changed_events.extend(outcome.stored_event.map(|event: StoredEvent| (id, event)));
         if let Some(change) = outcome.change {
             let data = changed_data(stay, change, property, state, context.now());
             records.push(SyncRecord {
@@ -232,13 +235,17 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
 
 /// Deletes feeds. Their reservations become manual, so that people can edit them. With `cancels`,
 /// cancels the stays that have not begun first.
-pub(super) fn let_go(context: &mut Context<'_, '_>, feeds: &[Uuid], cancels: bool) -> Result<()> {
-    let stored_events = feed::known_events(context, feeds)?;
+pub(super) fn delete_feeds(
+    context: &mut Context<'_, '_>,
+    feeds: &[Uuid],
+    cancels: bool,
+) -> Result<()> {
+    let stored_events = feed::stored_events(context, feeds)?;
     let ids: Vec<Uuid> = stored_events.into_keys().collect();
     if cancels {
         cancel_upcoming(context, ids.clone())?;
     }
-    stored::give_to_people(context, ids)?;
+    stored::make_manual(context, ids)?;
     feed::delete(context, feeds)
 }
 

@@ -18,7 +18,7 @@ fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFe
 }
 
 /// Describes the feed with the input's `id`.
-pub(super) fn feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
+pub(super) fn audited_feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(feed) = find_feed(context, id(input, "id")) else {
         return Ok(None);
     };
@@ -32,7 +32,7 @@ pub(super) fn feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
 }
 
 /// Returns the audit log's target for the feed with the input's `id`.
-pub(super) fn named(context: &mut Context<'_, '_>, input: &Value) -> Target {
+pub(super) fn feed_target(context: &mut Context<'_, '_>, input: &Value) -> Target {
     let id = id(input, "id");
     let name = find_feed(context, id).map(|feed| feed.state.channel);
     Target::new(KIND, id, name)

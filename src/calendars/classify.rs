@@ -2,14 +2,14 @@
 //! calendar-feeds#classification).
 //!
 //! Booking sites write few words into their calendars, and some sites write the same words for both.
-//! If the words can mean both, the result is [`Meaning::Unclear`], and the feed's setting `ambiguous`
+//! If the words can mean both, the result is [`EventMeaning::Unclear`], and the feed's setting `ambiguous`
 //! applies.
 
 use engine::fold::fold;
 
 /// The meaning of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum EventMeaning {
     /// A booking, with the guest's name if the texts contain a name.
     Booking(Option<String>),
     /// Days that cannot be booked.
@@ -122,11 +122,11 @@ const MAX_NAME_CHARS: usize = 100;
 const MAX_NAME_WORDS: usize = 6;
 
 /// Returns the meaning of an event.
-pub(super) fn meaning(summary: &str, description: &str, url: Option<&str>) -> Meaning {
+pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>) -> EventMeaning {
     let name = name(summary, description);
     if has_booking_url(description) || url.is_some_and(has_booking_url) || has_booking_url(summary)
     {
-        return Meaning::Booking(name);
+        return EventMeaning::Booking(name);
     }
     let summary_meaning = meaning_of_words(summary);
     let description_meaning = meaning_of_words(description);
@@ -135,17 +135,20 @@ pub(super) fn meaning(summary: &str, description: &str, url: Option<&str>) -> Me
         | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked))
         | (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None) => {
             // The words contradict each other or can mean both. A guest's name decides for a booking.
-            name_in_description(description)
-                .map_or(Meaning::Unclear, |name| Meaning::Booking(Some(name)))
+            name_in_description(description).map_or(EventMeaning::Unclear, |name| {
+                EventMeaning::Booking(Some(name))
+            })
         }
-        (Some(TextMeaning::Booked), _) | (_, Some(TextMeaning::Booked)) => Meaning::Booking(name),
+        (Some(TextMeaning::Booked), _) | (_, Some(TextMeaning::Booked)) => {
+            EventMeaning::Booking(name)
+        }
         (Some(TextMeaning::Blocked), _) => match name_in_description(description) {
-            Some(_) => Meaning::Unclear,
-            None => Meaning::Closure,
+            Some(_) => EventMeaning::Unclear,
+            None => EventMeaning::Closure,
         },
-        (None, _) if name.is_some() => Meaning::Booking(name),
-        (None, Some(TextMeaning::Blocked)) => Meaning::Closure,
-        (None, Some(TextMeaning::Unclear) | None) => Meaning::Unclear,
+        (None, _) if name.is_some() => EventMeaning::Booking(name),
+        (None, Some(TextMeaning::Blocked)) => EventMeaning::Closure,
+        (None, Some(TextMeaning::Unclear) | None) => EventMeaning::Unclear,
     }
 }
 
@@ -245,8 +248,8 @@ mod tests {
 
     use super::*;
 
-    fn booked(name: &str) -> Meaning {
-        Meaning::Booking((!name.is_empty()).then(|| name.to_owned()))
+    fn booked(name: &str) -> EventMeaning {
+        EventMeaning::Booking((!name.is_empty()).then(|| name.to_owned()))
     }
 
     /// Classifies the texts that booking sites document, with invented names.
@@ -256,10 +259,10 @@ mod tests {
         for (summary, description, expected) in [
             // Airbnb
             ("Reserved", details, booked("")),
-            ("Airbnb (Not available)", "", Meaning::Closure),
+            ("Airbnb (Not available)", "", EventMeaning::Closure),
             ("Not available", details, booked("")),
             // Booking.com
-            ("CLOSED - Not available", "", Meaning::Unclear),
+            ("CLOSED - Not available", "", EventMeaning::Unclear),
             (
                 "CLOSED - Not available",
                 "Guest name: Ada Lovelace",
@@ -267,31 +270,31 @@ mod tests {
             ),
             // Vrbo
             ("Reserved - Ada", "", booked("Ada")),
-            ("Blocked", "", Meaning::Closure),
-            ("Unavailable", "", Meaning::Closure),
+            ("Blocked", "", EventMeaning::Closure),
+            ("Unavailable", "", EventMeaning::Closure),
             // Smoobu
             ("Ada Lovelace", "", booked("Ada Lovelace")),
-            ("Blocked channel", "", Meaning::Closure),
+            ("Blocked channel", "", EventMeaning::Closure),
             ("Booking: José García", "", booked("José García")),
             // Google Calendar
-            ("Busy", "", Meaning::Unclear),
-            ("", "", Meaning::Unclear),
-            ("family visit", "", Meaning::Unclear),
-            ("Ada", "", Meaning::Unclear),
+            ("Busy", "", EventMeaning::Unclear),
+            ("", "", EventMeaning::Unclear),
+            ("family visit", "", EventMeaning::Unclear),
+            ("Ada", "", EventMeaning::Unclear),
             ("Stay", "Guest: Ada", booked("Ada")),
             // Other languages
             ("Reservado", "", booked("")),
-            ("No disponible", "", Meaning::Closure),
+            ("No disponible", "", EventMeaning::Closure),
             ("Réservé", "", booked("")),
-            ("Nicht verfügbar", "", Meaning::Closure),
-            ("Fermé", "", Meaning::Unclear),
+            ("Nicht verfügbar", "", EventMeaning::Closure),
+            ("Fermé", "", EventMeaning::Unclear),
             ("王小明 先生", "", booked("王小明 先生")),
             // Both at once
-            ("Reserved, not available", "", Meaning::Unclear),
-            ("Not available", "Reserved", Meaning::Unclear),
+            ("Reserved, not available", "", EventMeaning::Unclear),
+            ("Not available", "Reserved", EventMeaning::Unclear),
         ] {
             assert_eq!(
-                meaning(summary, description, None),
+                classify_event(summary, description, None),
                 expected,
                 "{summary}, {description}"
             );
@@ -300,10 +303,13 @@ mod tests {
 
     #[test]
     fn the_address_of_a_booking_decides() {
-        let of = |url| meaning("CLOSED - Not available", "", Some(url));
+        let of = |url| classify_event("CLOSED - Not available", "", Some(url));
         assert_eq!(of("https://app.example.com/bookings/42"), booked(""));
-        assert_eq!(of("https://booking.example.com/calendar"), Meaning::Unclear);
-        assert_eq!(of("bookings"), Meaning::Unclear);
+        assert_eq!(
+            of("https://booking.example.com/calendar"),
+            EventMeaning::Unclear
+        );
+        assert_eq!(of("bookings"), EventMeaning::Unclear);
     }
 
     #[test]
@@ -319,7 +325,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_a_meaning(summary: String, description: String, url: Option<String>) {
-            if let Meaning::Booking(Some(name)) = meaning(&summary, &description, url.as_deref()) {
+            if let EventMeaning::Booking(Some(name)) = classify_event(&summary, &description, url.as_deref()) {
                 prop_assert!(!name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS);
             }
         }

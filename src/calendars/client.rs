@@ -26,7 +26,7 @@ const USER_AGENT: &str = "Vestibule-Calendar/1";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum FailureCode {
+pub(super) enum FetchErrorCode {
     /// The address leads into a private network.
     Private,
     /// The server redirects to another address.
@@ -49,13 +49,13 @@ pub(super) enum FailureCode {
 /// The error of a fetch. The message never contains the address, which is a secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct FetchFailure {
-    pub code: FailureCode,
+pub(super) struct FetchError {
+    pub code: FetchErrorCode,
     pub message: String,
 }
 
-impl FetchFailure {
-    pub(super) fn new(code: FailureCode, message: impl Into<String>) -> Self {
+impl FetchError {
+    pub(super) fn new(code: FetchErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -70,7 +70,7 @@ impl FetchFailure {
         }
         if error.is_timeout() {
             return Self::new(
-                FailureCode::TimedOut,
+                FetchErrorCode::TimedOut,
                 format!(
                     "The server did not answer within {} seconds.",
                     DEADLINE.as_secs()
@@ -83,26 +83,29 @@ impl FetchFailure {
             .take(MAX_CAUSE_CHARS)
             .collect();
         Self::new(
-            FailureCode::Unreachable,
+            FetchErrorCode::Unreachable,
             format!("The server could not be reached: {cause}"),
         )
     }
 
     fn private() -> Self {
         Self::new(
-            FailureCode::Private,
+            FetchErrorCode::Private,
             "The address leads into a private network, which is not allowed.",
         )
     }
 
     fn too_large() -> Self {
-        Self::new(FailureCode::TooLarge, "The calendar has more than 5 MiB.")
+        Self::new(
+            FetchErrorCode::TooLarge,
+            "The calendar has more than 5 MiB.",
+        )
     }
 }
 
 /// The response of a calendar's server.
 #[derive(Debug)]
-pub(super) enum Fetched {
+pub(super) enum CalendarResponse {
     /// The calendar still has the version of the last fetch.
     Unchanged,
     /// The text of the calendar, and its `ETag`.
@@ -134,11 +137,8 @@ impl CalendarClient {
         &self,
         url: &str,
         etag: Option<&str>,
-    ) -> Result<Fetched, FetchFailure> {
-        let address = self
-            .targets
-            .address(url)
-            .ok_or_else(FetchFailure::private)?;
+    ) -> Result<CalendarResponse, FetchError> {
+        let address = self.targets.address(url).ok_or_else(FetchError::private)?;
         let request = self
             .client
             .get(address)
@@ -146,22 +146,22 @@ impl CalendarClient {
         let request = etag
             .into_iter()
             .fold(request, |request, etag| request.header(IF_NONE_MATCH, etag));
-        let response = request.send().await.map_err(FetchFailure::of)?;
+        let response = request.send().await.map_err(FetchError::of)?;
         let status = response.status();
         match status {
             StatusCode::OK => read(response).await,
-            StatusCode::NOT_MODIFIED if etag.is_some() => Ok(Fetched::Unchanged),
+            StatusCode::NOT_MODIFIED if etag.is_some() => Ok(CalendarResponse::Unchanged),
             _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                Err(FetchFailure::new(
-                    FailureCode::Redirects,
+                Err(FetchError::new(
+                    FetchErrorCode::Redirects,
                     format!(
                         "The server redirects to another address ({}); use that address instead.",
                         status.as_u16()
                     ),
                 ))
             }
-            _ => Err(FetchFailure::new(
-                FailureCode::Refused,
+            _ => Err(FetchError::new(
+                FetchErrorCode::Refused,
                 format!("The server answered with status {}.", status.as_u16()),
             )),
         }
@@ -169,13 +169,13 @@ impl CalendarClient {
 }
 
 /// Reads the body of a response within the size limit.
-async fn read(mut response: Response) -> Result<Fetched, FetchFailure> {
+async fn read(mut response: Response) -> Result<CalendarResponse, FetchError> {
     let headers = response.headers();
     let length = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > MAX_BYTES) {
-        return Err(FetchFailure::too_large());
+        return Err(FetchError::too_large());
     }
     let etag = headers
         .get(ETAG)
@@ -183,13 +183,13 @@ async fn read(mut response: Response) -> Result<Fetched, FetchFailure> {
         .filter(|etag| etag.len() <= MAX_ETAG_BYTES)
         .map(str::to_owned);
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(FetchFailure::of)? {
+    while let Some(chunk) = response.chunk().await.map_err(FetchError::of)? {
         if body.len() + chunk.len() > MAX_BYTES {
-            return Err(FetchFailure::too_large());
+            return Err(FetchError::too_large());
         }
         body.extend_from_slice(&chunk);
     }
     // Replace invalid UTF-8, so that one wrong text does not make the whole calendar unreadable.
     let text = String::from_utf8_lossy(&body).into_owned();
-    Ok(Fetched::Calendar { text, etag })
+    Ok(CalendarResponse::Calendar { text, etag })
 }

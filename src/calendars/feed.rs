@@ -14,9 +14,9 @@ use store::{Json, Row};
 use url::Url;
 use uuid::Uuid;
 
-use super::client::FetchFailure;
+use super::client::FetchError;
 use super::ics::FeedWarning;
-use super::plan::KnownEvent;
+use super::plan::StoredEvent;
 
 store::statements! {
     /// A feed by id.
@@ -72,7 +72,7 @@ pub(super) struct FeedState {
     /// The time of the last fetch.
     pub last_attempt_at: Option<Moment>,
     /// The error of the last fetch; `None` if it succeeded.
-    pub last_error: Option<FetchFailure>,
+    pub last_error: Option<FetchError>,
     /// Fetches that failed since the last success.
     pub consecutive_failures: u32,
     /// The `ETag` of the last calendar.
@@ -184,7 +184,7 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<StoredFeed
 }
 
 /// Reads the feeds of the flats that the caller can access, by creation.
-pub(super) fn all(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
+pub(super) fn list_feeds(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
     let mut counts = counts(context)?;
     let mut feeds = Vec::new();
     for row in context.rows(&FEEDS, [])? {
@@ -198,7 +198,10 @@ pub(super) fn all(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
 }
 
 /// Returns a feed as operations return it, with the number of its reservations.
-pub(super) fn shown(context: &mut Context<'_, '_>, feed: StoredFeed) -> Result<CalendarFeed> {
+pub(super) fn view_of_feed(
+    context: &mut Context<'_, '_>,
+    feed: StoredFeed,
+) -> Result<CalendarFeed> {
     let count = counts(context)?.remove(&feed.id).unwrap_or_default();
     Ok(feed.view(count))
 }
@@ -214,7 +217,7 @@ fn counts(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, u64>> {
 }
 
 /// Returns the number of a property's feeds, and whether one of them has this address.
-pub(super) fn count_of(
+pub(super) fn count_of_property(
     context: &mut Context<'_, '_>,
     property: Uuid,
     url: &str,
@@ -255,10 +258,10 @@ pub(super) fn delete(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> 
 }
 
 /// Reads the stored events of some feeds, by the id of their reservation.
-pub(super) fn known_events(
+pub(super) fn stored_events(
     context: &mut Context<'_, '_>,
     feeds: &[Uuid],
-) -> Result<HashMap<Uuid, KnownEvent>> {
+) -> Result<HashMap<Uuid, StoredEvent>> {
     let rows = context.rows(&EVENTS, values![feeds])?;
     rows.iter()
         .map(|row| Ok((row.get(0)?, row.get(1).map(|Json(event)| event)?)))
@@ -269,9 +272,9 @@ pub(super) fn known_events(
 pub(super) fn put_events(
     context: &mut Context<'_, '_>,
     feed: Uuid,
-    events: Vec<(Uuid, KnownEvent)>,
+    events: Vec<(Uuid, StoredEvent)>,
 ) -> Result<()> {
-    let row = |(reservation, event): &(Uuid, KnownEvent)| {
+    let row = |(reservation, event): &(Uuid, StoredEvent)| {
         Ok(values![feed, *reservation, store::Value::json(event)?])
     };
     let rows = events.iter().map(row).collect::<Result<Vec<_>>>()?;
@@ -279,7 +282,7 @@ pub(super) fn put_events(
 }
 
 /// Returns the state of a feed. Returns `None` if the lease that ends at `until` is no longer valid.
-pub(super) fn claimed(
+pub(super) fn leased_state(
     context: &mut Context<'_, '_>,
     id: Uuid,
     until: Timestamp,

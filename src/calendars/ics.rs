@@ -66,7 +66,7 @@ pub(super) struct FeedContent {
     pub skipped: u32,
     /// The UIDs of skipped events. They count as present, so that an error in the file does not
     /// cancel a stay.
-    pub left_out: BTreeSet<String>,
+    pub skipped_uids: BTreeSet<String>,
 }
 
 impl FeedContent {
@@ -81,14 +81,14 @@ impl FeedContent {
 
     fn skip(&mut self, uid: Option<&str>, problem: &str) {
         self.skipped += 1;
-        self.left_out.extend(uid.map(str::to_owned));
+        self.skipped_uids.extend(uid.map(str::to_owned));
         self.warn(uid, problem);
     }
 }
 
 /// The reason why a whole file cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(super) enum CalendarParseError {
     /// The file is not a complete calendar.
     NoCalendar,
     /// The file has more than the maximum number of events.
@@ -96,13 +96,16 @@ pub(super) enum Unreadable {
 }
 
 /// Parses a calendar file. Converts times to the time zone of the flat.
-pub(super) fn read(text: &str, flat: &TimeZone) -> Result<FeedContent, Unreadable> {
+pub(super) fn parse_calendar(
+    text: &str,
+    flat: &TimeZone,
+) -> Result<FeedContent, CalendarParseError> {
     // PostgreSQL cannot store U+0000.
     let text = text.trim_start_matches('\u{feff}').replace('\0', "");
     let text = text.trim();
     // The events in the missing part of an incomplete file would count as deleted, so refuse it.
     if !is_complete(text) {
-        return Err(Unreadable::NoCalendar);
+        return Err(CalendarParseError::NoCalendar);
     }
     let mut content = FeedContent::default();
     let mut parser = Parser::new(text);
@@ -115,18 +118,18 @@ pub(super) fn read(text: &str, flat: &TimeZone) -> Result<FeedContent, Unreadabl
                 for component in events(&calendar) {
                     event_count += 1;
                     if event_count > MAX_EVENTS {
-                        return Err(Unreadable::TooManyEvents);
+                        return Err(CalendarParseError::TooManyEvents);
                     }
                     add_event(component, &zones, flat, &mut content);
                 }
             }
             Entry::Eof => break,
-            Entry::TooManyComponents => return Err(Unreadable::TooManyEvents),
+            Entry::TooManyComponents => return Err(CalendarParseError::TooManyEvents),
             _ => {}
         }
     }
     if calendars == 0 {
-        return Err(Unreadable::NoCalendar);
+        return Err(CalendarParseError::NoCalendar);
     }
     remove_duplicate_uids(&mut content);
     Ok(content)
@@ -385,13 +388,13 @@ mod tests {
     }
 
     fn one(lines: &str) -> FeedEvent {
-        let content = read(&event(lines), &madrid()).unwrap();
+        let content = parse_calendar(&event(lines), &madrid()).unwrap();
         assert_eq!(content.warnings, [], "{lines}");
         content.events.into_iter().next().unwrap()
     }
 
     fn problem(lines: &str) -> String {
-        let content = read(&event(lines), &madrid()).unwrap();
+        let content = parse_calendar(&event(lines), &madrid()).unwrap();
         assert_eq!((content.events.len(), content.skipped), (0, 1), "{lines}");
         content.warnings[0].problem.clone()
     }
@@ -468,7 +471,7 @@ mod tests {
             assert!(problem_text.contains(part), "{lines}: {problem_text}");
         }
         let without = calendar("BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20261211\r\nEND:VEVENT\r\n");
-        let content = read(&without, &madrid()).unwrap();
+        let content = parse_calendar(&without, &madrid()).unwrap();
         assert_eq!(
             content.warnings,
             [FeedWarning {
@@ -507,7 +510,7 @@ mod tests {
             (version(0, 15) + &version(0, 16), 16, 1),
             (version(2, 15) + &version(1, 16), 15, 1),
         ] {
-            let content = read(&calendar(&events), &madrid()).unwrap();
+            let content = parse_calendar(&calendar(&events), &madrid()).unwrap();
             assert_eq!(content.events.len(), 1);
             assert_eq!(
                 content.events[0].check_out,
@@ -528,23 +531,27 @@ mod tests {
             &whole[..whole.len() - 20],
             "BEGIN:VCALENDAR\r\n",
         ] {
-            assert_eq!(read(text, &madrid()), Err(Unreadable::NoCalendar), "{text}");
+            assert_eq!(
+                parse_calendar(text, &madrid()),
+                Err(CalendarParseError::NoCalendar),
+                "{text}"
+            );
         }
-        let empty = read(&calendar(""), &madrid()).unwrap();
+        let empty = parse_calendar(&calendar(""), &madrid()).unwrap();
         assert_eq!(empty, FeedContent::default());
-        assert!(read(&format!("\u{feff}{whole}"), &madrid()).is_ok());
-        assert!(read(&whole.replace("\r\n", "\n"), &madrid()).is_ok());
+        assert!(parse_calendar(&format!("\u{feff}{whole}"), &madrid()).is_ok());
+        assert!(parse_calendar(&whole.replace("\r\n", "\n"), &madrid()).is_ok());
         let many = "BEGIN:VEVENT\r\nUID:a\r\nEND:VEVENT\r\n".repeat(MAX_EVENTS + 1);
         assert_eq!(
-            read(&calendar(&many), &madrid()),
-            Err(Unreadable::TooManyEvents)
+            parse_calendar(&calendar(&many), &madrid()),
+            Err(CalendarParseError::TooManyEvents)
         );
     }
 
     proptest! {
         #[test]
         fn no_text_makes_the_reader_panic(text in "(BEGIN:VEVENT\r\n|END:VEVENT\r\n|UID:[a-z]\r\n|DT(START|END)[;:]?[A-Z=:;0-9]{0,20}\r\n|[ -~]{0,20}\r\n){0,30}") {
-            let _ = read(&calendar(&text), &madrid());
+            let _ = parse_calendar(&calendar(&text), &madrid());
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::records::{Dependents, OnDeleted};
 
 pub(crate) use feed::{Ambiguous, CalendarFeed};
 pub(crate) use operations::{GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
-pub(crate) use worker::{CalendarFetcher, bring_forward};
+pub(crate) use worker::{CalendarFetcher, repair_future_feeds};
 
 /// The registration of this module.
 pub(crate) static MODULE: Module = Module {
@@ -37,7 +37,7 @@ pub(crate) static MODULE: Module = Module {
                 if feeds.is_empty() {
                     return Ok(());
                 }
-                apply::let_go(context, &feeds, false)
+                apply::delete_feeds(context, &feeds, false)
             }
             Dependents::Assignments
             | Dependents::Stay

@@ -17,7 +17,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::feed::{self, Ambiguous, CalendarFeed, FeedState, StoredFeed};
-use super::worker::{CalendarFetcher, TO_FETCH};
+use super::worker::{CalendarFetcher, FEED_DUE};
 use super::{apply, audited};
 use crate::records::{Record, RecordKind, RecordOrigin, ReservationStatus, exists, find_records};
 
@@ -145,7 +145,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .destructive()
             .touches_stream()
-            .audited(Audits::changes(audited::feed))
+            .audited(Audits::changes(audited::audited_feed))
             .run(delete),
         Operation::public(
             "refreshCalendarFeed",
@@ -160,7 +160,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Fetches a feed from `listCalendarFeeds` now, and returns its state afterwards.",
         )
         .idempotent()
-        .audited(Audits::acts_on(|context, input| Ok(audited::named(context, input))))
+        .audited(Audits::acts_on(|context, input| Ok(audited::feed_target(context, input))))
         .commands(prepare, refresh),
         Operation::public(
             "listHeldReservations",
@@ -179,12 +179,12 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<CalendarFeed>> {
-    feed::all(context)
+    feed::list_feeds(context)
 }
 
 fn get(context: &mut Context<'_, '_>, input: ById) -> Result<CalendarFeed> {
     let feed = feed::find(context, input.id)?;
-    feed::shown(context, feed)
+    feed::view_of_feed(context, feed)
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<CalendarFeed> {
@@ -194,7 +194,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<Ca
     {
         return Err(Error::not_found("Property").of(property));
     }
-    let (count, is_duplicate) = feed::count_of(context, property, &input.url.0)?;
+    let (count, is_duplicate) = feed::count_of_property(context, property, &input.url.0)?;
     if is_duplicate {
         return Err(Error::conflict(Reason::rule(
             "feed_exists",
@@ -223,13 +223,13 @@ fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<Ca
         },
     };
     feed::insert(context, &feed)?;
-    context.wake(TO_FETCH);
+    context.wake(FEED_DUE);
     Ok(feed.view(0))
 }
 
 fn delete(context: &mut Context<'_, '_>, input: DeleteCalendarFeed) -> Result<DeletedCalendarFeed> {
     let feed = feed::find(context, input.id)?;
-    apply::let_go(context, &[feed.id], input.cancel_upcoming.unwrap_or(false))?;
+    apply::delete_feeds(context, &[feed.id], input.cancel_upcoming.unwrap_or(false))?;
     Ok(DeletedCalendarFeed { success: true })
 }
 
@@ -253,7 +253,7 @@ async fn refresh(context: CommandContext, prepared: PreparedFeed) -> Result<Cale
 /// Returns the tentative reservations of a feed, by the day of check-in.
 fn list_held(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Record>> {
     let feed = feed::find(context, input.id)?;
-    let ids: BTreeSet<Uuid> = feed::known_events(context, &[feed.id])?
+    let ids: BTreeSet<Uuid> = feed::stored_events(context, &[feed.id])?
         .into_keys()
         .collect();
     let records = find_records(context, RecordKind::Reservation, ids.into_iter().collect())?;

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::classify::{Meaning, meaning};
+use super::classify::{EventMeaning, classify_event};
 use super::feed::Ambiguous;
 use super::ics::FeedEvent;
 use crate::records::ReservationStatus;
@@ -18,7 +18,7 @@ const MAX_MISSED: u32 = 2;
 /// The stored state of an event from earlier fetches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct KnownEvent {
+pub(super) struct StoredEvent {
     /// The hash of the event's content. The content itself is not stored, because it has data of
     /// guests.
     pub fingerprint: String,
@@ -57,7 +57,7 @@ pub(super) enum StayChange {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventOutcome {
     /// The new state of the event; `None` if the stored state does not change.
-    pub known: Option<KnownEvent>,
+    pub stored_event: Option<StoredEvent>,
     /// The change of the reservation; `None` if it does not change.
     pub change: Option<StayChange>,
 }
@@ -86,10 +86,10 @@ fn planned_status(
     event: &FeedEvent,
     ambiguous: Ambiguous,
 ) -> Option<(ReservationStatus, Option<String>)> {
-    match meaning(&event.summary, &event.description, event.url.as_deref()) {
-        Meaning::Closure => None,
-        Meaning::Booking(name) => Some((ReservationStatus::Confirmed, name)),
-        Meaning::Unclear => match ambiguous {
+    match classify_event(&event.summary, &event.description, event.url.as_deref()) {
+        EventMeaning::Closure => None,
+        EventMeaning::Booking(name) => Some((ReservationStatus::Confirmed, name)),
+        EventMeaning::Unclear => match ambiguous {
             Ambiguous::Hold => Some((ReservationStatus::Tentative, None)),
             Ambiguous::Import => Some((ReservationStatus::Confirmed, None)),
             Ambiguous::Ignore => None,
@@ -97,17 +97,17 @@ fn planned_status(
     }
 }
 
-/// Decides for an event that the fetched calendar contains. `known` is its stored state.
-pub(super) fn present(
+/// Decides for an event that the fetched calendar contains. `stored_event` is its stored state.
+pub(super) fn plan_present(
     event: &FeedEvent,
     ambiguous: Ambiguous,
-    known: Option<&KnownEvent>,
+    known: Option<&StoredEvent>,
     current: Option<CurrentReservation>,
 ) -> EventOutcome {
     let fingerprint = fingerprint(event);
     let unchanged = known.filter(|known| known.fingerprint == fingerprint && !known.is_gone);
     if let Some(known) = unchanged {
-        return seen_again(known);
+        return plan_unchanged(known);
     }
     let status = planned_status(event, ambiguous).filter(|_| !event.is_cancelled);
     if status.is_none() && known.is_none() {
@@ -124,9 +124,9 @@ pub(super) fn present(
         None => cancellation(current),
     };
     EventOutcome {
-        known: Some(KnownEvent {
+        stored_event: Some(StoredEvent {
             fingerprint,
-            ..KnownEvent::default()
+            ..StoredEvent::default()
         }),
         change,
     }
@@ -134,9 +134,9 @@ pub(super) fn present(
 
 /// Decides for an event that the calendar contains with unchanged content, or that the parser
 /// skipped.
-pub(super) fn seen_again(known: &KnownEvent) -> EventOutcome {
+pub(super) fn plan_unchanged(known: &StoredEvent) -> EventOutcome {
     EventOutcome {
-        known: (known.missed > 0 && !known.is_gone).then(|| KnownEvent {
+        stored_event: (known.missed > 0 && !known.is_gone).then(|| StoredEvent {
             missed: 0,
             ..known.clone()
         }),
@@ -145,7 +145,10 @@ pub(super) fn seen_again(known: &KnownEvent) -> EventOutcome {
 }
 
 /// Decides for an event that the fetched calendar does not contain.
-pub(super) fn absent(known: &KnownEvent, current: Option<CurrentReservation>) -> EventOutcome {
+pub(super) fn plan_absent(
+    known: &StoredEvent,
+    current: Option<CurrentReservation>,
+) -> EventOutcome {
     if known.is_gone {
         return EventOutcome::default();
     }
@@ -155,13 +158,13 @@ pub(super) fn absent(known: &KnownEvent, current: Option<CurrentReservation>) ->
     } else {
         None
     };
-    let next = KnownEvent {
+    let next = StoredEvent {
         missed,
         is_gone: change.is_some(),
         ..known.clone()
     };
     EventOutcome {
-        known: (next != *known).then_some(next),
+        stored_event: (next != *known).then_some(next),
         change,
     }
 }
@@ -179,14 +182,17 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::calendars::ics::read;
+    use crate::calendars::ics::parse_calendar;
 
     fn event(lines: &str) -> FeedEvent {
         let text = format!(
             "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\n{}\r\nEND:VEVENT\r\nEND:VCALENDAR",
             lines.replace('\n', "\r\n")
         );
-        read(&text, &TimeZone::UTC).unwrap().events.remove(0)
+        parse_calendar(&text, &TimeZone::UTC)
+            .unwrap()
+            .events
+            .remove(0)
     }
 
     fn reserved(last: i64) -> FeedEvent {
@@ -209,8 +215,10 @@ mod tests {
         ..COMING
     };
 
-    fn known(event: &FeedEvent) -> KnownEvent {
-        present(event, Ambiguous::Hold, None, None).known.unwrap()
+    fn known(event: &FeedEvent) -> StoredEvent {
+        plan_present(event, Ambiguous::Hold, None, None)
+            .stored_event
+            .unwrap()
     }
 
     #[test]
@@ -220,14 +228,14 @@ mod tests {
             "DTSTAMP:20261120T000000Z\nSEQUENCE:7\nLAST-MODIFIED:20261120T000000Z\nCREATED:20261120T000000Z\n\
              DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved",
         );
-        let outcome = present(&again, Ambiguous::Hold, Some(&first), Some(COMING));
+        let outcome = plan_present(&again, Ambiguous::Hold, Some(&first), Some(COMING));
         assert_eq!(outcome, EventOutcome::default());
     }
 
     #[test]
     fn moved_dates_are_put_and_a_closure_cancels() {
         let first = known(&reserved(15));
-        let moved = present(&reserved(16), Ambiguous::Hold, Some(&first), Some(COMING));
+        let moved = plan_present(&reserved(16), Ambiguous::Hold, Some(&first), Some(COMING));
         assert_eq!(
             moved.change,
             Some(StayChange::Put {
@@ -242,12 +250,12 @@ mod tests {
                 "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\n{lines}"
             ));
             let change =
-                |current| present(&other, Ambiguous::Hold, Some(&first), Some(current)).change;
+                |current| plan_present(&other, Ambiguous::Hold, Some(&first), Some(current)).change;
             assert_eq!(change(COMING), Some(StayChange::Cancel), "{lines}");
             assert_eq!(change(BEGUN), None, "{lines}");
             assert_eq!(change(OF_PLATFORM), None, "{lines}");
             assert_eq!(
-                present(&other, Ambiguous::Hold, None, None),
+                plan_present(&other, Ambiguous::Hold, None, None),
                 EventOutcome::default()
             );
         }
@@ -256,7 +264,7 @@ mod tests {
     #[test]
     fn unclear_events_follow_the_setting() {
         let unclear = event("DTSTART;VALUE=DATE:20261211\nSUMMARY:CLOSED - Not available");
-        let status = |ambiguous| match present(&unclear, ambiguous, None, None).change {
+        let status = |ambiguous| match plan_present(&unclear, ambiguous, None, None).change {
             Some(StayChange::Put { status, .. }) => Some(status),
             _ => None,
         };
@@ -271,27 +279,29 @@ mod tests {
     #[test]
     fn two_fetches_without_an_event_cancel_its_stay() {
         let first = known(&reserved(15));
-        let once = absent(&first, Some(COMING));
+        let once = plan_absent(&first, Some(COMING));
         assert_eq!(once.change, None);
-        let once = once.known.unwrap();
-        let back = present(&reserved(15), Ambiguous::Hold, Some(&once), Some(COMING));
-        assert_eq!((back.known, back.change), (Some(first), None));
-        let twice = absent(&once, Some(COMING));
+        let once = once.stored_event.unwrap();
+        let back = plan_present(&reserved(15), Ambiguous::Hold, Some(&once), Some(COMING));
+        assert_eq!((back.stored_event, back.change), (Some(first), None));
+        let twice = plan_absent(&once, Some(COMING));
         assert_eq!(twice.change, Some(StayChange::Cancel));
-        let gone = twice.known.unwrap();
-        assert_eq!(absent(&gone, Some(COMING)), EventOutcome::default());
-        let returned = present(&reserved(15), Ambiguous::Hold, Some(&gone), Some(COMING));
+        let gone = twice.stored_event.unwrap();
+        assert_eq!(plan_absent(&gone, Some(COMING)), EventOutcome::default());
+        let returned = plan_present(&reserved(15), Ambiguous::Hold, Some(&gone), Some(COMING));
         assert!(matches!(returned.change, Some(StayChange::Put { .. })));
     }
 
     #[test]
     fn a_stay_that_has_begun_or_is_of_the_platform_is_never_cancelled() {
-        let once = absent(&known(&reserved(15)), None).known.unwrap();
+        let once = plan_absent(&known(&reserved(15)), None)
+            .stored_event
+            .unwrap();
         for current in [Some(BEGUN), Some(OF_PLATFORM), None] {
-            let twice = absent(&once, current);
+            let twice = plan_absent(&once, current);
             assert_eq!(twice.change, None);
             assert_eq!(
-                absent(&twice.known.unwrap(), current),
+                plan_absent(&twice.stored_event.unwrap(), current),
                 EventOutcome::default()
             );
         }

@@ -27,14 +27,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::apply::{self, FetchedNews};
-use super::client::{CalendarClient, DEADLINE, FailureCode, FetchFailure, Fetched};
+use super::apply::{self, FetchOutcome};
+use super::client::{CalendarClient, CalendarResponse, DEADLINE, FetchError, FetchErrorCode};
 use super::feed::{self, CalendarFeed, FeedState};
-use super::ics::{self, Unreadable};
-use crate::records::{Property, RecordKind, typed};
+use super::ics::{self, CalendarParseError};
+use crate::records::{Property, RecordKind, record_as};
 
 /// Wakes the background work when a feed is due.
-pub(super) const TO_FETCH: WakeSignal = WakeSignal("calendar feeds");
+pub(super) const FEED_DUE: WakeSignal = WakeSignal("calendar feeds");
 
 /// Maximum number of concurrent fetches in the background.
 const MAX_FETCHES: usize = 8;
@@ -113,13 +113,13 @@ impl CalendarFetcher {
         let Some(fetcher) = service.app_state.extension::<Self>() else {
             return stop.cancelled().await;
         };
-        fetcher.serve(&service);
+        fetcher.set_service(&service);
         if service.store.is_only_process()
             && let Err(error) = service.store.write(release_all).await
         {
             log_query_failure(&error);
         }
-        let due = service.app_state.wake_signal(TO_FETCH);
+        let due = service.app_state.wake_signal(FEED_DUE);
         keep_claiming(&Background { service, due }, &stop).await;
     }
 
@@ -129,7 +129,7 @@ impl CalendarFetcher {
     }
 
     /// Sets the service whose feeds are fetched.
-    pub fn serve(&self, service: &Arc<Service>) {
+    pub fn set_service(&self, service: &Arc<Service>) {
         self.service.get_or_init(|| Arc::downgrade(service));
     }
 
@@ -173,8 +173,8 @@ impl CalendarFetcher {
         let response = on_behalf_of(claim.organization, fetch).await;
         let outcome = match (response, claim.zone.clone()) {
             (Ok(response), Some(zone)) => parse(response, zone).await,
-            (Ok(_), None) => Err(FetchFailure::new(
-                FailureCode::NotApplied,
+            (Ok(_), None) => Err(FetchError::new(
+                FetchErrorCode::NotApplied,
                 "The property of the feed does not exist any more.",
             )),
             (Err(failure), _) => Err(failure),
@@ -183,8 +183,8 @@ impl CalendarFetcher {
         let result = self.record(service, &claim, outcome).await;
         match result {
             Err(error) if error.cause().is_none() => {
-                let failure = FetchFailure::new(
-                    FailureCode::NotApplied,
+                let failure = FetchError::new(
+                    FetchErrorCode::NotApplied,
                     format!("The reservations could not be written: {error}"),
                 );
                 self.record(service, &claim, Err(failure)).await
@@ -198,7 +198,7 @@ impl CalendarFetcher {
         &self,
         service: &Arc<Service>,
         claim: &Arc<FeedClaim>,
-        outcome: Result<FetchedNews, FetchFailure>,
+        outcome: Result<FetchOutcome, FetchError>,
     ) -> Result<Option<CalendarFeed>> {
         let (service_ref, claim) = (service.clone(), claim.clone());
         let now = service.clock.now();
@@ -223,21 +223,21 @@ impl CalendarFetcher {
 }
 
 /// Parses a fetched file on a blocking thread, because a large file takes a while.
-async fn parse(fetched: Fetched, zone: TimeZone) -> Result<FetchedNews, FetchFailure> {
+async fn parse(fetched: CalendarResponse, zone: TimeZone) -> Result<FetchOutcome, FetchError> {
     let (text, etag) = match fetched {
-        Fetched::Unchanged => return Ok(FetchedNews::Unchanged),
-        Fetched::Calendar { text, etag } => (text, etag),
+        CalendarResponse::Unchanged => return Ok(FetchOutcome::Unchanged),
+        CalendarResponse::Calendar { text, etag } => (text, etag),
     };
-    let content = tokio::task::spawn_blocking(move || ics::read(&text, &zone)).await;
-    let unreadable = |code, message: &str| Err(FetchFailure::new(code, message));
+    let content = tokio::task::spawn_blocking(move || ics::parse_calendar(&text, &zone)).await;
+    let unreadable = |code, message: &str| Err(FetchError::new(code, message));
     match content {
-        Ok(Ok(content)) => Ok(FetchedNews::Calendar { content, etag }),
-        Ok(Err(Unreadable::TooManyEvents)) => unreadable(
-            FailureCode::TooLarge,
+        Ok(Ok(content)) => Ok(FetchOutcome::Calendar { content, etag }),
+        Ok(Err(CalendarParseError::TooManyEvents)) => unreadable(
+            FetchErrorCode::TooLarge,
             "The calendar has more than 5000 events.",
         ),
-        Ok(Err(Unreadable::NoCalendar)) | Err(_) => unreadable(
-            FailureCode::NoCalendar,
+        Ok(Err(CalendarParseError::NoCalendar)) | Err(_) => unreadable(
+            FetchErrorCode::NoCalendar,
             "The answer is not a whole calendar in the iCalendar format.",
         ),
     }
@@ -267,7 +267,7 @@ fn claim(
     let url = row.get(1)?;
     let access = Access::platform();
     let mut context = Context::for_reading(service.system(tx, now), organization, &access)?;
-    let property = typed::<Property>(&mut context, RecordKind::Property, property_id)?;
+    let property = record_as::<Property>(&mut context, RecordKind::Property, property_id)?;
     let zone = property.map(|property| TimeZone::get(&property.timezone).unwrap_or(TimeZone::UTC));
     Ok(Some(FeedClaim {
         organization,
@@ -301,7 +301,7 @@ fn write_outcome(
     tx: &mut Transaction<'_>,
     service: &Service,
     claim: &FeedClaim,
-    outcome: Result<FetchedNews, FetchFailure>,
+    outcome: Result<FetchOutcome, FetchError>,
     (now, next): (Timestamp, Timestamp),
 ) -> Result<(Option<CalendarFeed>, BTreeSet<WakeSignal>)> {
     let access = Access::platform();
@@ -311,13 +311,13 @@ fn write_outcome(
         &access,
         RaisedRevision::Stream,
     )?;
-    let Some(mut state) = feed::claimed(&mut context, claim.feed, claim.until)? else {
+    let Some(mut state) = feed::leased_state(&mut context, claim.feed, claim.until)? else {
         return Ok((None, BTreeSet::new()));
     };
     state.last_attempt_at = Some(Moment(now));
     match outcome {
         Ok(outcome) => {
-            apply::apply(
+            apply::apply_outcome(
                 &mut context,
                 claim.feed,
                 claim.property_id,
@@ -335,13 +335,13 @@ fn write_outcome(
     }
     feed::save(&mut context, claim.feed, &state, next)?;
     let feed = feed::find(&mut context, claim.feed)?;
-    let view = feed::shown(&mut context, feed)?;
+    let view = feed::view_of_feed(&mut context, feed)?;
     Ok((Some(view), context.take_wake_signals()))
 }
 
 /// Makes feeds due whose next fetch or lease is too far in the future, because a clock was ahead.
 /// Returns whether there may be more.
-pub(crate) fn bring_forward(
+pub(crate) fn repair_future_feeds(
     tx: &mut Transaction<'_>,
     interval: Duration,
     now: Timestamp,

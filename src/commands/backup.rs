@@ -14,12 +14,12 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::guest_files::GuestFiles;
 use crate::config::BackupFlags;
-use crate::platform::BackupNote;
+use crate::platform::BackupStatusFile;
 
 /// The file name of the database in a set.
-pub(super) const DATABASE: &str = "vestibule.db";
+pub(super) const DATABASE_FILE_NAME: &str = "vestibule.db";
 /// The name of the directory in a set that has the files of guests.
-pub(super) const UPLOADS: &str = "uploads";
+pub(super) const UPLOADS_FOLDER_NAME: &str = "uploads";
 /// The prefix of the names of unfinished sets and files.
 const PARTIAL_PREFIX: &str = ".vestibule-backup-";
 /// The format of a set's name: the UTC time of its start.
@@ -37,13 +37,13 @@ pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     let url = flags.database.url()?;
     let now = Clock::system().now();
     let result = tokio::task::spawn_blocking(move || {
-        let bytes = copy(&url, &flags.file)?;
+        let bytes = copy_database(&url, &flags.file)?;
         record_backup(&url, now, None);
         Ok::<_, String>(bytes)
     })
     .await;
     let bytes = result.map_err(|error| error.to_string())??;
-    super::print(&format!("{file_name}: {bytes} bytes\n"))
+    super::print_text(&format!("{file_name}: {bytes} bytes\n"))
 }
 
 /// Makes a set now and after every interval, until SIGTERM or SIGINT arrives. A failure of the first
@@ -61,7 +61,7 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
         let (plan, now) = (plan.clone(), Clock::system().now());
         let result = tokio::task::spawn_blocking(move || plan.make(now)).await;
         match result.map_err(|error| error.to_string())? {
-            Ok(line) => super::print(&line)?,
+            Ok(line) => super::print_text(&line)?,
             Err(error) if is_first => return Err(error),
             Err(error) => tracing::error!(error, "could not make a backup; the next one is tried"),
         }
@@ -93,7 +93,7 @@ impl SetPlan {
     fn of(flags: &BackupFlags) -> Result<Self, String> {
         let database_url = flags.database.url()?;
         Ok(Self {
-            uploads: GuestFiles::of(&database_url, flags.uploads_url.as_deref())?,
+            uploads: GuestFiles::open(&database_url, flags.uploads_url.as_deref())?,
             database_url,
             sets: flags.file.clone(),
             keep: flags.keep.map(std::num::NonZeroUsize::get),
@@ -113,23 +113,23 @@ impl SetPlan {
     /// the name of a set. Returns its path, the bytes of the database and the number of files.
     fn make_set(&self, now: Timestamp) -> Result<(PathBuf, u64, usize), String> {
         private_directory(&self.sets)?;
-        let previous = sets_in(&self.sets)?.pop();
+        let previous = list_backup_sets(&self.sets)?.pop();
         let partial = tempfile::Builder::new()
             .prefix(PARTIAL_PREFIX)
             .tempdir_in(&self.sets)
-            .map_err(|error| failed(&self.sets, &error))?;
-        let bytes = copy(&self.database_url, &partial.path().join(DATABASE))?;
+            .map_err(|error| describe_file_error(&self.sets, &error))?;
+        let bytes = copy_database(&self.database_url, &partial.path().join(DATABASE_FILE_NAME))?;
         let mut files = 0;
         // The database is copied first: the service writes a file before the row that refers to the
         // file, so the files of all copied rows exist by now.
         if let Some(uploads) = &self.uploads {
-            let previous = previous.map(|set| set.join(UPLOADS));
-            let target = partial.path().join(UPLOADS);
+            let previous = previous.map(|set| set.join(UPLOADS_FOLDER_NAME));
+            let target = partial.path().join(UPLOADS_FOLDER_NAME);
             files = uploads.back_up(&target, previous.as_deref())?;
         }
         let set = self.sets.join(now.strftime(NAME_FORMAT).to_string());
         let partial = partial.keep();
-        fs::rename(&partial, &set).map_err(|error| failed(&set, &error))?;
+        fs::rename(&partial, &set).map_err(|error| describe_file_error(&set, &error))?;
         sync_directory(&self.sets)?;
         Ok((set, bytes, files))
     }
@@ -137,24 +137,25 @@ impl SetPlan {
     /// Removes the oldest sets beyond the number to keep. Leaves everything else in the directory.
     fn prune(&self) -> Result<(), String> {
         let Some(keep) = self.keep else { return Ok(()) };
-        let sets = sets_in(&self.sets)?;
+        let sets = list_backup_sets(&self.sets)?;
         let surplus = sets.len().saturating_sub(keep);
         for set in &sets[..surplus] {
-            fs::remove_dir_all(set).map_err(|error| failed(set, &error))?;
+            fs::remove_dir_all(set).map_err(|error| describe_file_error(set, &error))?;
         }
         Ok(())
     }
 }
 
 /// Returns the sets in a directory, the oldest first.
-pub(super) fn sets_in(directory: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(directory).map_err(|error| failed(directory, &error))?;
+pub(super) fn list_backup_sets(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries =
+        fs::read_dir(directory).map_err(|error| describe_file_error(directory, &error))?;
     let is_set = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         let has_set_name = name.is_some_and(|name| {
             !name.starts_with('.') && name.ends_with('Z') && name.contains('T')
         });
-        has_set_name && path.join(DATABASE).is_file()
+        has_set_name && path.join(DATABASE_FILE_NAME).is_file()
     };
     let mut sets: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -170,18 +171,18 @@ pub(super) fn private_directory(path: &Path) -> Result<(), String> {
         .recursive(true)
         .mode(DIRECTORY_MODE)
         .create(path)
-        .map_err(|error| failed(path, &error))
+        .map_err(|error| describe_file_error(path, &error))
 }
 
 /// Makes the names in a directory durable.
 pub(super) fn sync_directory(path: &Path) -> Result<(), String> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
-        .map_err(|error| failed(path, &error))
+        .map_err(|error| describe_file_error(path, &error))
 }
 
 /// Describes a failed file operation: the path, and the error.
-pub(super) fn failed(path: &Path, error: &io::Error) -> String {
+pub(super) fn describe_file_error(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
@@ -189,7 +190,7 @@ pub(super) fn failed(path: &Path, error: &io::Error) -> String {
 /// reads. If this file cannot be written, the backup is valid all the same, so the error is only
 /// logged.
 fn record_backup(database_url: &str, now: Timestamp, error: Option<&String>) {
-    let Some(note) = BackupNote::note_of(database_url) else {
+    let Some(note) = BackupStatusFile::for_database(database_url) else {
         return;
     };
     if let Err(error) = note.write(now, error.map(String::as_str)) {
@@ -199,8 +200,8 @@ fn record_backup(database_url: &str, now: Timestamp, error: Option<&String>) {
 
 /// Copies a database into a new file, which appears complete or not at all. Returns its size in
 /// bytes.
-pub(super) fn copy(url: &str, file: &Path) -> Result<u64, String> {
-    let failed = |error: io::Error| failed(file, &error);
+pub(super) fn copy_database(url: &str, file: &Path) -> Result<u64, String> {
+    let failed = |error: io::Error| describe_file_error(file, &error);
     if file.try_exists().map_err(failed)? {
         return Err(format!(
             "{}: already exists and was not changed; choose another file",

@@ -4,7 +4,7 @@
 //! This file makes the organization, flats, reservations and portals. The submodules add the house
 //! manuals, the pre-check-in steps, and what guests have done in some stays.
 
-mod making;
+mod builder;
 mod manuals;
 mod precheckin;
 mod stays;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use self::making::Maker;
+use self::builder::DemoBuilder;
 use super::local::LocalCaller;
 use crate::config::ServeFlags;
 use crate::server::{self, Server};
@@ -53,7 +53,7 @@ struct Listing {
 
 /// Serves the demo until it is stopped.
 pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
-    if flags.database.is_chosen() {
+    if flags.database.is_set() {
         return Err("demo uses a throwaway database, and accepts neither --database-url nor VESTIBULE_DATABASE_URL; \
                     use serve for a database that is kept"
             .into());
@@ -78,24 +78,24 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     }
     let platform_key = flags.platform_key.first().cloned().unwrap_or_default();
     // The data is created before the server starts, because the server would limit the rate.
-    let data = build(&server::offline(&flags.database, Clock::system()).await?).await?;
+    let data = build(&server::offline_service(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch(&server)?;
-    super::announce(&server);
+    super::print_address(&server);
     let platform = LocalCaller {
         service: &server.service,
         token: platform_key.clone(),
     };
     let sign_in = sign_in_link(&platform, &data).await?;
     let examples = examples(&platform, &data).await?;
-    super::tell(&banner(
+    super::print_or_warn(&banner(
         &server.service.app_state.public_url,
         &platform_key,
         &sign_in,
         &examples,
         &data,
     ));
-    super::until_told_to_stop(server, signals).await
+    super::serve_until_signal(server, signals).await
 }
 
 /// What the banner shows of the data.
@@ -254,8 +254,8 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
         service,
         token: api_key.clone(),
     };
-    let portals = portals(&api, &portfolio, &precheckin::domain(&accounts)).await?;
-    let maker = Maker {
+    let portals = portals(&api, &portfolio, &precheckin::branding_domain_id(&accounts)).await?;
+    let maker = DemoBuilder {
         api: &api,
         portfolio: &portfolio,
         portals: &portals,
@@ -504,7 +504,7 @@ async fn portals(
         scope(&rooms, "tagIds", portfolio.tags.get(ROOM_TYPE)),
     )
     .await?;
-    for index in [1, stays::UNDER_DOMAIN] {
+    for index in [1, stays::WITH_DOMAIN] {
         api.call(
             "addEntityScopes",
             &[],

@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 use tokio::runtime::Handle;
 use url::Url;
 
-use super::backup::{failed, private_directory, sync_directory};
+use super::backup::{describe_file_error, private_directory, sync_directory};
 
 /// Number of bytes of a file that one write to a bucket has.
 const CHUNK_SIZE: usize = 256 << 10;
@@ -31,7 +31,7 @@ pub(super) enum GuestFiles {
 impl GuestFiles {
     /// Opens the storage: the storage of the URL, or the directory beside a SQLite database if there
     /// is no URL. Returns `None` for another database without a URL.
-    pub(super) fn of(
+    pub(super) fn open(
         database_url: &str,
         uploads_url: Option<&str>,
     ) -> Result<Option<Self>, String> {
@@ -87,15 +87,17 @@ fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<u
         Ok(entries) => entries,
         // No guest has sent a file yet, or the service has just removed the folder.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(failed(source, &error)),
+        Err(error) => return Err(describe_file_error(source, &error)),
     };
     let mut count = 0;
     for entry in entries {
-        let entry = entry.map_err(|error| failed(source, &error))?;
+        let entry = entry.map_err(|error| describe_file_error(source, &error))?;
         let (path, name) = (entry.path(), entry.file_name());
         let copy = target.join(&name);
         let previous = previous.map(|previous| previous.join(&name));
-        let kind = entry.file_type().map_err(|error| failed(&path, &error))?;
+        let kind = entry
+            .file_type()
+            .map_err(|error| describe_file_error(&path, &error))?;
         if kind.is_dir() {
             count += copy_files(&path, &copy, previous.as_deref())?;
         } else if kind.is_file() && !name.to_string_lossy().contains('#') {
@@ -125,10 +127,10 @@ fn copy_file(source: &Path, target: &Path, previous: Option<&Path>) -> Result<bo
             let result = File::open(target).and_then(|file| file.sync_all());
             result
                 .map(|()| true)
-                .map_err(|error| failed(target, &error))
+                .map_err(|error| describe_file_error(target, &error))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed(source, &error)),
+        Err(error) => Err(describe_file_error(source, &error)),
     }
 }
 
@@ -170,14 +172,17 @@ async fn fetch(files: &Files, key: &str, folder: &Path, target: &Path) -> Result
     let Some(mut object) = files.read(key).await.map_err(text)? else {
         return Ok(false);
     };
-    let mut file = NamedTempFile::new_in(folder).map_err(|error| failed(folder, &error))?;
+    let mut file =
+        NamedTempFile::new_in(folder).map_err(|error| describe_file_error(folder, &error))?;
     while let Some(piece) = object.stream.try_next().await.map_err(text)? {
         file.write_all(&piece)
-            .map_err(|error| failed(target, &error))?;
+            .map_err(|error| describe_file_error(target, &error))?;
     }
     let result = file.as_file().sync_all();
     let result = result.and_then(|()| file.persist(target).map_err(|error| error.error));
-    result.map(|_| true).map_err(|error| failed(target, &error))
+    result
+        .map(|_| true)
+        .map_err(|error| describe_file_error(target, &error))
 }
 
 /// Sends the files of a directory to a bucket. Skips the keys that the bucket has, because a file
@@ -195,7 +200,7 @@ async fn send_all(files: &Files, directory: &Path) -> Result<usize, String> {
 
 async fn send(files: &Files, key: &str, path: &Path) -> Result<(), String> {
     let text = |error: files::Error| format!("{key}: {error}");
-    let content = fs::read(path).map_err(|error| failed(path, &error))?;
+    let content = fs::read(path).map_err(|error| describe_file_error(path, &error))?;
     let content = Bytes::from(content);
     let mut writing = files.create(key).await.map_err(text)?;
     for offset in (0..content.len()).step_by(CHUNK_SIZE) {
@@ -207,13 +212,14 @@ async fn send(files: &Files, key: &str, path: &Path) -> Result<(), String> {
 
 /// Collects the keys of the files below a directory.
 fn collect_keys(directory: &Path, prefix: &str, keys: &mut Vec<String>) -> Result<(), String> {
-    let entries = fs::read_dir(directory).map_err(|error| failed(directory, &error))?;
+    let entries =
+        fs::read_dir(directory).map_err(|error| describe_file_error(directory, &error))?;
     for entry in entries {
-        let entry = entry.map_err(|error| failed(directory, &error))?;
+        let entry = entry.map_err(|error| describe_file_error(directory, &error))?;
         let name = entry.file_name();
         let key = format!("{prefix}{}", name.to_string_lossy());
         let kind = entry.file_type();
-        let kind = kind.map_err(|error| failed(&entry.path(), &error))?;
+        let kind = kind.map_err(|error| describe_file_error(&entry.path(), &error))?;
         if kind.is_dir() {
             collect_keys(&entry.path(), &format!("{key}/"), keys)?;
         } else if kind.is_file() {

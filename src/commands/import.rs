@@ -51,8 +51,8 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
         (None, Some(file)) => file,
         (None, None) => return Err("name a file to import".to_owned()),
     };
-    let (input, size) = open(file)?;
-    let service = server::offline(&flags.database, Clock::system()).await?;
+    let (input, size) = open_input(file)?;
+    let service = server::offline_service(&flags.database, Clock::system()).await?;
     let token = service.settings.platform_keys.concat();
     let platform = LocalCaller {
         service: &service,
@@ -116,7 +116,7 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
         bar.set_message(format!("{imported_lines} records"));
     }
     bar.finish_and_clear();
-    super::settle(service.store.clone()).await?;
+    super::checkpoint_database(service.store.clone()).await?;
     let verb = if flags.dry_run {
         "would import"
     } else {
@@ -130,7 +130,7 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
     } else {
         String::new()
     };
-    super::print(&format!(
+    super::print_text(&format!(
         "{verb} {imported} records, {events} events{suffix}\n"
     ))
 }
@@ -154,7 +154,7 @@ fn skipped_record_line(rejected: &Value, imported_lines: usize, batch: &[String]
 }
 
 /// Opens a file, or standard input for `-`. Also returns the size of a file.
-pub(super) fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), String> {
+pub(super) fn open_input(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), String> {
     if path == Path::new("-") {
         return Ok((Box::new(std::io::stdin()), None));
     }
@@ -236,7 +236,7 @@ async fn apply(
         records.join(",")
     );
     platform
-        .send(
+        .call_with_json(
             "sync",
             &[("organizationId", &organization.to_string())],
             body,

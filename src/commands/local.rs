@@ -26,11 +26,11 @@ impl LocalCaller<'_> {
         path: &[(&str, &str)],
         body: Value,
     ) -> Result<Value, String> {
-        self.send(operation, path, body.to_string()).await
+        self.call_with_json(operation, path, body.to_string()).await
     }
 
     /// Does the same as [`LocalCaller::call`], with a body that is already serialized.
-    pub(super) async fn send(
+    pub(super) async fn call_with_json(
         &self,
         operation: &str,
         path: &[(&str, &str)],
@@ -40,7 +40,7 @@ impl LocalCaller<'_> {
     }
 
     /// Runs an operation without a body or path parameters, with these query parameters.
-    pub(super) async fn ask(
+    pub(super) async fn query(
         &self,
         operation: &str,
         query: &[(&str, &str)],

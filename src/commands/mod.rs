@@ -52,7 +52,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
         ServeCommand::Import(flags) => import(flags).await,
         ServeCommand::Backup(flags) => backup(flags).await,
         ServeCommand::Restore(flags) => restore(flags).await,
-        ServeCommand::Openapi(flags) => print(&openapi::json(
+        ServeCommand::Openapi(flags) => print_text(&openapi::json(
             app(),
             flags.interface.into(),
             &flags.public_url.address()?,
@@ -61,16 +61,16 @@ pub async fn run(cli: Cli) -> Result<(), String> {
 }
 
 async fn serve(flags: ServeFlags) -> Result<(), String> {
-    let _claim = claim(&flags.database)?;
+    let _claim = lock_database(&flags.database)?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = Signals::watch(&server)?;
-    announce(&server);
+    print_address(&server);
     offer_setup(&server).await;
-    until_told_to_stop(server, signals).await
+    serve_until_signal(server, signals).await
 }
 
 async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), String> {
-    let _claim = claim(&database)?;
+    let _claim = lock_database(&database)?;
     if citus {
         let url = database
             .options()?
@@ -83,20 +83,20 @@ async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), S
         let tables = result
             .map_err(|error| error.to_string())?
             .map_err(|error| error.to_string())?;
-        print(&format!("distributed {tables} tables\n"))?;
+        print_text(&format!("distributed {tables} tables\n"))?;
     }
-    let service = server::migrated(&database, Clock::system()).await?;
-    settle(service.store.clone()).await
+    let service = server::migrated_service(&database, Clock::system()).await?;
+    checkpoint_database(service.store.clone()).await
 }
 
 /// Locks the database for this process, if it is a SQLite database.
-fn claim(database: &DatabaseFlags) -> Result<store::Claim, String> {
+fn lock_database(database: &DatabaseFlags) -> Result<store::Claim, String> {
     store::claim(&database.url()?).map_err(|error| error.to_string())
 }
 
 /// Moves the changes of a command from the write-ahead log into the SQLite database file, so that
 /// the file alone holds them.
-async fn settle(store: store::Store) -> Result<(), String> {
+async fn checkpoint_database(store: store::Store) -> Result<(), String> {
     let result = tokio::task::spawn_blocking(move || store.checkpoint()).await;
     result
         .map_err(|error| error.to_string())?
@@ -104,9 +104,9 @@ async fn settle(store: store::Store) -> Result<(), String> {
 }
 
 /// Reports the address of the server: on standard output for programs, in the log for people.
-fn announce(server: &Server) {
+fn print_address(server: &Server) {
     tracing::info!(address = %server.address, "listening");
-    tell(&format!("listening on {}\n", server.url()));
+    print_or_warn(&format!("listening on {}\n", server.url()));
 }
 
 /// Prints a link to set up the first organization, if there is none.
@@ -114,7 +114,7 @@ async fn offer_setup(server: &Server) {
     match people::setup_link(&server.service).await {
         Ok(Some(link)) => {
             // If nobody reads standard output, an operator can run `vestibule setup-link` instead.
-            if let Err(error) = print(&format!("set up at {link}\n")) {
+            if let Err(error) = print_text(&format!("set up at {link}\n")) {
                 tracing::debug!(error, "could not print the set-up link");
             }
         }
@@ -127,14 +127,14 @@ async fn offer_setup(server: &Server) {
 }
 
 /// Prints a text on standard output. An error is logged only, because the server can do without.
-fn tell(text: &str) {
-    if let Err(error) = print(text) {
+fn print_or_warn(text: &str) {
+    if let Err(error) = print_text(text) {
         tracing::warn!(error, "could not print the address; the server continues");
     }
 }
 
 /// Prints a text on standard output.
-fn print(text: &str) -> Result<(), String> {
+fn print_text(text: &str) -> Result<(), String> {
     let mut output = std::io::stdout().lock();
     output
         .write_all(text.as_bytes())
@@ -214,7 +214,7 @@ async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
 
 /// Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. Then finishes the
 /// requests in progress. A second SIGINT ends the process at once.
-async fn until_told_to_stop(server: Server, mut signals: Signals) -> Result<(), String> {
+async fn serve_until_signal(server: Server, mut signals: Signals) -> Result<(), String> {
     signals.stop().await;
     tracing::info!("stopping");
     tokio::select! {

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use engine::clock::Clock;
 use store::Location;
 
-use super::backup::{DATABASE, UPLOADS, copy, failed, sets_in, sync_directory};
+use super::backup::{
+    DATABASE_FILE_NAME, UPLOADS_FOLDER_NAME, copy_database, describe_file_error, list_backup_sets,
+    sync_directory,
+};
 use super::guest_files::GuestFiles;
 use crate::config::RestoreFlags;
 
@@ -17,7 +20,7 @@ const SQLITE_SUFFIXES: [&str; 2] = ["-wal", "-shm"];
 /// Restores a backup. The service must not run. Keeps the former database under another name.
 pub async fn restore(flags: RestoreFlags) -> Result<(), String> {
     let line = tokio::task::spawn_blocking(move || restore_backup(&flags)).await;
-    super::print(&line.map_err(|error| error.to_string())??)
+    super::print_text(&line.map_err(|error| error.to_string())??)
 }
 
 fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
@@ -28,7 +31,7 @@ fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
     let backup = BackupPaths::at(&flags.from)?;
     let exists = database
         .try_exists()
-        .map_err(|error| failed(&database, &error))?;
+        .map_err(|error| describe_file_error(&database, &error))?;
     if exists && !flags.replace {
         return Err(format!(
             "{}: already exists; --replace restores in its place, and keeps it under another name",
@@ -42,14 +45,14 @@ fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
         .strftime("%Y-%m-%dT%H-%M-%SZ")
         .to_string();
     let restored = with_suffix(&database, &format!(".restoring-{stamp}"));
-    let bytes = copy(&format!("sqlite:{}", backup.database.display()), &restored)?;
-    let storage = GuestFiles::of(&url, flags.uploads_url.as_deref())?;
+    let bytes = copy_database(&format!("sqlite:{}", backup.database.display()), &restored)?;
+    let storage = GuestFiles::open(&url, flags.uploads_url.as_deref())?;
     let files = match (&backup.uploads, &storage) {
         (Some(from), Some(storage)) => storage.restore(from)?,
         _ => 0,
     };
     set_aside(&database, &stamp, exists)?;
-    fs::rename(&restored, &database).map_err(|error| failed(&database, &error))?;
+    fs::rename(&restored, &database).map_err(|error| describe_file_error(&database, &error))?;
     let directory = database
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -76,16 +79,16 @@ impl BackupPaths {
                 uploads: None,
             });
         }
-        let set = if path.join(DATABASE).is_file() {
+        let set = if path.join(DATABASE_FILE_NAME).is_file() {
             path.to_owned()
         } else {
-            sets_in(path)?
+            list_backup_sets(path)?
                 .pop()
                 .ok_or_else(|| format!("{}: there is no backup", path.display()))?
         };
-        let uploads = set.join(UPLOADS);
+        let uploads = set.join(UPLOADS_FOLDER_NAME);
         Ok(Self {
-            database: set.join(DATABASE),
+            database: set.join(DATABASE_FILE_NAME),
             uploads: uploads.is_dir().then_some(uploads),
         })
     }
@@ -105,7 +108,7 @@ fn set_aside(database: &Path, stamp: &str, exists: bool) -> Result<(), String> {
         } else {
             fs::remove_file(&from)
         };
-        result.map_err(|error| failed(&from, &error))?;
+        result.map_err(|error| describe_file_error(&from, &error))?;
     }
     Ok(())
 }

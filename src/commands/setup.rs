@@ -13,7 +13,7 @@ use engine::pipeline::Service;
 use crate::config::{
     CreateOrganizationFlags, DatabaseFlags, InviteMemberFlags, PublicUrlFlags, SetupLinkFlags,
 };
-use crate::people::{self, Invitation, Invited, NewOrganization};
+use crate::people::{self, Invitation, InvitedMember, NewOrganization};
 use crate::server;
 
 /// Prints a link to set up the first organization.
@@ -25,7 +25,7 @@ pub(super) async fn setup_link(flags: SetupLinkFlags) -> Result<(), String> {
     let link = link.ok_or(
         "there is an organization already; `vestibule member invite` prints a sign-in link for one of its members",
     )?;
-    super::print(&format!("set up at {link}\n"))
+    super::print_text(&format!("set up at {link}\n"))
 }
 
 /// Adds an organization and its first member.
@@ -42,7 +42,7 @@ pub(super) async fn create_organization(flags: CreateOrganizationFlags) -> Resul
     let invited = people::add_organization(&service, new)
         .await
         .map_err(|error| describe(&error))?;
-    super::print(&format!(
+    super::print_text(&format!(
         "organization {}\n{}",
         invited.organization,
         lines(&invited)
@@ -68,12 +68,12 @@ pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String
         ErrorKind::NotFound => format!("there is no organization {organization}"),
         _ => describe(&error),
     })?;
-    super::print(&lines(&invited))
+    super::print_text(&lines(&invited))
 }
 
 /// Returns the lines to print about a member: the id, and the sign-in link.
-fn lines(invited: &Invited) -> String {
-    let Invited {
+fn lines(invited: &InvitedMember) -> String {
+    let InvitedMember {
         member,
         is_new,
         has_every_permission,
@@ -92,7 +92,7 @@ async fn open(
     database: &DatabaseFlags,
     public_url: &PublicUrlFlags,
 ) -> Result<Arc<Service>, String> {
-    server::offline_at(database, Clock::system(), &public_url.address()?).await
+    server::offline_service_at(database, Clock::system(), &public_url.address()?).await
 }
 
 fn describe(error: &Error) -> String {

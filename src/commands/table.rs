@@ -8,7 +8,7 @@ use std::path::Path;
 use engine::clock::Clock;
 use engine::error::Error;
 
-use super::import::open;
+use super::import::open_input;
 use crate::config::ImportFlags;
 use crate::server;
 use crate::tables::{self, ImportTable, Imported, TableError};
@@ -19,7 +19,7 @@ const LIMIT: u64 = 16 << 20;
 /// Reads a CSV file and imports its records.
 pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), String> {
     let kind = flags.kind.ok_or("--csv needs --kind")?;
-    let (input, _) = open(path)?;
+    let (input, _) = open_input(path)?;
     let mut bytes = Vec::new();
     input
         .take(LIMIT + 1)
@@ -44,16 +44,16 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
         date_format: flags.date_format.clone(),
         is_dry_run: flags.dry_run,
     };
-    let service = server::offline(&flags.database, Clock::system()).await?;
+    let service = server::offline_service(&flags.database, Clock::system()).await?;
     let imported = tables::import_file(&service, flags.organization, table)
         .await
         .map_err(|error| describe(&error))?;
-    super::settle(service.store.clone()).await?;
+    super::checkpoint_database(service.store.clone()).await?;
     if flags.json {
         let text = serde_json::to_string_pretty(&imported).map_err(|error| error.to_string())?;
-        super::print(&format!("{text}\n"))?;
+        super::print_text(&format!("{text}\n"))?;
     } else {
-        super::print(&summary(&imported, flags.dry_run))?;
+        super::print_text(&summary(&imported, flags.dry_run))?;
     }
     if imported.errors.is_empty() {
         Ok(())

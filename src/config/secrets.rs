@@ -11,19 +11,22 @@ use super::text;
 /// Maximum size of a file with a secret, in bytes.
 const MAX_SECRET_BYTES: u64 = 65_536;
 
-/// Returns a secret of one line, trimmed and checked as by [`text::read`].
-pub fn one(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
-    let raw = secret(value, variable)?;
-    let result = raw.as_deref().map(text::read).transpose();
+/// Returns a secret of one line, trimmed and checked as by [`text::trim_setting`].
+pub fn single_line_secret(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
+    let raw = raw_secret(value, variable)?;
+    let result = raw.as_deref().map(text::trim_setting).transpose();
     result
         .map(|text| text.map(str::to_owned))
         .map_err(|reason| format!("{variable}: {reason}"))
 }
 
-/// Returns a secret without blanks, trimmed and checked as by [`text::key`].
-pub fn key(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
-    let raw = secret(value, variable)?;
-    let result = raw.as_deref().map(text::key).transpose();
+/// Returns a secret without blanks, trimmed and checked as by [`text::secret_without_blanks`].
+pub fn secret_without_blanks(
+    value: Option<&str>,
+    variable: &str,
+) -> Result<Option<String>, String> {
+    let raw = raw_secret(value, variable)?;
+    let result = raw.as_deref().map(text::trim_key).transpose();
     result
         .map(|text| text.map(str::to_owned))
         .map_err(|reason| format!("{variable}: {reason}"))
@@ -31,7 +34,7 @@ pub fn key(value: Option<&str>, variable: &str) -> Result<Option<String>, String
 
 /// Returns the unchanged text of a secret. `value` comes from the flag or the variable; clap does not
 /// say from which. Without a value, the text comes from the file of the `_FILE` variable.
-pub fn secret(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
+pub fn raw_secret(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
     let is_set = |value: &std::ffi::OsString| !value.is_empty();
     let file_variable = format!("{variable}_FILE");
     let Some(file) = std::env::var_os(&file_variable).filter(is_set) else {
@@ -60,7 +63,7 @@ fn read_secret(file: &OsStr) -> Result<String, String> {
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_SECRET_BYTES) {
         return Err(format!("holds more than {MAX_SECRET_BYTES} bytes"));
     }
-    if text::lines(&text)? == [""] {
+    if text::setting_lines(&text)? == [""] {
         Err("is empty".into())
     } else {
         Ok(text)

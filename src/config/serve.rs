@@ -14,8 +14,8 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::DatabaseFlags;
-use super::secrets::{key, one, secret};
-use super::text::{self, Cleaned};
+use super::secrets::{raw_secret, secret_without_blanks, single_line_secret};
+use super::text::{self, TrimmedParser};
 use super::tls::TlsFlags;
 use super::values::{
     apns_url, device_connector_url, duration, endpoint, files_url, issuer, keep_alive, origin,
@@ -64,7 +64,7 @@ pub struct ServeFlags {
     )]
     pub webhook_allow: Vec<IpNet>,
     /// A PEM file with an additional certificate authority that is trusted for webhook targets.
-    #[arg(long, env = "VESTIBULE_WEBHOOK_CA_FILE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_WEBHOOK_CA_FILE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub webhook_ca_file: Option<PathBuf>,
     /// Maximum pause before the first retry of a webhook delivery. It doubles with each attempt.
     #[arg(long, env = "VESTIBULE_WEBHOOK_RETRY_BASE", default_value = "30s", value_parser = duration)]
@@ -104,7 +104,7 @@ pub struct ServeFlags {
     /// Storage for files that guests send: `file:///…`, or `s3://BUCKET/PREFIX` with the usual
     /// `AWS_…` variables [default: beside a SQLite database; with PostgreSQL none, and files are
     /// not taken].
-    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// How long files of guests are kept after check-out.
     #[arg(long, env = "VESTIBULE_UPLOAD_RETENTION", default_value = "720h", value_parser = duration)]
@@ -122,7 +122,7 @@ pub struct ServeFlags {
     pub uploads_reserve: Option<u64>,
     /// A PEM file with a pass type certificate from Apple, its private key, and any intermediate
     /// certificates. Without it no pass for Apple Wallet is offered.
-    #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub pass_certificate: Option<PathBuf>,
     /// URL of Apple's push service, `https://api.push.apple.com`, which wakes the phones that have
     /// a pass that changed. Needs `--pass-certificate`. Without it phones learn of changes when
@@ -156,7 +156,7 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_OIDC_ISSUER", value_name = "URL", value_parser = issuer)]
     pub oidc_issuer: Option<String>,
     /// Client id of this service at the OpenID provider.
-    #[arg(long, env = "VESTIBULE_OIDC_CLIENT_ID", value_name = "ID", value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_OIDC_CLIENT_ID", value_name = "ID", value_parser = TrimmedParser(StringValueParser::new()))]
     pub oidc_client_id: Option<String>,
     /// Client secret of this service at the OpenID provider, if it has one [file:
     /// `VESTIBULE_OIDC_CLIENT_SECRET_FILE`].
@@ -173,7 +173,7 @@ pub struct ServeFlags {
     pub sign_in_url: Option<Url>,
     /// Lets members who manage the organization make, replace and revoke API keys in the console. A
     /// key gets at most the member's own permissions.
-    #[arg(long, env = "VESTIBULE_CONSOLE_KEYS", value_parser = Cleaned(BoolValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_CONSOLE_KEYS", value_parser = TrimmedParser(BoolValueParser::new()))]
     pub console_keys: bool,
     /// Requests a minute per credential; 0 means no limit.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000, value_parser = text::parse::<u32>)]
@@ -255,12 +255,12 @@ impl ServeFlags {
     /// operator replaces a key.
     pub fn platform_keys(&self) -> Result<Vec<String>, String> {
         let text = (!self.platform_key.is_empty()).then(|| self.platform_key.join("\n"));
-        let keys = secret(text.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
+        let keys = raw_secret(text.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
         let describe = |reason: String| format!("--platform-key: {reason}");
-        let lines = text::lines(&keys).map_err(describe)?;
+        let lines = text::setting_lines(&keys).map_err(describe)?;
         let keys: Vec<&str> = lines
             .into_iter()
-            .map(|line| text::key(line).map_err(describe))
+            .map(|line| text::trim_key(line).map_err(describe))
             .collect::<Result<_, _>>()?;
         if keys.len() > 1 && keys.contains(&"") {
             return Err("a platform key must not be blank".into());
@@ -273,7 +273,7 @@ impl ServeFlags {
         }
         Ok(keys
             .into_iter()
-            .filter(|key| !key.is_empty())
+            .filter(|key| !secret_without_blanks.is_empty())
             .map(str::to_owned)
             .collect())
     }
@@ -281,8 +281,9 @@ impl ServeFlags {
     /// Returns the URLs of the replicas.
     pub fn replica_urls(&self) -> Result<Vec<String>, String> {
         let text = (!self.replica_url.is_empty()).then(|| self.replica_url.join("\n"));
-        let urls = secret(text.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
-        let urls = text::lines(&urls).map_err(|reason| format!("--replica-url: {reason}"))?;
+        let urls = raw_secret(text.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
+        let urls =
+            text::setting_lines(&urls).map_err(|reason| format!("--replica-url: {reason}"))?;
         Ok(urls
             .into_iter()
             .filter(|url| !url.is_empty())
@@ -292,12 +293,12 @@ impl ServeFlags {
 
     /// Returns the API key of the translation service.
     pub fn translator_key(&self) -> Result<Option<String>, String> {
-        key(self.translator_key.as_deref(), "VESTIBULE_TRANSLATOR_KEY")
+        secret_without_blanks(self.translator_key.as_deref(), "VESTIBULE_TRANSLATOR_KEY")
     }
 
     /// Returns the access key of the stock photo service.
     pub fn stock_photos_key(&self) -> Result<Option<String>, String> {
-        key(
+        secret_without_blanks(
             self.stock_photos_key.as_deref(),
             "VESTIBULE_STOCK_PHOTOS_KEY",
         )
@@ -305,7 +306,7 @@ impl ServeFlags {
 
     /// Returns the key of the device connector.
     pub fn device_connector_key(&self) -> Result<Option<String>, String> {
-        secret(
+        raw_secret(
             self.device_connector_key.as_deref(),
             "VESTIBULE_DEVICE_CONNECTOR_KEY",
         )
@@ -313,7 +314,7 @@ impl ServeFlags {
 
     /// Returns the OpenID provider for the sign-in of members.
     pub fn oidc(&self) -> Result<Option<Oidc>, String> {
-        let client_secret = one(
+        let client_secret = single_line_secret(
             self.oidc_client_secret.as_deref(),
             "VESTIBULE_OIDC_CLIENT_SECRET",
         )?;
@@ -328,7 +329,7 @@ impl ServeFlags {
             })),
             (Some(_), None) => Err("--oidc-issuer needs --oidc-client-id".into()),
             (None, Some(_)) => Err("--oidc-client-id needs --oidc-issuer".into()),
-            (None, None) if client_secret.is_some_and(|secret| !secret.is_empty()) => {
+            (None, None) if client_secret.is_some_and(|secret| !raw_secret.is_empty()) => {
                 Err("--oidc-client-secret needs --oidc-issuer".into())
             }
             (None, None) => Ok(None),
@@ -355,7 +356,7 @@ impl ServeFlags {
 
     /// Returns the URL of the Redis in which nodes count rate limits.
     pub fn redis_url(&self) -> Result<Option<String>, String> {
-        one(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
+        single_line_secret(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
     }
 }
 

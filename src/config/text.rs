@@ -19,7 +19,7 @@ const QUOTES: [char; 2] = ['"', '\''];
 ///
 /// Quotes around the text and control characters in it are errors. The message never contains the
 /// text, which may be a secret.
-pub fn read(raw: &str) -> Result<&str, String> {
+pub fn trim_setting(raw: &str) -> Result<&str, String> {
     let text = raw.trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK);
     if text.starts_with(QUOTES) || text.ends_with(QUOTES) {
         return Err("there are quotes around the value; leave them out".into());
@@ -31,16 +31,16 @@ pub fn read(raw: &str) -> Result<&str, String> {
 }
 
 /// Returns the lines of a setting that has one value a line, without blank lines at either end.
-pub fn lines(raw: &str) -> Result<Vec<&str>, String> {
+pub fn setting_lines(raw: &str) -> Result<Vec<&str>, String> {
     let lines = raw
         .trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
         .split('\n');
-    lines.map(read).collect()
+    setting_lines.map(trim_setting).collect()
 }
 
 /// Returns the text of a key. A blank in the key is an error.
-pub fn key(raw: &str) -> Result<&str, String> {
-    let text = read(raw)?;
+pub fn trim_key(raw: &str) -> Result<&str, String> {
+    let text = trim_setting(raw)?;
     if text.contains(char::is_whitespace) {
         return Err("there is a blank in the key".into());
     }
@@ -49,16 +49,16 @@ pub fn key(raw: &str) -> Result<&str, String> {
 
 /// Trims and checks the text of a setting, and parses it into its type.
 pub fn parse<T: FromStr<Err: Display>>(raw: &str) -> Result<T, String> {
-    read(raw)?
+    trim_setting(raw)?
         .parse()
         .map_err(|error: T::Err| error.to_string())
 }
 
-/// A parser for clap that trims and checks a text by [`read`] before another parser gets it.
+/// A parser for clap that trims and checks a text by [`trim_setting`] before another parser gets it.
 #[derive(Clone)]
-pub struct Cleaned<P>(pub P);
+pub struct TrimmedParser<P>(pub P);
 
-impl<P: TypedValueParser> TypedValueParser for Cleaned<P> {
+impl<P: TypedValueParser> TypedValueParser for TrimmedParser<P> {
     type Value = P::Value;
 
     fn parse_ref(
@@ -70,14 +70,14 @@ impl<P: TypedValueParser> TypedValueParser for Cleaned<P> {
         let Some(raw) = value.to_str() else {
             return self.0.parse_ref(command, argument, value);
         };
-        match read(raw) {
+        match trim_setting(raw) {
             Ok(text) => self.0.parse_ref(command, argument, OsStr::new(text)),
             Err(reason) => Err(setting_error(command, argument, &reason)),
         }
     }
 }
 
-/// Builds the error of clap for a setting that [`read`] rejects.
+/// Builds the error of clap for a setting that [`trim_setting`] rejects.
 fn setting_error(command: &Command, argument: Option<&Arg>, reason: &str) -> Error {
     let name = argument.map_or_else(String::new, ToString::to_string);
     let mut error = Error::raw(ErrorKind::ValueValidation, format!("{name}: {reason}\n"));
@@ -102,31 +102,34 @@ mod tests {
             "\t pk_1\u{a0}",
             "\n\u{feff} pk_1",
         ] {
-            assert_eq!(read(raw), Ok("pk_1"), "{raw:?}");
-            assert_eq!(key(raw), Ok("pk_1"), "{raw:?}");
+            assert_eq!(trim_setting(raw), Ok("pk_1"), "{raw:?}");
+            assert_eq!(trim_key(raw), Ok("pk_1"), "{raw:?}");
         }
-        assert_eq!(read("a b"), Ok("a b"));
-        assert_eq!(lines("\u{feff}a \r\n b\n\n"), Ok(vec!["a", "b"]));
-        assert_eq!(lines("a\n\nb"), Ok(vec!["a", "", "b"]));
+        assert_eq!(trim_setting("a b"), Ok("a b"));
+        assert_eq!(setting_lines("\u{feff}a \r\n b\n\n"), Ok(vec!["a", "b"]));
+        assert_eq!(setting_lines("a\n\nb"), Ok(vec!["a", "", "b"]));
     }
 
     #[test]
     fn quotes_and_control_characters_are_bad_values() {
         for raw in ["\"pk_1\"", "'pk_1'", "\"pk_1", "pk_1'", " \"pk_1\" \n"] {
-            assert!(read(raw).unwrap_err().contains("quotes"), "{raw:?}");
+            assert!(trim_setting(raw).unwrap_err().contains("quotes"), "{raw:?}");
         }
         for raw in ["a\nb", "a\tb", "a\u{0}b", "a\u{7f}b"] {
-            assert!(read(raw).unwrap_err().contains("control"), "{raw:?}");
+            assert!(
+                trim_setting(raw).unwrap_err().contains("control"),
+                "{raw:?}"
+            );
         }
-        assert!(key("a b").unwrap_err().contains("blank"));
-        assert!(key("a\u{a0}b").unwrap_err().contains("blank"));
+        assert!(trim_key("a b").unwrap_err().contains("blank"));
+        assert!(trim_key("a\u{a0}b").unwrap_err().contains("blank"));
     }
 
     proptest! {
         #[test]
         fn reading_twice_changes_nothing(raw: String) {
-            if let Ok(text) = read(&raw) {
-                prop_assert_eq!(read(text), Ok(text));
+            if let Ok(text) = trim_setting(&raw) {
+                prop_assert_eq!(trim_setting(text), Ok(text));
             }
         }
     }

@@ -12,7 +12,7 @@ use store::Location;
 use url::{Host, Url};
 
 use super::ServeFlags;
-use super::text::{self, Cleaned};
+use super::text::{self, TrimmedParser};
 use super::values::{email, public_url};
 use crate::acme::AcmeSettings;
 
@@ -36,10 +36,10 @@ pub struct TlsFlags {
     /// A PEM file with the TLS certificate and its intermediate certificates. Without it and
     /// without `--tls-domain` connections are plain. Needs `--tls-key`. Both files are read again
     /// on SIGHUP.
-    #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub tls_certificate: Option<PathBuf>,
     /// A PEM file with the private key of the TLS certificate.
-    #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub tls_key: Option<PathBuf>,
     /// A host name of this service. A certificate for it is obtained from Let's Encrypt, whose
     /// terms are thereby accepted, and renewed. Port 443 of the name must lead here. Repeatable, or
@@ -49,23 +49,23 @@ pub struct TlsFlags {
         env = "VESTIBULE_TLS_DOMAIN",
         value_name = "NAME",
         value_delimiter = ',',
-        value_parser = Cleaned(StringValueParser::new())
+        value_parser = TrimmedParser(StringValueParser::new())
     )]
     pub tls_domain: Vec<String>,
     /// The mail address that the certificate authority may write to. Needs `--tls-domain`.
-    #[arg(long, env = "VESTIBULE_ACME_EMAIL", value_name = "ADDRESS", value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_ACME_EMAIL", value_name = "ADDRESS", value_parser = TrimmedParser(StringValueParser::new()))]
     pub acme_email: Option<String>,
     /// The ACME directory of another certificate authority [default: Let's Encrypt]. Needs
     /// `--tls-domain`.
-    #[arg(long, env = "VESTIBULE_ACME_DIRECTORY", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_ACME_DIRECTORY", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub acme_directory: Option<String>,
     /// A PEM file with an additional certificate authority that is trusted for connections to
     /// `--acme-directory`.
-    #[arg(long, env = "VESTIBULE_ACME_ROOT", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_ACME_ROOT", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub acme_root: Option<PathBuf>,
     /// The directory for the account key and the certificate, which only its owner can read
     /// [default: beside a SQLite database; with PostgreSQL it must be given]. Needs `--tls-domain`.
-    #[arg(long, env = "VESTIBULE_ACME_FOLDER", value_name = "DIRECTORY", value_parser = Cleaned(PathBufValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_ACME_FOLDER", value_name = "DIRECTORY", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub acme_folder: Option<PathBuf>,
 }
 
@@ -181,7 +181,7 @@ pub struct PublicUrlFlags {
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
     /// The host names of `serve`.
-    #[arg(long, env = "VESTIBULE_TLS_DOMAIN", hide = true, value_delimiter = ',', value_parser = Cleaned(StringValueParser::new()))]
+    #[arg(long, env = "VESTIBULE_TLS_DOMAIN", hide = true, value_delimiter = ',', value_parser = TrimmedParser(StringValueParser::new()))]
     pub tls_domain: Vec<String>,
 }
 
@@ -211,7 +211,7 @@ fn has_domain(texts: &[String]) -> bool {
 fn domains(texts: &[String]) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = Vec::new();
     for text in texts {
-        let text = text::read(text).map_err(|reason| format!("--tls-domain: {reason}"))?;
+        let text = text::trim_setting(text).map_err(|reason| format!("--tls-domain: {reason}"))?;
         if text.is_empty() {
             continue;
         }

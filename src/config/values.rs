@@ -80,7 +80,7 @@ pub fn column(text: &str) -> Result<(String, String), String> {
 
 /// Parses a duration, such as `500ms`, `30s`, `10m` or `24h`.
 pub fn duration(raw: &str) -> Result<Duration, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let invalid = || format!("{text:?} is not a duration such as 500ms, 30s, 10m or 24h");
     let unit_at = text
         .find(|c: char| !c.is_ascii_digit())
@@ -111,7 +111,7 @@ pub fn keep_alive(raw: &str) -> Result<Duration, String> {
 
 /// Parses a number of bytes, such as `512KiB`, `200MiB` or `20GiB`.
 pub fn size(raw: &str) -> Result<u64, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let invalid = || format!("{text:?} is not a size such as 512KiB, 200MiB or 20GiB");
     let unit_at = text
         .find(|c: char| !c.is_ascii_digit())
@@ -132,7 +132,7 @@ pub fn size(raw: &str) -> Result<u64, String> {
 /// Parses an origin as browsers send it: scheme, host and port, such as `https://app.example` or
 /// `http://localhost:3000`.
 pub fn origin(raw: &str) -> Result<String, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let origin = Url::parse(text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https"))
@@ -147,7 +147,7 @@ pub fn origin(raw: &str) -> Result<String, String> {
 
 /// Parses an address range such as `10.0.0.0/8`, or one address.
 pub fn range(raw: &str) -> Result<IpNet, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let range = text.parse::<IpNet>().ok();
     range
         .or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
@@ -155,7 +155,7 @@ pub fn range(raw: &str) -> Result<IpNet, String> {
 }
 
 pub fn endpoint(raw: &str) -> Result<Endpoint, String> {
-    Endpoint::at(text::read(raw)?)
+    Endpoint::at(text::trim_setting(raw)?)
 }
 
 pub fn public_url(text: &str) -> Result<String, String> {
@@ -178,7 +178,7 @@ pub fn stock_photos_url(text: &str) -> Result<String, String> {
 /// Discovery, section 3). The issuer must be https, except on this machine, because the service
 /// sends secrets to it. Keeps a slash at the end, because issuers are compared exactly.
 pub fn issuer(raw: &str) -> Result<String, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let invalid = || {
         format!(
             "{text:?} is not an issuer such as https://id.example.com; http is allowed for a loopback address only"
@@ -214,7 +214,7 @@ pub fn apns_url(raw: &str) -> Result<Url, String> {
 
 /// Parses an http or https address without user information and fragment.
 fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let is_plain = |url: &Url| {
         matches!(url.scheme(), "http" | "https")
             && url.has_host()
@@ -239,7 +239,7 @@ fn with_lower_origin(text: &str) -> String {
 }
 
 pub fn sign_in_url(raw: &str) -> Result<Url, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let url = Url::parse(text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -248,7 +248,7 @@ pub fn sign_in_url(raw: &str) -> Result<Url, String> {
 
 /// Parses an http or https address to which the service appends paths. Removes a slash at the end.
 fn address(raw: &str, example: &str) -> Result<String, String> {
-    let text = text::read(raw)?;
+    let text = text::trim_setting(raw)?;
     let is_base = |url: &Url| {
         matches!(url.scheme(), "http" | "https")
             && url.has_host()

@@ -26,7 +26,7 @@ use super::when;
 use crate::events::WebhookSubscription;
 use crate::guest::LIST_PRECHECKIN_SUBMISSIONS;
 use crate::manuals::LIST_PORTAL_MANUALS;
-use crate::platform::{BackupNote, GET_LAST_BACKUP};
+use crate::platform::{BackupStatusFile, GET_LAST_BACKUP};
 use crate::translations::{ENGLISH, LIST_TRANSLATIONS};
 use crate::words::{fill, own_name};
 
@@ -88,7 +88,7 @@ async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal
     let is_noted = request
         .service
         .app_state
-        .extension::<BackupNote>()
+        .extension::<BackupStatusFile>()
         .is_some();
     if !is_noted || !request.may(GET_LAST_BACKUP.id()) {
         return Ok(Vec::new());

@@ -41,7 +41,7 @@ static FRAMED: LazyLock<Policy> = LazyLock::new(|| POLICY.clone().framed());
 
 /// Returns a page with this HTML.
 pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
-    people::page_under(&POLICY, status, html, language)
+    people::page_with_policy(&POLICY, status, html, language)
 }
 
 /// Renders a template as a page.
@@ -51,7 +51,7 @@ pub fn of(request: &ConsoleRequest, status: u16, template: &impl Template) -> Re
 
 /// Renders a template as a page that pages of this service may show in a frame.
 pub fn framed(request: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
-    people::page_under(&FRAMED, status, rendered(template), request.language)
+    people::page_with_policy(&FRAMED, status, rendered(template), request.language)
 }
 
 /// Redirects to a path below the console. After a form, a redirect ensures that reloading the page

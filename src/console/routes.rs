@@ -26,25 +26,25 @@ use super::refusal::ConsoleRefusal;
 use super::screens::{SCREENS, Screen, ScreenPage};
 use super::visit::{BASE, ConsoleFields, ConsoleRequest, Parts, first};
 use super::{frame, reply, saved_form};
-use crate::people::{self, Bounds};
+use crate::people::{self, FormLimits};
 
 /// Limits of a member's form. The longest text fits with three bytes per character. A larger form
 /// is refused as a whole.
-const BOUNDS: Bounds = Bounds {
+const BOUNDS: FormLimits = FormLimits {
     bytes: 1 << 20,
     fields: 5_000,
 };
 
 /// Limits of a member's form with a file. The body contains the file and, in a second submission,
 /// its text.
-const WITH_FILE: Bounds = Bounds {
+const WITH_FILE: FormLimits = FormLimits {
     bytes: 48 << 20,
     fields: 200,
 };
 
 /// Limits of a form without a session. The response contains the escaped form, so it can be larger
 /// than the form.
-const ANONYMOUS: Bounds = Bounds {
+const ANONYMOUS: FormLimits = FormLimits {
     bytes: 64 << 10,
     fields: 5_000,
 };
@@ -197,7 +197,7 @@ async fn enter(
         let response = if is_typed {
             saved_form::page(&service, &parts.headers, &asked_for, &fields)
         } else {
-            people::sign_in_first(&service, &asked_for)
+            people::redirect_to_sign_in(&service, &asked_for)
         };
         return noted(response, page.name, None);
     };
@@ -330,7 +330,7 @@ async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response 
         Ok(Some(signed_in)) => signed_in,
         Ok(None) => {
             return noted(
-                people::sign_in_first(&service, &asked_for),
+                people::redirect_to_sign_in(&service, &asked_for),
                 "getConsolePage",
                 None,
             );

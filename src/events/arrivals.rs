@@ -28,7 +28,7 @@ pub(crate) fn arrived_reviews(
 }
 
 /// Records that reviews arrived.
-pub(crate) fn note_arrived_reviews(
+pub(crate) fn record_arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: impl IntoIterator<Item = Uuid>,
 ) -> Result<()> {

@@ -22,12 +22,12 @@ const KIND: &str = "webhook_subscription";
 
 /// Describes the subscription with the input's id, or else all subscriptions of the caller's
 /// credential that post to the input's URL.
-pub(super) fn subscriptions(
+pub(super) fn audited_subscriptions(
     context: &mut Context<'_, '_>,
     input: &Value,
 ) -> Result<Option<AuditedObject>> {
     if let Some(id) = id(input, "id") {
-        let Some(row) = owned::find(context, id)? else {
+        let Some(row) = owned::find_subscription(context, id)? else {
             return Ok(None);
         };
         let (event, url): (String, String) = (row.get(1)?, row.get(2)?);
@@ -57,7 +57,7 @@ pub(super) fn subscriptions(
 }
 
 /// Returns the audit log's target for the input's subscription, with its URL as the name.
-pub(super) fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
-    let target = subscriptions(context, input)?.map(|thing| thing.target);
+pub(super) fn subscription_target(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
+    let target = audited_subscriptions(context, input)?.map(|thing| thing.target);
     Ok(target.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))
 }

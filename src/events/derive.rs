@@ -26,16 +26,16 @@ pub struct RecordChange<'c> {
 
 /// The events and the timer that follow from a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Derived {
+pub struct DerivedEvents {
     /// Events that fire now, in order.
-    pub fires: Vec<Event>,
+    pub events: Vec<Event>,
     /// The effect on the record's timer.
-    pub timer: Timer,
+    pub timer: TimerEffect,
 }
 
 /// The effect of a change on a record's timer. A record has at most one timer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Timer {
+pub enum TimerEffect {
     /// Leaves the timer as it is.
     #[default]
     Keep,
@@ -45,11 +45,11 @@ pub enum Timer {
     Disarm,
 }
 
-impl Derived {
+impl DerivedEvents {
     fn firing(fires: Vec<Event>) -> Self {
         Self {
-            fires,
-            timer: Timer::Keep,
+            events: fires,
+            timer: TimerEffect::Keep,
         }
     }
 
@@ -57,14 +57,14 @@ impl Derived {
     /// event and starts no timer. It can end a timer, because the condition for which the timer
     /// waited is over.
     #[must_use]
-    pub fn of_history(self) -> Self {
-        let timer = if self.timer == Timer::Arm {
-            Timer::Keep
+    pub fn without_events(self) -> Self {
+        let timer = if self.timer == TimerEffect::Arm {
+            TimerEffect::Keep
         } else {
             self.timer
         };
         Self {
-            fires: Vec::new(),
+            events: Vec::new(),
             timer,
         }
     }
@@ -122,25 +122,29 @@ pub const fn has_timers(kind: RecordKind) -> bool {
 }
 
 /// Derives the events and the timer from a change.
-pub fn derive(kind: RecordKind, change: &RecordChange<'_>, now: Timestamp) -> Result<Derived> {
+pub fn derive_events(
+    kind: RecordKind,
+    change: &RecordChange<'_>,
+    now: Timestamp,
+) -> Result<DerivedEvents> {
     Ok(match EventRule::of(kind) {
         EventRule::Reservation => {
             let is_over = |reservation: &Reservation| {
                 check_out(reservation, change.property).is_none_or(|check_out| check_out < now)
             };
-            Derived::firing(reservation(
+            DerivedEvents::firing(reservation(
                 read_optional(change.before)?.as_ref(),
                 &read(change.after)?,
                 is_over,
             ))
         }
-        EventRule::Task => Derived::firing(task(
+        EventRule::Task => DerivedEvents::firing(task(
             read_optional(change.before)?.as_ref(),
             &read(change.after)?,
         )),
         EventRule::Device => device(read_optional(change.before)?.as_ref(), &read(change.after)?),
-        EventRule::New(event) if change.before.is_none() => Derived::firing(vec![event]),
-        EventRule::New(_) | EventRule::Nothing => Derived::default(),
+        EventRule::New(event) if change.before.is_none() => DerivedEvents::firing(vec![event]),
+        EventRule::New(_) | EventRule::Nothing => DerivedEvents::default(),
     })
 }
 
@@ -232,30 +236,30 @@ pub fn is_back(device: &Device) -> bool {
     presence(device) == Presence::Online
 }
 
-fn device(before: Option<&Device>, after: &Device) -> Derived {
+fn device(before: Option<&Device>, after: &Device) -> DerivedEvents {
     use Presence::{Archived, Offline, Online};
     // The earlier state of a new device is unknown, so a new device fires nothing.
     let Some(before) = before else {
-        return Derived::default();
+        return DerivedEvents::default();
     };
     match (presence(before), presence(after)) {
-        (Online, Offline) => Derived {
-            fires: vec![Event::DeviceOffline],
-            timer: Timer::Disarm,
+        (Online, Offline) => DerivedEvents {
+            events: vec![Event::DeviceOffline],
+            timer: TimerEffect::Disarm,
         },
         (Offline, Online) if after.reconnects_at_once.unwrap_or(false) => {
-            Derived::firing(vec![Event::DeviceReconnected])
+            DerivedEvents::firing(vec![Event::DeviceReconnected])
         }
-        (Offline, Online) => Derived {
-            fires: Vec::new(),
-            timer: Timer::Arm,
+        (Offline, Online) => DerivedEvents {
+            events: Vec::new(),
+            timer: TimerEffect::Arm,
         },
-        (Online | Offline, Archived) => Derived {
-            fires: Vec::new(),
-            timer: Timer::Disarm,
+        (Online | Offline, Archived) => DerivedEvents {
+            events: Vec::new(),
+            timer: TimerEffect::Disarm,
         },
         // A device that leaves the archive fires nothing, like a new device.
-        (Archived, _) | (Online, Online) | (Offline, Offline) => Derived::default(),
+        (Archived, _) | (Online, Online) | (Offline, Offline) => DerivedEvents::default(),
     }
 }
 
@@ -323,7 +327,7 @@ mod tests {
         before: Option<&Object>,
         after: &Object,
         now: &str,
-    ) -> Derived {
+    ) -> DerivedEvents {
         let (flat, is_linked) = (
             flat(),
             after.get("propertyId").is_some_and(Value::is_string),
@@ -333,7 +337,7 @@ mod tests {
             after,
             property: is_linked.then_some(&flat),
         };
-        derive(kind, &change, now.parse().unwrap()).unwrap()
+        derive_events(kind, &change, now.parse().unwrap()).unwrap()
     }
 
     /// Returns the events of a change, for a kind without timers.
@@ -344,8 +348,8 @@ mod tests {
         now: &str,
     ) -> Vec<&'static str> {
         let derived = derive_change(kind, before.as_ref(), after, now);
-        assert_eq!(derived.timer, Timer::Keep);
-        derived.fires.into_iter().map(<&str>::from).collect()
+        assert_eq!(derived.timer, TimerEffect::Keep);
+        derived.events.into_iter().map(<&str>::from).collect()
     }
 
     fn stay_events(before: Option<Object>, after: &Object, now: &str) -> Vec<&'static str> {
@@ -628,7 +632,7 @@ mod tests {
         for presence in [Online, Offline, Archived] {
             assert_eq!(
                 derive_change(RecordKind::Device, None, &lock(presence), NOW),
-                Derived::default(),
+                DerivedEvents::default(),
                 "{presence:?}"
             );
         }
@@ -636,24 +640,36 @@ mod tests {
 
     #[test]
     fn device_events_depend_on_old_and_new_presence() {
-        let (keep, nothing) = (Timer::Keep, Vec::new);
+        let (keep, nothing) = (TimerEffect::Keep, Vec::new);
         for (before, after, fires, timer) in [
             (Online, Online, nothing(), keep),
-            (Online, Offline, vec![Event::DeviceOffline], Timer::Disarm),
-            (Online, Archived, nothing(), Timer::Disarm),
-            (Offline, Online, nothing(), Timer::Arm),
+            (
+                Online,
+                Offline,
+                vec![Event::DeviceOffline],
+                TimerEffect::Disarm,
+            ),
+            (Online, Archived, nothing(), TimerEffect::Disarm),
+            (Offline, Online, nothing(), TimerEffect::Arm),
             (Offline, Offline, nothing(), keep),
-            (Offline, Archived, nothing(), Timer::Disarm),
+            (Offline, Archived, nothing(), TimerEffect::Disarm),
             (Archived, Online, nothing(), keep),
             (Archived, Offline, nothing(), keep),
             (Archived, Archived, nothing(), keep),
         ] {
             let derived = derive_change(RecordKind::Device, Some(&lock(before)), &lock(after), NOW);
-            assert_eq!(derived, Derived { fires, timer }, "{before:?} {after:?}");
-            let history = derived.clone().of_history();
-            assert_eq!(history.fires, nothing());
-            assert_eq!(history.timer == Timer::Disarm, timer == Timer::Disarm);
-            assert_ne!(history.timer, Timer::Arm);
+            assert_eq!(
+                derived,
+                DerivedEvents { events, timer },
+                "{before:?} {after:?}"
+            );
+            let history = derived.clone().without_events();
+            assert_eq!(history.events, nothing());
+            assert_eq!(
+                history.timer == TimerEffect::Disarm,
+                timer == TimerEffect::Disarm
+            );
+            assert_ne!(history.timer, TimerEffect::Arm);
         }
     }
 
@@ -662,17 +678,20 @@ mod tests {
         let mut after = lock(Online);
         after.insert("reconnectsAtOnce".into(), true.into());
         let derived = derive_change(RecordKind::Device, Some(&lock(Offline)), &after, NOW);
-        assert_eq!(derived, Derived::firing(vec![Event::DeviceReconnected]));
+        assert_eq!(
+            derived,
+            DerivedEvents::firing(vec![Event::DeviceReconnected])
+        );
         for before in [Online, Archived] {
             assert_eq!(
                 derive_change(RecordKind::Device, Some(&lock(before)), &after, NOW),
-                Derived::default()
+                DerivedEvents::default()
             );
         }
         after.insert("isArchived".into(), true.into());
         assert!(
             derive_change(RecordKind::Device, Some(&lock(Offline)), &after, NOW)
-                .fires
+                .events
                 .is_empty()
         );
     }
@@ -757,11 +776,11 @@ mod tests {
             for (presence, minutes) in &life {
                 let after = lock(*presence);
                 let derived = derive_change(RecordKind::Device, before.as_ref(), &after, NOW);
-                reported.extend(derived.fires.iter().map(|event| (minute, <&str>::from(event))));
+                reported.extend(derived.events.iter().map(|event| (minute, <&str>::from(event))));
                 match derived.timer {
-                    Timer::Keep => {}
-                    Timer::Arm => since = Some(minute),
-                    Timer::Disarm => since = None,
+                    TimerEffect::Keep => {}
+                    TimerEffect::Arm => since = Some(minute),
+                    TimerEffect::Disarm => since = None,
                 }
                 minute += *minutes;
                 if let Some(due) = since.map(|since| since + DELAY).filter(|due| *due <= minute) {

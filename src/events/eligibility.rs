@@ -19,7 +19,7 @@ use store::Transaction;
 use uuid::Uuid;
 
 use super::Event;
-use super::subscriptions::event_of;
+use super::subscriptions::event_from_row;
 
 /// Maximum number of subscriptions that one transaction checks, so that the sweep does not delay
 /// other work.
@@ -35,9 +35,9 @@ store::statements! {
         where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
 }
 
-/// Checks that a credential may receive an event. `caller` is the result of [`caller_of`]. Returns
+/// Checks that a credential may receive an event. `caller` is the result of [`load_caller`]. Returns
 /// the caller, or the reason to disable the subscription.
-pub(super) fn hearing(
+pub(super) fn check_eligibility(
     caller: Option<&Identified>,
     event: Event,
 ) -> Result<&Identified, DisabledReason> {
@@ -53,7 +53,7 @@ pub(super) fn hearing(
 
 /// Loads the caller of a stored credential with its current permissions. Returns `None` if the
 /// credential was deleted.
-pub(super) fn caller_of(
+pub(super) fn load_caller(
     tx: &mut Transaction<'_>,
     organization: Uuid,
     credential: &str,
@@ -135,9 +135,9 @@ fn find_lapsed(
         let (organization, credential): (Uuid, String) = (row.get(0)?, row.get(1)?);
         let caller = match callers.entry((organization, credential.clone())) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(caller_of(tx, organization, &credential, now)?),
+            Entry::Vacant(entry) => entry.insert(load_caller(tx, organization, &credential, now)?),
         };
-        if hearing(caller.as_ref(), event_of(row, 4)?).is_err() {
+        if check_eligibility(caller.as_ref(), event_from_row(row, 4)?).is_err() {
             lapsed.insert((organization, credential));
         }
     }
@@ -169,10 +169,10 @@ fn disable(
     service
         .system(tx, now)
         .lock(organization, RaisedRevision::Configuration)?;
-    let caller = caller_of(tx, organization, credential, now)?;
+    let caller = load_caller(tx, organization, credential, now)?;
     let mut disabled = Vec::new();
     for row in tx.rows(&ACTIVE_OF, &values![organization, credential])? {
-        if let Err(reason) = hearing(caller.as_ref(), event_of(&row, 1)?) {
+        if let Err(reason) = check_eligibility(caller.as_ref(), event_from_row(&row, 1)?) {
             let id = row.get(0)?;
             if delivery::disable(tx, organization, id, reason, now)? {
                 disabled.push((id, reason));
@@ -208,7 +208,8 @@ mod tests {
             valid_until: None,
             resource: None,
         };
-        let disable_reason = |caller: Option<&Identified>, event| hearing(caller, event).err();
+        let disable_reason =
+            |caller: Option<&Identified>, event| check_eligibility(caller, event).err();
         let tasks = caller(Permission::ViewTasks, true);
         assert_eq!(disable_reason(Some(&tasks), Event::TaskCreated), None);
         assert_eq!(

@@ -18,8 +18,8 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::Event;
-use super::owned::{hold, require};
-use super::subscriptions::disabled;
+use super::owned::{lock_subscription, require_subscription};
+use super::subscriptions::subscription_disabled;
 use super::{audited, outbox};
 
 /// Lists the deliveries of a subscription, the newest first.
@@ -180,15 +180,15 @@ pub(super) fn operations() -> Vec<Operation> {
             .pages_as(LIST_WEBHOOK_DELIVERIES, PageLimits { default: 50, max: 100 }, list),
         declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
             .summary("Send a delivery that is over again, under the same id")
-            .audited(Audits::acts_on(audited::named).recording(&["deliveryId"]))
+            .audited(Audits::acts_on(audited::subscription_target).recording(&["deliveryId"]))
             .run(redeliver),
         declare("redeliverFailedWebhooks", Method::POST, "/webhook-subscriptions/{id}/redeliver-failed")
             .summary("Send the deliveries made since a moment that failed again, the oldest 1,000 of them")
-            .audited(Audits::acts_on(audited::named).recording(&["since", "toSubscriptionId", "redelivered"]))
+            .audited(Audits::acts_on(audited::subscription_target).recording(&["since", "toSubscriptionId", "redelivered"]))
             .run(redeliver_failed),
         declare("pingWebhookSubscription", Method::POST, "/webhook-subscriptions/{id}/ping")
             .summary("Send the event ping to a subscription's target, once; what comes of it is in the log and counts as nothing")
-            .audited(Audits::acts_on(audited::named))
+            .audited(Audits::acts_on(audited::subscription_target))
             .run(ping),
     ]
 }
@@ -198,7 +198,7 @@ fn list(
     input: OfSubscription,
     page: Page,
 ) -> Result<Listing<WebhookDelivery>> {
-    require(context, input.id)?;
+    require_subscription(context, input.id)?;
     let total = context
         .row(&COUNT, values![input.id])?
         .map_or(Ok(0), |row| row.get(0))?;
@@ -213,13 +213,13 @@ fn list(
 }
 
 fn redeliver(context: &mut Context<'_, '_>, input: OneDelivery) -> Result<WebhookDelivery> {
-    let is_active = hold(context, input.id)?;
+    let is_active = lock_subscription(context, input.id)?;
     let not_found = || Error::not_found("Webhook delivery");
     let row = context
         .row(&ONE, values![input.id, input.delivery_id])?
         .ok_or_else(not_found)?;
     if !is_active {
-        return Err(disabled());
+        return Err(subscription_disabled());
     }
     let view = WebhookDelivery::from_row(&row)?;
     if view.status == Status::Pending {
@@ -247,8 +247,8 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
     if receiver != input.id {
         require_same_event(context, input.id, receiver)?;
     }
-    if !hold(context, receiver)? {
-        return Err(disabled());
+    if !lock_subscription(context, receiver)? {
+        return Err(subscription_disabled());
     }
     let statements: &[_] = if receiver == input.id {
         &[&FAILED]
@@ -270,7 +270,11 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
 
 /// Fails unless both subscriptions belong to the caller and are for the same event.
 fn require_same_event(context: &mut Context<'_, '_>, one: Uuid, other: Uuid) -> Result<()> {
-    let mut event = |id| require(context, id)?.get::<String>(1).map_err(Error::from);
+    let mut event = |id| {
+        require_subscription(context, id)?
+            .get::<String>(1)
+            .map_err(Error::from)
+    };
     if event(one)? == event(other)? {
         return Ok(());
     }
@@ -323,18 +327,18 @@ fn requeue(
     let (now, doc) = (context.now(), store::Value::json(&*delivery)?);
     let exists = context.execute(&REQUEUE, values![id, now, doc, receiver])? > 0;
     if exists {
-        outbox::call(context)?;
+        outbox::wake_dispatcher(context)?;
     }
     Ok(exists)
 }
 
 fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookDelivery> {
-    if !hold(context, input.id)? {
-        return Err(disabled());
+    if !lock_subscription(context, input.id)? {
+        return Err(subscription_disabled());
     }
     let now = Moment(context.now());
     let delivery = Delivery::new(ReportedEvent::ping(), now);
-    let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
+    let id = outbox::insert_delivery(context, input.id, store::Value::json(&delivery)?)?;
     context.execute_deferred(&IS_PING, values![id])?;
     context.execute_deferred(&DROP_PINGS, values![input.id, MAX_PINGS])?;
     Ok(WebhookDelivery {

@@ -38,8 +38,8 @@ use strum::{AsRefStr, Display, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::records::RecordKind;
-pub(crate) use arrivals::{arrived_reviews, note_arrived_reviews};
-pub use derive::{Derived, RecordChange, Timer, check_out, derive, has_timers};
+pub(crate) use arrivals::{arrived_reviews, record_arrived_reviews};
+pub use derive::{DerivedEvents, RecordChange, TimerEffect, check_out, derive_events, has_timers};
 pub(crate) use document::{data_name, parameters, schemas, webhooks};
 pub use eligibility::disable_lapsed;
 pub(crate) use event_types::{LIST_WEBHOOK_EVENT_TYPES, WebhookEventType};
@@ -50,9 +50,13 @@ pub(crate) use subscriptions::{
     CREATE_WEBHOOK_SUBSCRIPTION, CreatedWebhookSubscription, LIST_WEBHOOK_SUBSCRIPTIONS,
     ROTATE_WEBHOOK_SECRET, WebhookSubscription,
 };
-pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
+pub use subscriptions::{
+    disable_all_in_other_organizations, disable_all_of, disable_events_of_member,
+};
 pub use timekeeper::{ReconnectDelay, Timekeeper};
-pub(crate) use timer::{bring_forward as bring_timers_forward, set_all as set_timers};
+pub(crate) use timer::{
+    apply_timer_effects as set_timers, restart_future_timers as bring_timers_forward,
+};
 
 /// Wakes the dispatcher when deliveries are due.
 pub const DELIVERIES: WakeSignal = WakeSignal("deliveries");

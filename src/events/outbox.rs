@@ -108,7 +108,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<
         let doc =
             store::Value::json(&Delivery::new(reported, occurred_at).with_trace(trace.clone()))?;
         for (subscription, filters) in subscribers.get(event.as_ref()).into_iter().flatten() {
-            if filters.admit(property_id, step.as_deref()) {
+            if filters.matches(property_id, step.as_deref()) {
                 rows.push(values![context.new_id(), *subscription, now, doc.clone()]);
             }
         }
@@ -122,14 +122,14 @@ pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<
 fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result<()> {
     if !rows.is_empty() {
         context.execute_many(&INSERT_DELIVERY, rows)?;
-        call(context)?;
+        wake_dispatcher(context)?;
     }
     Ok(())
 }
 
 /// Wakes the dispatcher of this node. On a sharded database, also marks the organization as having
 /// due deliveries, so that the dispatchers of all nodes find it.
-pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
+pub(super) fn wake_dispatcher(context: &mut Context<'_, '_>) -> Result<()> {
     context.wake(DELIVERIES);
     if context.is_sharded() {
         context.execute_deferred(NOTE_DUE, values![context.now()])?;
@@ -139,7 +139,7 @@ pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
 
 /// Writes a delivery to the outbox, due at once, and returns its id. The caller has locked the row
 /// of the subscription.
-pub(super) fn put(
+pub(super) fn insert_delivery(
     context: &mut Context<'_, '_>,
     subscription: Uuid,
     doc: store::Value,

@@ -18,19 +18,19 @@ store::statements! {
 }
 
 /// Reads a subscription of the caller, with the columns of [`ONE`].
-pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Row>> {
+pub(super) fn find_subscription(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Row>> {
     let credential = context.access.credential.key();
     context.row(&ONE, values![id, credential])
 }
 
 /// Reads a subscription of the caller, or fails with 404.
-pub(super) fn require(context: &mut Context<'_, '_>, id: Uuid) -> Result<Row> {
-    find(context, id)?.ok_or_else(not_found)
+pub(super) fn require_subscription(context: &mut Context<'_, '_>, id: Uuid) -> Result<Row> {
+    find_subscription(context, id)?.ok_or_else(not_found)
 }
 
 /// Locks a subscription of the caller until the end of the transaction. Returns whether it is
 /// active.
-pub(super) fn hold(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+pub(super) fn lock_subscription(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     let credential = context.access.credential.key();
     let row = context
         .row(&HOLD, values![id, credential])?

@@ -61,8 +61,8 @@ impl SubscriptionOwner for Payloads {
         let event = event.parse::<Event>().map_err(|_| {
             Error::internal(format!("a subscription names the unknown event {event}"))
         })?;
-        let caller = eligibility::caller_of(tx, *organization, credential, now)?;
-        let caller = match eligibility::hearing(caller.as_ref(), event) {
+        let caller = eligibility::load_caller(tx, *organization, credential, now)?;
+        let caller = match eligibility::check_eligibility(caller.as_ref(), event) {
             Ok(caller) => caller,
             Err(reason) => return Ok(Eligibility::Refused(reason)),
         };

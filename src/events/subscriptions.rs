@@ -25,7 +25,7 @@ use uuid::Uuid;
 use super::DELETIONS;
 use super::Event;
 use super::audited;
-use super::owned::{not_found, require};
+use super::owned::{not_found, require_subscription};
 use super::workflow::find_step;
 use crate::records::{RecordKind, exists};
 
@@ -127,7 +127,7 @@ pub(crate) struct Filters {
 impl Filters {
     /// Returns whether an event with this property and this workflow step matches the filters. An
     /// event may have neither.
-    pub(super) fn admit(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
+    pub(super) fn matches(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
         let matches_property = self.property_ids.is_empty()
             || property.is_some_and(|id| self.property_ids.contains(&id));
         matches_property
@@ -268,7 +268,7 @@ impl WebhookSubscription {
         let reason: Option<String> = row.get(5)?;
         Ok(Self {
             id: row.get(0)?,
-            event: event_of(row, 1)?,
+            event: event_from_row(row, 1)?,
             target_url: row.get(2)?,
             filters,
             consecutive_failures: row.get(3)?,
@@ -281,7 +281,7 @@ impl WebhookSubscription {
 }
 
 /// Reads the event of a subscription from a column of its row.
-pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
+pub(super) fn event_from_row(row: &Row, column: usize) -> Result<Event> {
     let name: String = row.get(column)?;
     name.parse()
         .map_err(|_| Error::internal(format!("a subscription names the unknown event {name}")))
@@ -320,12 +320,12 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
             .summary("Delete the subscription of an id, or all that post to a URL")
             .rest_only()
-            .audited(Audits::changes(audited::subscriptions))
+            .audited(Audits::changes(audited::audited_subscriptions))
             .run(delete),
         Operation::public(ROTATE_WEBHOOK_SECRET.id(), Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
             .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
             .rest_only()
-            .audited(Audits::changes(audited::subscriptions).recording(&["graceSeconds"]))
+            .audited(Audits::changes(audited::audited_subscriptions).recording(&["graceSeconds"]))
             .run_as(ROTATE_WEBHOOK_SECRET, rotate),
     ]
 }
@@ -504,7 +504,7 @@ fn delete(
     let (key, now) = (context.access.credential.key(), context.now());
     let deleted = match (input.id, input.target_url) {
         (Some(id), None) => {
-            require(context, id)?;
+            require_subscription(context, id)?;
             context.execute(&DELETE_ONE, values![id, now])?
         }
         (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url, now])?,
@@ -532,7 +532,7 @@ fn rotate(
     context: &mut Context<'_, '_>,
     input: RotateWebhookSecret,
 ) -> Result<CreatedWebhookSubscription> {
-    let row = require(context, input.id)?;
+    let row = require_subscription(context, input.id)?;
     let Json(mut stored): Json<StoredSubscription> = row.get(8)?;
     let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
     stored.secrets.rotate(context.ids(), context.now(), grace);
@@ -549,7 +549,7 @@ fn rotate(
 }
 
 /// Returns the 409 for an operation that needs an active subscription.
-pub(super) fn disabled() -> Error {
+pub(super) fn subscription_disabled() -> Error {
     Error::conflict(Reason::rule(
         "subscription_disabled",
         "The webhook subscription is disabled; nothing more is sent for it.",
@@ -570,7 +570,7 @@ pub fn disable_all_of(
 /// Disables every active subscription of a credential in other organizations, because its app now
 /// works for this organization. Returns 503 if another transaction has locked one of them, because
 /// a wait for a row of another organization could end in a deadlock.
-pub fn disable_all_elsewhere(
+pub fn disable_all_in_other_organizations(
     context: &mut Context<'_, '_>,
     credential: Credential,
     reason: DisabledReason,
@@ -683,20 +683,22 @@ mod tests {
     fn a_filter_admits_only_its_properties_or_step() {
         let all = Filters::default();
         assert!(
-            all.admit(Some(id(1)), None) && all.admit(None, None) && all.admit(None, Some("a:b"))
+            all.matches(Some(id(1)), None)
+                && all.matches(None, None)
+                && all.matches(None, Some("a:b"))
         );
         let some = Filters {
             property_ids: vec![id(1), id(2)],
             workflow_step: None,
         };
-        assert!(some.admit(Some(id(2)), None));
-        assert!(!some.admit(Some(id(3)), None) && !some.admit(None, None));
+        assert!(some.matches(Some(id(2)), None));
+        assert!(!some.matches(Some(id(3)), None) && !some.matches(None, None));
         let step = Filters {
             property_ids: Vec::new(),
             workflow_step: Some("a:b".into()),
         };
-        assert!(step.admit(None, Some("a:b")));
-        assert!(!step.admit(None, Some("a:c")) && !step.admit(None, None));
+        assert!(step.matches(None, Some("a:b")));
+        assert!(!step.matches(None, Some("a:c")) && !step.matches(None, None));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl DueWork for DeviceTimers {
     }
 
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>> {
-        timer::due(tx, until, except)
+        timer::due_organization(tx, until, except)
     }
 
     fn perform(
@@ -62,6 +62,6 @@ impl DueWork for DeviceTimers {
     }
 
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
-        timer::first(tx)
+        timer::earliest_timer(tx)
     }
 }

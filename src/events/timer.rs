@@ -22,10 +22,10 @@ use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
-use super::derive::{Timer, is_back};
+use super::derive::{TimerEffect, is_back};
 use super::{Event, fire_all};
 use crate::events::RecordEvent;
-use crate::records::{Device, RecordKind, typed_among};
+use crate::records::{Device, RecordKind, records_as};
 
 /// Maximum number of timers fired in one transaction. The organization is locked during the
 /// transaction.
@@ -56,21 +56,24 @@ store::statements! {
 
 /// Restarts timers whose start is in the future, because a clock was ahead. Returns whether there
 /// may be more.
-pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
+pub(crate) fn restart_future_timers(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, now)
 }
 
 /// Applies the effect of each device's change to its timer.
-pub(crate) fn set_all(context: &mut Context<'_, '_>, timers: &HashMap<Uuid, Timer>) -> Result<()> {
-    let devices_with = |effect: Timer| {
+pub(crate) fn apply_timer_effects(
+    context: &mut Context<'_, '_>,
+    timers: &HashMap<Uuid, TimerEffect>,
+) -> Result<()> {
+    let devices_with = |effect: TimerEffect| {
         timers
             .iter()
             .filter(move |(_, timer)| **timer == effect)
             .map(|(device, _)| *device)
     };
     let (ended, begun): (Vec<Uuid>, Vec<Uuid>) = (
-        devices_with(Timer::Disarm).collect(),
-        devices_with(Timer::Arm).collect(),
+        devices_with(TimerEffect::Disarm).collect(),
+        devices_with(TimerEffect::Arm).collect(),
     );
     if !ended.is_empty() {
         disarm(context, ended)?;
@@ -94,7 +97,7 @@ fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
 
 /// Returns an organization with a timer that started at `since` or before. Skips the organizations in
 /// `except`.
-pub(super) fn due(
+pub(super) fn due_organization(
     tx: &mut Transaction<'_>,
     since: Timestamp,
     except: Vec<Uuid>,
@@ -128,8 +131,7 @@ pub(super) fn expire(
         .collect::<Result<Vec<Uuid>>>()?;
     disarm(&mut context, ids.clone())?;
     // Fire only for devices that are still online. Devices that were deleted are not in `devices`.
-    let devices: HashMap<Uuid, Device> =
-        typed_among(&mut context, RecordKind::Device, ids.clone())?;
+    let devices: HashMap<Uuid, Device> = records_as(&mut context, RecordKind::Device, ids.clone())?;
     let (event, kind) = (Event::DeviceReconnected, RecordKind::Device);
     let online = ids
         .into_iter()
@@ -147,6 +149,6 @@ pub(super) fn expire(
 }
 
 /// Returns the start of the earliest timer.
-pub(super) fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
+pub(super) fn earliest_timer(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
     Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
 }

@@ -15,8 +15,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::records::{
-    Record, RecordKind, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, typed,
-    typed_among,
+    Record, RecordKind, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, record_as,
+    records_as,
 };
 
 /// The `nodeType` of steps to which other systems can subscribe.
@@ -156,12 +156,12 @@ pub(super) fn find_runs(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, WorkflowStepRun>> {
-    typed_among(context, RecordKind::WorkflowStepRun, ids)
+    records_as(context, RecordKind::WorkflowStepRun, ids)
 }
 
 /// Reads a run of a step.
 pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<WorkflowStepRun>> {
-    typed(context, RecordKind::WorkflowStepRun, id)
+    record_as(context, RecordKind::WorkflowStepRun, id)
 }
 
 /// The `data` of `workflow.step`.

@@ -27,7 +27,7 @@ use vestibule_http::surface::{
 
 use super::link::PREVIEW_PREFIX;
 use crate::portals;
-use crate::records::{RecordKind, Reservation, find_domain, host_name, portal_hosts, typed_among};
+use crate::records::{RecordKind, Reservation, find_domain, host_name, portal_hosts, records_as};
 use crate::scopes::portals_of;
 
 /// A path of the guest's page that names no stay. The page then tells the guest, in the browser's
@@ -82,7 +82,7 @@ pub(crate) fn hosts(
     if of_branding.is_empty() {
         return Ok(HashMap::new());
     }
-    let stays = typed_among::<Reservation>(context, RecordKind::Reservation, reservations)?;
+    let stays = records_as::<Reservation>(context, RecordKind::Reservation, reservations)?;
     let flats: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
     let portals = portals_of(context, flats.into_iter().collect())?;
     let distinct: BTreeSet<Uuid> = portals.values().copied().collect();

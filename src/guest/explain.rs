@@ -24,7 +24,7 @@ use super::view::language_of;
 use crate::manuals::{self, DisplayMode, Visibility, WrittenManual};
 use crate::portals;
 use crate::precheck::{self, Step, StepType, Targeting, TargetingFacts, TargetingVerdict};
-use crate::records::typed;
+use crate::records::record_as;
 use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
 use crate::translations::{self, Texts};
 
@@ -709,7 +709,7 @@ pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&StayFlat>) -> R
     let mut names = HashMap::new();
     for (kind, id) in flat.map(StayFlat::targets).unwrap_or_default() {
         let name = match kind.record() {
-            Some(record) => typed::<Object>(context, record, id)?
+            Some(record) => record_as::<Object>(context, record, id)?
                 .and_then(|data| data.get("name").and_then(Value::as_str).map(str::to_owned)),
             None => flat
                 .and_then(StayFlat::portal)

@@ -19,7 +19,7 @@ use super::operations::own_reservation;
 use super::stay::{Stay, reservation};
 use crate::events::{self, Event};
 use crate::portals::Portal;
-use crate::records::{RecordKind, TaskStatus, add_record, typed_among};
+use crate::records::{RecordKind, TaskStatus, add_record, records_as};
 
 /// The operation `listOwnIssues`.
 pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
@@ -202,7 +202,7 @@ fn list(context: &mut Context<'_, '_>, _: ListOwnIssues) -> Result<Vec<GuestIssu
         .iter()
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<Vec<Uuid>>>()?;
-    let tasks = typed_among::<Object>(context, RecordKind::Task, ids)?;
+    let tasks = records_as::<Object>(context, RecordKind::Task, ids)?;
     let issue = |row: &store::Row| -> Result<GuestIssue> {
         let id = row.get(0)?;
         let status = tasks.get(&id).and_then(|task| task.get("status")).cloned();

@@ -26,7 +26,7 @@ use crate::manuals::{
     VisibilityRule, WrittenManual as Stored,
 };
 use crate::markdown;
-use crate::records::{Property, RecordKind, typed};
+use crate::records::{Property, RecordKind, record_as};
 use crate::scopes::{self, EntityType};
 use crate::translations::{TextLanguages, Texts, has_placeholders};
 
@@ -430,11 +430,11 @@ fn fields(
     if field_ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let property = typed::<Object>(context, RecordKind::Property, flat.placement.property)?
+    let property = record_as::<Object>(context, RecordKind::Property, flat.placement.property)?
         .unwrap_or_default();
     let mut fields = HashMap::new();
     for id in field_ids {
-        let field = typed::<Object>(context, RecordKind::CustomField, id)?.unwrap_or_default();
+        let field = record_as::<Object>(context, RecordKind::CustomField, id)?.unwrap_or_default();
         let at_property = property
             .get("customFields")
             .and_then(|values| values.get(id.to_string()))

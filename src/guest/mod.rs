@@ -54,7 +54,7 @@ mod view;
 
 use engine::module::Module;
 
-use crate::records::{Dependents, OnChanged, OnDeleted, OnRelinked};
+use crate::records::{Dependents, OnChanged, OnDeleted, OnLinksChanged};
 pub(crate) use abandonment::{CartAbandonmentDelay, run as tell_of_carts, sweep as sweep_carts};
 pub use about::ManualSubject;
 pub use acceptance::{AcceptanceView, TEXT_CHANGED, fingerprint};
@@ -166,12 +166,14 @@ pub(crate) static MODULE: Module = Module {
             | Dependents::Brandings
             | Dependents::None => Ok(()),
         }));
-        lists.add(OnRelinked(|context, kind, ids| match kind.dependents() {
-            Dependents::Stay => review::follow(context, ids),
-            Dependents::Flat
-            | Dependents::Assignments
-            | Dependents::Brandings
-            | Dependents::None => Ok(()),
+        lists.add(OnLinksChanged(|context, kind, ids| {
+            match kind.dependents() {
+                Dependents::Stay => review::follow(context, ids),
+                Dependents::Flat
+                | Dependents::Assignments
+                | Dependents::Brandings
+                | Dependents::None => Ok(()),
+            }
         }));
         lists.add(OnChanged(charges::follow));
     },

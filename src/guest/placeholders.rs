@@ -22,7 +22,7 @@ use super::stay::{Stay, StayFlat};
 use super::step_view::agreement_text_id;
 use crate::markdown;
 use crate::precheck::{self, AnswerForm, Step};
-use crate::records::{Property, RecordKind, ReservationStatus, typed};
+use crate::records::{Property, RecordKind, ReservationStatus, record_as};
 use crate::translations::{
     Placeholder, StayValue, TextPiece, Texts, custom_fields, has_placeholders, pieces,
 };
@@ -304,7 +304,7 @@ pub(super) fn custom_values<'t>(
     }
     let mut fields = custom_fields(context)?;
     let property = match flat {
-        Some(id) => typed::<Object>(context, RecordKind::Property, id)?,
+        Some(id) => record_as::<Object>(context, RecordKind::Property, id)?,
         None => None,
     };
     let at_flat = property

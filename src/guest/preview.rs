@@ -35,7 +35,7 @@ use super::stay::{Stay, StayFlat, reservation};
 use super::view::{GuestState, GuestView, PrecheckinView, language_of, precheckin_view, view_of};
 use crate::portals::{self, BrandingFields, PortalFields};
 use crate::records::{
-    Guest, Property, RecordKind, Reservation, ReservationStatus, get_record, typed,
+    Guest, Property, RecordKind, Reservation, ReservationStatus, get_record, record_as,
 };
 use crate::scopes;
 use crate::words::in_language;
@@ -273,7 +273,7 @@ fn preview_of(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Sto
         None => scopes::first_served(context, portal_id)?,
     };
     let property = property_id.map_or(Ok(None), |id| {
-        typed::<Property>(context, RecordKind::Property, id)
+        record_as::<Property>(context, RecordKind::Property, id)
     })?;
     let zone = property
         .and_then(|property| TimeZone::get(&property.timezone).ok())
@@ -462,7 +462,7 @@ pub(super) fn flat(
     let (id, property) = match property {
         Some(id) => (
             id,
-            typed(context, RecordKind::Property, id)?
+            record_as(context, RecordKind::Property, id)?
                 .ok_or_else(|| Error::not_found("Property"))?,
         ),
         None => (portal.id, invented_flat(context, &portal)),

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::progress::{ProgressReport, ProgressStatus};
 use super::setup::GuestSetup;
 use crate::events;
-use crate::records::{Property, RecordKind, Reservation, VerificationStatus, typed};
+use crate::records::{Property, RecordKind, Reservation, VerificationStatus, record_as};
 
 /// Maximum number of earlier stays that one query reads.
 const MAX_EARLIER_STAYS: i64 = 50;
@@ -116,7 +116,7 @@ fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Optio
         return Ok(None);
     }
     let flat = match stay.property_id {
-        Some(id) => typed::<Property>(context, RecordKind::Property, id)?,
+        Some(id) => record_as::<Property>(context, RecordKind::Property, id)?,
         None => None,
     };
     let end = events::check_out(&stay, flat.as_ref()).unwrap_or_else(|| end_of_day(stay.check_out));

@@ -39,7 +39,7 @@ use super::stored_answers::{self, StoredAnswers};
 use super::submission::answered_earlier;
 use super::surveys;
 use crate::precheck::{self, QuestionKind, Step, StepState, StepType};
-use crate::records::{Guest, RecordKind, Reservation, record_names, typed, typed_among};
+use crate::records::{Guest, RecordKind, Reservation, record_as, record_names, records_as};
 use crate::translations::{self, ENGLISH};
 
 /// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
@@ -514,7 +514,7 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
         .map(|row| Ok((row.get(0)?, Submitted::from_row(row, 1)?)))
         .collect::<Result<Vec<(Uuid, Submitted)>>>()?;
     let ids = submissions.iter().map(|(id, _)| *id).collect();
-    let stays: HashMap<Uuid, Reservation> = typed_among(context, RecordKind::Reservation, ids)?;
+    let stays: HashMap<Uuid, Reservation> = records_as(context, RecordKind::Reservation, ids)?;
     let mut open = open_steps_of(context, &submissions, &stays)?;
     let properties: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
     let names: HashMap<Uuid, Option<String>> = record_names(
@@ -575,7 +575,7 @@ fn open_steps_of(
 /// properties.
 fn check_within_scope(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let property_scope = context.property_scope();
-    let stay: Option<Reservation> = typed(context, RecordKind::Reservation, id)?;
+    let stay: Option<Reservation> = record_as(context, RecordKind::Reservation, id)?;
     let is_in_scope = |stay: &Reservation| {
         !property_scope.is_limited() || stay.property_id.is_some_and(|id| property_scope.covers(id))
     };

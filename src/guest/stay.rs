@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::recognition::{self, WantedFacts};
 use crate::portals::{self, Portal};
 use crate::precheck::TargetingFacts;
-use crate::records::{Property, RecordKind, Reservation, ReservationStatus, typed};
+use crate::records::{Property, RecordKind, Reservation, ReservationStatus, record_as};
 use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_portal};
 
 /// A reservation with its property.
@@ -123,7 +123,7 @@ impl StayFlat {
     /// Loads the flat of a reservation; `None` if it has no flat, or if the flat is deleted.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Result<Option<Self>> {
         let Some(id) = id else { return Ok(None) };
-        let Some(property) = typed::<Property>(context, RecordKind::Property, id)? else {
+        let Some(property) = record_as::<Property>(context, RecordKind::Property, id)? else {
             return Ok(None);
         };
         let placement = placement(id, &property);
@@ -199,7 +199,7 @@ fn time_on_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
 
 /// Reads the reservation of a stay; 404 where there is none.
 pub(crate) fn reservation(context: &mut Context<'_, '_>, id: Uuid) -> Result<Reservation> {
-    typed(context, RecordKind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
+    record_as(context, RecordKind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ fn create_review(context: &mut Context<'_, '_>, input: GiveReview) -> Result<Giv
         (RecordKind::Reservation, stay.id),
     ];
     add_record(context, RecordKind::Review, id, review, &links)?;
-    events::note_arrived_reviews(context, [id])?;
+    events::record_arrived_reviews(context, [id])?;
     events::fire(
         context,
         Event::ReviewSubmitted,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{categories, records};
-use crate::records::{RecordKind, typed};
+use crate::records::{RecordKind, record_as};
 use crate::translations::{self, ENGLISH};
 
 /// Describes a manual.
@@ -62,7 +62,7 @@ pub(super) fn instruction(
     let Some(id) = id(input, "id") else {
         return Ok(None);
     };
-    let Some(data) = typed::<Object>(context, RecordKind::Instruction, id)? else {
+    let Some(data) = record_as::<Object>(context, RecordKind::Instruction, id)? else {
         return Ok(None);
     };
     let title = data.get("title").and_then(Value::as_str).map(str::to_owned);

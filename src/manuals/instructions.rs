@@ -18,7 +18,8 @@ use uuid::Uuid;
 use super::audited;
 use super::category_operations::DeletedObject;
 use crate::records::{
-    Record, RecordKind, basis, list_all, list_of, remove_record, replace_record, typed,
+    Record, RecordKind, cache_basis, list_all, list_schema, record_as, remove_record,
+    replace_record,
 };
 use crate::scopes::{Coverage, Target, TargetKind};
 
@@ -41,9 +42,9 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Instructions that guests read until the day of arrival, each for a property, group or tag (`scopeId`). What they \
                     read besides are manuals: `listPortalManuals`.",
             )
-            .cached(basis(RecordKind::Instruction))
+            .cached(cache_basis(RecordKind::Instruction))
             .run(list)
-            .with_output_schema(|| list_of(RecordKind::Instruction)),
+            .with_output_schema(|| list_schema(RecordKind::Instruction)),
         Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
             .summary("Delete an instruction; those after it in its scope move up")
             .tool(
@@ -65,7 +66,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Record>> {
 fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
     let not_found = || Error::not_found(&RecordKind::Instruction.label());
     let data =
-        typed::<Object>(context, RecordKind::Instruction, input.id)?.ok_or_else(not_found)?;
+        record_as::<Object>(context, RecordKind::Instruction, input.id)?.ok_or_else(not_found)?;
     if !may_change_instruction(context, &data)? {
         return Err(not_found());
     }

@@ -21,7 +21,7 @@ use super::texts::{DESCRIPTION, TITLE};
 use super::{audited, categories, visible};
 use crate::markdown;
 use crate::records::{
-    Property, RecordKind, exists, linked_from, remove_record, save_record, typed,
+    Property, RecordKind, exists, link_sources, record_as, remove_record, save_record,
 };
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::{self, ENGLISH, SourceTable, TextLink};
@@ -237,7 +237,7 @@ fn list_of_property(
 ) -> Result<Vec<ManualRowOfProperty>> {
     let id = input.property_id;
     let property: Option<Property> = if context.property_scope().covers(id) {
-        typed(context, RecordKind::Property, id)?
+        record_as(context, RecordKind::Property, id)?
     } else {
         None
     };
@@ -561,12 +561,12 @@ fn is_cover_from(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> R
     let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else {
         return Ok(false);
     };
-    let image = typed::<Object>(context, RecordKind::Image, id)?;
+    let image = record_as::<Object>(context, RecordKind::Image, id)?;
     Ok(image.is_some_and(|image| image.get("url").and_then(Value::as_str) == Some(url)))
 }
 
 fn is_used_elsewhere(context: &mut Context<'_, '_>, image: Uuid, manual: Uuid) -> Result<bool> {
-    Ok(linked_from(context, RecordKind::Image, image)?
+    Ok(link_sources(context, RecordKind::Image, image)?
         .iter()
         .any(|(_, user)| *user != manual))
 }

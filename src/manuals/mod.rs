@@ -23,7 +23,7 @@ mod visible;
 use engine::access::Permission;
 use engine::module::Module;
 
-use crate::records::LinkingThings;
+use crate::records::LinkSources;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::TextRules;
 pub(crate) use categories::CategoryView;
@@ -68,9 +68,9 @@ pub(crate) static MODULE: Module = Module {
     lists: |lists| {
         lists.add::<&'static dyn TextRules>(&texts::ManualTexts);
         lists.add::<&'static dyn TextRules>(&texts::CategoryTitles);
-        lists.add(LinkingThings {
-            filed_as: records::LINKED_AS,
-            forget: records::forget_records,
+        lists.add(LinkSources {
+            from_kind: records::LINKED_AS,
+            remove_links: records::forget_records,
         });
         let needs = Some(Permission::ModifyGuides);
         lists.add(Assignable {

@@ -10,7 +10,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::manual::{Manual, WrittenManual};
-use crate::records::{RecordKind, note_named};
+use crate::records::{RecordKind, update_record_links};
 use crate::translations;
 
 store::statements! {
@@ -101,7 +101,7 @@ pub(super) fn save(
         before.map(|before| &before.answered),
         &manual.answered,
     );
-    note_named(
+    update_record_links(
         context,
         LINKED_AS,
         id,

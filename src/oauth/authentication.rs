@@ -8,9 +8,9 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 
-use super::client::{Client, ClientId};
-use super::parameters::Parameters;
-use super::refusal::{Code, OauthRefusal};
+use super::client::{ClientId, OauthClient};
+use super::parameters::OauthParameters;
+use super::refusal::{OauthError, OauthErrorCode};
 
 /// The client id and the secret in a request, before verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,25 +23,28 @@ pub(super) struct ClaimedClient {
 
 /// The error for an unknown client and for wrong credentials. One error for both does not reveal
 /// which clients exist.
-const UNKNOWN: OauthRefusal = OauthRefusal::new(
-    Code::InvalidClient,
+const UNKNOWN: OauthError = OauthError::new(
+    OauthErrorCode::InvalidClient,
     "The client is unknown, or did not authenticate.",
 );
 
 impl ClaimedClient {
     /// Reads the credentials from header and body. Returns an error for a request with two
     /// credentials (RFC 6749, section 2.3).
-    pub(super) fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Self, OauthRefusal> {
+    pub(super) fn read(
+        headers: &HeaderMap,
+        parameters: &OauthParameters,
+    ) -> Result<Self, OauthError> {
         let mut headers_iter = headers.get_all(AUTHORIZATION).iter();
         let (header, secret) = (headers_iter.next(), parameters.get("client_secret"));
         if headers_iter.next().is_some() || (header.is_some() && secret.is_some()) {
-            return Err(OauthRefusal::request(
+            return Err(OauthError::invalid_request(
                 "A client must authenticate in only one way.",
             ));
         }
         let Some(header) = header else {
-            let client = parameters.get("client_id").ok_or(OauthRefusal::new(
-                Code::InvalidClient,
+            let client = parameters.get("client_id").ok_or(OauthError::new(
+                OauthErrorCode::InvalidClient,
                 "client_id is missing.",
             ))?;
             return Ok(Self {
@@ -51,7 +54,7 @@ impl ClaimedClient {
         };
         let (client, secret) = basic(header.to_str().unwrap_or_default()).ok_or(UNKNOWN)?;
         if parameters.get("client_id").is_some_and(|id| id != client) {
-            return Err(OauthRefusal::request(
+            return Err(OauthError::invalid_request(
                 "The client_id in the body is not the one in the Authorization header.",
             ));
         }
@@ -62,7 +65,7 @@ impl ClaimedClient {
     }
 
     /// Parses the `client_id` of the request.
-    pub(super) fn id(&self) -> Result<ClientId, OauthRefusal> {
+    pub(super) fn id(&self) -> Result<ClientId, OauthError> {
         ClientId::parse(&self.client).ok_or(UNKNOWN)
     }
 
@@ -70,9 +73,9 @@ impl ClaimedClient {
     /// secret. A public client must not send a secret.
     pub(super) fn verify(
         &self,
-        client: Option<Client>,
+        client: Option<OauthClient>,
         now: Timestamp,
-    ) -> Result<Client, OauthRefusal> {
+    ) -> Result<OauthClient, OauthError> {
         let client = client.ok_or(UNKNOWN)?;
         let is_authenticated = match &self.secret {
             Some(hash) => client.has_secret(hash, now),
@@ -113,11 +116,11 @@ mod tests {
 
     use super::*;
 
-    fn read(header: Option<&str>, query: &str) -> Result<ClaimedClient, OauthRefusal> {
+    fn read(header: Option<&str>, query: &str) -> Result<ClaimedClient, OauthError> {
         let headers = header.map(|header| (AUTHORIZATION, HeaderValue::from_str(header).unwrap()));
         ClaimedClient::read(
             &headers.into_iter().collect(),
-            &Parameters::of_query(Some(query)),
+            &OauthParameters::from_query(Some(query)),
         )
     }
 
@@ -152,20 +155,40 @@ mod tests {
             expected("a", Some("b:c=d&e"))
         );
         for (header, query, code) in [
-            (None, "", Code::InvalidClient),
-            (None, "client_secret=s", Code::InvalidClient),
+            (None, "", OauthErrorCode::InvalidClient),
+            (None, "client_secret=s", OauthErrorCode::InvalidClient),
             (
                 Some(header("a:s")),
                 "client_id=a&client_secret=s",
-                Code::InvalidRequest,
+                OauthErrorCode::InvalidRequest,
             ),
-            (Some(header("a:s")), "client_id=b", Code::InvalidRequest),
-            (Some("Bearer x".into()), "client_id=a", Code::InvalidClient),
-            (Some("Basic".into()), "client_id=a", Code::InvalidClient),
-            (Some("Basic !".into()), "client_id=a", Code::InvalidClient),
-            (Some(header("a")), "client_id=a", Code::InvalidClient),
-            (Some(header(":")), "", Code::InvalidClient),
-            (Some(header("a:%00")), "", Code::InvalidClient),
+            (
+                Some(header("a:s")),
+                "client_id=b",
+                OauthErrorCode::InvalidRequest,
+            ),
+            (
+                Some("Bearer x".into()),
+                "client_id=a",
+                OauthErrorCode::InvalidClient,
+            ),
+            (
+                Some("Basic".into()),
+                "client_id=a",
+                OauthErrorCode::InvalidClient,
+            ),
+            (
+                Some("Basic !".into()),
+                "client_id=a",
+                OauthErrorCode::InvalidClient,
+            ),
+            (
+                Some(header("a")),
+                "client_id=a",
+                OauthErrorCode::InvalidClient,
+            ),
+            (Some(header(":")), "", OauthErrorCode::InvalidClient),
+            (Some(header("a:%00")), "", OauthErrorCode::InvalidClient),
         ] {
             assert_eq!(
                 read(header.as_deref(), query).unwrap_err().code,

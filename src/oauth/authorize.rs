@@ -19,18 +19,18 @@ use http::HeaderMap;
 use uuid::Uuid;
 use vestibule_http::surface::{attach_operation, request_id};
 
-use super::client::{AppOrigin, Client, ClientId};
-use super::parameters::Parameters;
+use super::client::{AppOrigin, ClientId, OauthClient};
+use super::parameters::OauthParameters;
 use super::pkce::Challenge;
-use super::problem::{self, PageProblem};
-use super::refusal::{Code, OauthRefusal};
+use super::problem::{self, ErrorPageKind};
+use super::refusal::{OauthError, OauthErrorCode};
 use super::scope::ScopeSet;
 use super::token::resource;
 use super::{client_document, consent, paths, redirect};
 use crate::people::{self, SignedIn};
 
 /// The parameters of an authorization request. Other parameters are ignored (RFC 6749, section 3.1).
-pub(super) const NAMES: [&str; 8] = [
+pub(super) const REQUEST_PARAMETERS: [&str; 8] = [
     "response_type",
     "client_id",
     "redirect_uri",
@@ -45,7 +45,7 @@ pub(super) const NAMES: [&str; 8] = [
 pub(super) struct OauthRequest {
     pub(super) service: Arc<Service>,
     pub(super) headers: HeaderMap,
-    pub(super) parameters: Parameters,
+    pub(super) parameters: OauthParameters,
     pub(super) request_id: Uuid,
     /// The member who is signed in in the browser.
     pub(super) signed_in: Option<SignedIn>,
@@ -53,8 +53,8 @@ pub(super) struct OauthRequest {
 
 /// A client and the registered address to which the server redirects the browser with the result.
 #[derive(Debug)]
-pub(super) struct AnswerAddress {
-    pub(super) client: Client,
+pub(super) struct RedirectTarget {
+    pub(super) client: OauthClient,
     pub(super) redirect_uri: String,
     state: Option<String>,
 }
@@ -70,14 +70,14 @@ pub(super) struct AuthorizationRequest {
 /// `GET /oauth/authorize`.
 pub(super) async fn get(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
-    let parameters = Parameters::of_query(parts.uri.query());
+    let parameters = OauthParameters::from_query(parts.uri.query());
     respond(service, request_id(&parts), parts.headers, Ok(parameters)).await
 }
 
 /// `POST /oauth/authorize`: the same request as a form (RFC 6749, section 3.1).
 pub(super) async fn post(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
-    let parameters = Parameters::of_form(&parts.headers, body).await;
+    let parameters = OauthParameters::from_form(&parts.headers, body).await;
     respond(service, request_id(&parts), parts.headers, parameters).await
 }
 
@@ -85,67 +85,67 @@ async fn respond(
     service: Arc<Service>,
     request_id: Uuid,
     headers: HeaderMap,
-    parameters: Result<Parameters, OauthRefusal>,
+    parameters: Result<OauthParameters, OauthError>,
 ) -> Response {
     let service_ref = service.clone();
     let page = async {
         let mut request = OauthRequest::begin(service, request_id, headers, parameters?).await?;
-        let redirect_target = match request.way().await? {
+        let redirect_target = match request.redirect_target().await? {
             Ok(redirect_target) => redirect_target,
             Err(page) => return Ok(page),
         };
-        match (request.asked(), request.signed_in.take()) {
+        match (request.authorization_request(), request.signed_in.take()) {
             (Err(error), signed_in)
                 if signed_in.is_some() || redirect_target.client.origin == AppOrigin::Platform =>
             {
-                Ok(request.back(&redirect_target, &error))
+                Ok(request.redirect_with_error(&redirect_target, &error))
             }
-            (_, None) => Ok(request.sign_in_first()),
+            (_, None) => Ok(request.redirect_to_sign_in()),
             (Ok(authorization), Some(signed_in)) => {
                 consent::show(&request, &redirect_target, &authorization, &signed_in).await
             }
-            (Err(error), Some(_)) => Ok(request.back(&redirect_target, &error)),
+            (Err(error), Some(_)) => Ok(request.redirect_with_error(&redirect_target, &error)),
         }
     };
     let mut response = match page.await {
         Ok(response) => response,
-        Err(error) => error.answer(&service_ref, request_id),
+        Err(error) => error.into_page(&service_ref, request_id),
     };
     attach_operation(&mut response, "authorize", None);
     response
 }
 
 /// An error for which the client's redirect address is not known.
-pub(super) enum InvalidClient {
+pub(super) enum PageError {
     /// The request cannot be read.
-    Request(OauthRefusal),
+    Request(OauthError),
     /// An internal error of this server, or a failure of a service that it needs.
-    Own(Error),
+    Server(Error),
 }
 
-impl From<OauthRefusal> for InvalidClient {
-    fn from(error: OauthRefusal) -> Self {
+impl From<OauthError> for PageError {
+    fn from(error: OauthError) -> Self {
         Self::Request(error)
     }
 }
 
-impl From<Error> for InvalidClient {
+impl From<Error> for PageError {
     fn from(error: Error) -> Self {
-        Self::Own(error)
+        Self::Server(error)
     }
 }
 
-impl InvalidClient {
+impl PageError {
     /// Returns an error page in English, because the request headers are no longer available.
-    pub(super) fn answer(self, service: &Service, request_id: Uuid) -> Response {
+    pub(super) fn into_page(self, service: &Service, request_id: Uuid) -> Response {
         match self {
             Self::Request(error) => {
                 error.log("authorize", "", request_id);
-                problem::page(service, &HeaderMap::new(), None, PageProblem::Request)
+                problem::error_page(service, &HeaderMap::new(), None, ErrorPageKind::Request)
             }
-            Self::Own(error) => {
-                OauthRefusal::from(error).log("authorize", "", request_id);
-                problem::page(service, &HeaderMap::new(), None, PageProblem::Unavailable)
+            Self::Server(error) => {
+                OauthError::from(error).log("authorize", "", request_id);
+                problem::error_page(service, &HeaderMap::new(), None, ErrorPageKind::Unavailable)
             }
         }
     }
@@ -157,7 +157,7 @@ impl OauthRequest {
         service: Arc<Service>,
         request_id: Uuid,
         headers: HeaderMap,
-        parameters: Parameters,
+        parameters: OauthParameters,
     ) -> Result<Self, Error> {
         let signed_in = people::signed_in(&service, &headers, request_id).await?;
         Ok(Self {
@@ -170,80 +170,86 @@ impl OauthRequest {
     }
 
     /// Returns the client and its redirect address. Returns an error page if one of them is unknown.
-    pub(super) async fn way(&self) -> Result<Result<AnswerAddress, Response>, Error> {
+    pub(super) async fn redirect_target(&self) -> Result<Result<RedirectTarget, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
-            return Ok(Err(self.problem(PageProblem::Client, "")));
+            return Ok(Err(self.respond_with_error_page(ErrorPageKind::Client, "")));
         };
         let (now, client_id) = (self.service.clock.now(), id.clone());
         let stored = self
             .service
             .store
-            .read(move |tx| Client::find(tx, &client_id))
+            .read(move |tx| OauthClient::find(tx, &client_id))
             .await?;
         let client = match (&id, &self.signed_in) {
-            (ClientId::App(_), _) => stored.ok_or(PageProblem::Client),
+            (ClientId::App(_), _) => stored.ok_or(ErrorPageKind::Client),
             (ClientId::Document(url), signed_in) => {
-                match (client_document::kept(stored, now), signed_in) {
+                match (client_document::if_fresh(stored, now), signed_in) {
                     (Some(client), _) => Ok(client),
                     // The server fetches a document only for signed-in members, so that strangers
                     // cannot make it send requests.
-                    (None, None) => return Ok(Err(self.sign_in_first())),
+                    (None, None) => return Ok(Err(self.redirect_to_sign_in())),
                     (None, Some(signed_in)) => {
-                        client_document::fetched(&self.service, url, &signed_in.organization)
+                        client_document::fetch_client(&self.service, url, &signed_in.organization)
                             .await?
-                            .ok_or(PageProblem::Document)
+                            .ok_or(ErrorPageKind::Document)
                     }
                 }
             }
         };
         let client = match client {
             Ok(client) => client,
-            Err(problem) => return Ok(Err(self.problem(problem, &id.to_string()))),
+            Err(problem) => return Ok(Err(self.respond_with_error_page(problem, &id.to_string()))),
         };
         let requested = self.parameters.get("redirect_uri");
         let is_invalid = requested.is_none() && self.parameters.has("redirect_uri");
-        match redirect::chosen(&client.about.redirect_uris, requested)
+        match redirect::redirect_address(&client.data.redirect_uris, requested)
             .ok()
             .filter(|_| !is_invalid)
         {
-            Some(redirect_uri) => Ok(Ok(AnswerAddress {
+            Some(redirect_uri) => Ok(Ok(RedirectTarget {
                 client,
                 redirect_uri,
                 state: self.parameters.get("state").map(str::to_owned),
             })),
-            None => Ok(Err(self.problem(PageProblem::Redirect, &id.to_string()))),
+            None => Ok(Err(
+                self.respond_with_error_page(ErrorPageKind::Redirect, &id.to_string())
+            )),
         }
     }
 
     /// Validates the parameters of the client's request.
-    pub(super) fn asked(&self) -> Result<AuthorizationRequest, OauthRefusal> {
+    pub(super) fn authorization_request(&self) -> Result<AuthorizationRequest, OauthError> {
         parse_request(&self.parameters, &self.service.app_state.public_url)
     }
 
     /// Redirects to the sign-in page, from which the browser returns to the same request. Returns an
     /// error page if the request is too long for a return path.
-    pub(super) fn sign_in_first(&self) -> Response {
+    pub(super) fn redirect_to_sign_in(&self) -> Response {
         let query = Serializer::new(String::new())
-            .extend_pairs(self.parameters.all(&NAMES))
+            .extend_pairs(self.parameters.all(&REQUEST_PARAMETERS))
             .finish();
         let path = format!("{}?{query}", paths::AUTHORIZE);
         if people::may_return_to(&path) {
-            return people::sign_in_first(&self.service, &path);
+            return people::redirect_to_sign_in(&self.service, &path);
         }
-        self.problem(
-            PageProblem::TooLong,
+        self.respond_with_error_page(
+            ErrorPageKind::TooLong,
             self.parameters.get("client_id").unwrap_or_default(),
         )
     }
 
     /// Redirects to the client with an error, and logs the error.
-    pub(super) fn back(&self, redirect_target: &AnswerAddress, error: &OauthRefusal) -> Response {
+    pub(super) fn redirect_with_error(
+        &self,
+        redirect_target: &RedirectTarget,
+        error: &OauthError,
+    ) -> Response {
         error.log(
             "authorize",
             &redirect_target.client.id.to_string(),
             self.request_id,
         );
-        self.to(
+        self.redirect_with(
             redirect_target,
             &[
                 ("error", error.code.as_ref()),
@@ -254,7 +260,11 @@ impl OauthRequest {
 
     /// Redirects to the client with a result, the client's `state` (RFC 6749, section 4.1.2) and the
     /// issuer (RFC 9207, section 2).
-    pub(super) fn to(&self, redirect_target: &AnswerAddress, result: &[(&str, &str)]) -> Response {
+    pub(super) fn redirect_with(
+        &self,
+        redirect_target: &RedirectTarget,
+        result: &[(&str, &str)],
+    ) -> Response {
         let state = redirect_target
             .state
             .as_deref()
@@ -265,13 +275,16 @@ impl OauthRequest {
             .chain(state)
             .chain([("iss", self.service.app_state.public_url.as_str())])
             .collect();
-        people::redirect(&redirect::with(&redirect_target.redirect_uri, &parameters))
+        people::redirect(&redirect::with_parameters(
+            &redirect_target.redirect_uri,
+            &parameters,
+        ))
     }
 
     /// Returns an error page, and logs the error.
-    pub(super) fn problem(&self, problem: PageProblem, client: &str) -> Response {
+    pub(super) fn respond_with_error_page(&self, problem: ErrorPageKind, client: &str) -> Response {
         tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused an OAuth request");
-        problem::page(
+        problem::error_page(
             &self.service,
             &self.headers,
             self.signed_in.as_ref(),
@@ -282,33 +295,33 @@ impl OauthRequest {
 
 /// Returns the policy source (CSP `form-action`) to which this endpoint may redirect a request with
 /// this path. See [`people::FormRedirects`].
-pub(super) fn leads_on(path: &str) -> Option<String> {
+pub(super) fn form_redirect_source(path: &str) -> Option<String> {
     let query = path.strip_prefix(paths::AUTHORIZE)?.strip_prefix('?')?;
-    redirect::claimed_source(Parameters::of_query(Some(query)).get("redirect_uri")?)
+    redirect::claimed_source(OauthParameters::from_query(Some(query)).get("redirect_uri")?)
 }
 
 /// Validates a client's request (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section
 /// 2.1). The default resource is the tool interface.
 fn parse_request(
-    parameters: &Parameters,
+    parameters: &OauthParameters,
     public_url: &str,
-) -> Result<AuthorizationRequest, OauthRefusal> {
+) -> Result<AuthorizationRequest, OauthError> {
     parameters.check()?;
     match parameters.get("response_type") {
         Some("code") => {}
         Some(_) => {
-            return Err(OauthRefusal::new(
-                Code::UnsupportedResponseType,
+            return Err(OauthError::new(
+                OauthErrorCode::UnsupportedResponseType,
                 "response_type must be code.",
             ));
         }
-        None => return Err(OauthRefusal::request("response_type is missing.")),
+        None => return Err(OauthError::invalid_request("response_type is missing.")),
     }
     let challenge = Challenge::parse(
         parameters.get("code_challenge"),
         parameters.get("code_challenge_method"),
     )?;
-    let scopes = ScopeSet::asked(parameters.get("scope"))?;
+    let scopes = ScopeSet::parse_or_all(parameters.get("scope"))?;
     let resource = resource(parameters, public_url)?.unwrap_or(Resource::Mcp);
     Ok(AuthorizationRequest {
         scopes,
@@ -335,8 +348,8 @@ mod tests {
         ("state", "s"),
     ];
 
-    fn parsed(parameters: &[(&str, &str)]) -> Result<AuthorizationRequest, OauthRefusal> {
-        let parameters = Parameters::of(
+    fn parsed(parameters: &[(&str, &str)]) -> Result<AuthorizationRequest, OauthError> {
+        let parameters = OauthParameters::of(
             parameters
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
@@ -359,22 +372,42 @@ mod tests {
     #[test]
     fn each_fault_of_a_request_has_its_error_code() {
         for (name, value, code) in [
-            ("response_type", "", Code::InvalidRequest),
-            ("response_type", "token", Code::UnsupportedResponseType),
+            ("response_type", "", OauthErrorCode::InvalidRequest),
+            (
+                "response_type",
+                "token",
+                OauthErrorCode::UnsupportedResponseType,
+            ),
             (
                 "response_type",
                 "code id_token",
-                Code::UnsupportedResponseType,
+                OauthErrorCode::UnsupportedResponseType,
             ),
-            ("code_challenge", "", Code::InvalidRequest),
-            ("code_challenge", "short", Code::InvalidRequest),
-            ("code_challenge_method", "", Code::InvalidRequest),
-            ("code_challenge_method", "plain", Code::InvalidRequest),
-            ("code_challenge_method", "S512", Code::InvalidRequest),
-            ("scope", "view_everything", Code::InvalidScope),
-            ("resource", "https://x.example/", Code::InvalidTarget),
-            ("resource", "https://y.example/mcp", Code::InvalidTarget),
-            ("state", "\u{0}", Code::InvalidRequest),
+            ("code_challenge", "", OauthErrorCode::InvalidRequest),
+            ("code_challenge", "short", OauthErrorCode::InvalidRequest),
+            ("code_challenge_method", "", OauthErrorCode::InvalidRequest),
+            (
+                "code_challenge_method",
+                "plain",
+                OauthErrorCode::InvalidRequest,
+            ),
+            (
+                "code_challenge_method",
+                "S512",
+                OauthErrorCode::InvalidRequest,
+            ),
+            ("scope", "view_everything", OauthErrorCode::InvalidScope),
+            (
+                "resource",
+                "https://x.example/",
+                OauthErrorCode::InvalidTarget,
+            ),
+            (
+                "resource",
+                "https://y.example/mcp",
+                OauthErrorCode::InvalidTarget,
+            ),
+            ("state", "\u{0}", OauthErrorCode::InvalidRequest),
         ] {
             let changed = VALID.map(|(own, value_of_valid)| {
                 (own, if own == name { value } else { value_of_valid })
@@ -385,7 +418,7 @@ mod tests {
             let parameters = [&VALID[..], &[twice]].concat();
             assert_eq!(
                 parsed(&parameters).unwrap_err().code,
-                Code::InvalidRequest,
+                OauthErrorCode::InvalidRequest,
                 "{}",
                 twice.0
             );
@@ -395,7 +428,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_an_authorization_request_never_panics(query in ".{0,200}") {
-            let _ = parse_request(&Parameters::of_query(Some(&query)), "https://x.example");
+            let _ = parse_request(&OauthParameters::from_query(Some(&query)), "https://x.example");
         }
     }
 }

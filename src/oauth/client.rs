@@ -85,21 +85,21 @@ pub(super) enum AppOrigin {
 
 /// A client in the database.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(super) struct OauthClient {
     /// The id of the app.
     pub(super) app: Uuid,
     /// The client's `client_id`.
     pub(super) id: ClientId,
     pub(super) origin: AppOrigin,
     /// The stored data of the app.
-    pub(super) about: OauthApp,
+    pub(super) data: OauthApp,
     /// The hash of the client's secret; `None` for a public client.
     secret: Option<Vec<u8>>,
     /// The hash of the previous secret, and the time until which it is valid.
     replaced: Option<(Vec<u8>, Timestamp)>,
 }
 
-impl Client {
+impl OauthClient {
     /// Reads a client from the database.
     pub(super) fn find(tx: &mut Transaction<'_>, id: &ClientId) -> Result<Option<Self>> {
         let row = match id {
@@ -121,7 +121,7 @@ impl Client {
             app: row.get(0)?,
             id,
             origin,
-            about,
+            data: about,
             secret: row.get(3)?,
             replaced,
         })
@@ -129,7 +129,7 @@ impl Client {
 
     /// Locks the app against deletion until the transaction ends. Returns false if the app no
     /// longer exists.
-    pub(super) fn hold(context: &mut Context<'_, '_>, app: Uuid) -> Result<bool> {
+    pub(super) fn lock(context: &mut Context<'_, '_>, app: Uuid) -> Result<bool> {
         context.exists(&HOLD, values![app])
     }
 
@@ -153,7 +153,7 @@ impl Client {
     /// Returns the client's name for display. If the name is empty, returns the host of the metadata
     /// document, or the app's id.
     pub(super) fn name(&self) -> String {
-        match (self.about.name.trim(), &self.id) {
+        match (self.data.name.trim(), &self.id) {
             ("", ClientId::Document(url)) => url.host_str().unwrap_or_default().to_owned(),
             ("", ClientId::App(id)) => id.to_string(),
             (name, _) => name.to_owned(),
@@ -212,11 +212,11 @@ mod tests {
     #[test]
     fn a_replaced_client_secret_is_valid_for_its_grace_period() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let client = Client {
+        let client = OauthClient {
             app: Uuid::nil(),
             id: ClientId::App(Uuid::nil()),
             origin: AppOrigin::Platform,
-            about: OauthApp::default(),
+            data: OauthApp::default(),
             secret: Some(vec![2]),
             replaced: Some((vec![1], at(10))),
         };
@@ -227,7 +227,7 @@ mod tests {
                 && !client.has_secret(&[], at(0))
         );
         assert!(
-            !Client {
+            !OauthClient {
                 secret: None,
                 replaced: None,
                 ..client

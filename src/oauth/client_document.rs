@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use url::Url;
 use uuid::Uuid;
 
-use super::client::{Client, ClientId};
+use super::client::{ClientId, OauthClient};
 use super::client_metadata::ClientMetadata;
 use crate::platform::OauthApp;
 
@@ -41,7 +41,7 @@ const MAX_FETCHES: usize = 32;
 const USER_AGENT: &str = "Vestibule-OAuth/1";
 
 /// Fetches metadata documents. An extension of the application state.
-pub struct Documents {
+pub struct ClientDocumentFetcher {
     http: Http,
     targets: Targets,
     slots: Arc<FetchSlots>,
@@ -109,7 +109,7 @@ impl Drop for FetchSlot {
 /// The reason why a document cannot be used, for the log.
 type DocumentFailure = String;
 
-impl Documents {
+impl ClientDocumentFetcher {
     /// Creates the fetcher. It refuses private addresses, like webhooks. `ca` is a PEM bundle of
     /// additional trusted authorities.
     pub fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
@@ -183,7 +183,7 @@ fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
         return Err("its token_endpoint_auth_method is not \"none\"".into());
     }
     metadata
-        .leniently()
+        .into_document_app()
         .map_err(|error| error.description.to_owned())
 }
 
@@ -196,19 +196,19 @@ fn is_fresh(fetched_at: Option<Moment>, now: Timestamp) -> bool {
 
 /// Returns the client if its stored document is fresh. Returns `None` if the document must be fetched
 /// first.
-pub(super) fn kept(client: Option<Client>, now: Timestamp) -> Option<Client> {
-    client.filter(|client| is_fresh(client.about.fetched_at, now))
+pub(super) fn if_fresh(client: Option<OauthClient>, now: Timestamp) -> Option<OauthClient> {
+    client.filter(|client| is_fresh(client.data.fetched_at, now))
 }
 
 /// Fetches the current document of a client and stores it for all nodes. Returns `None` if the
 /// document cannot be used, and logs the reason. The fetch counts as work of the organization, so
 /// that slow name resolution does not delay other organizations.
-pub(super) async fn fetched(
+pub(super) async fn fetch_client(
     service: &Service,
     url: &Url,
     on_behalf_of: &Organization,
-) -> Result<Option<Client>> {
-    let Some(documents) = service.app_state.extension::<Documents>() else {
+) -> Result<Option<OauthClient>> {
+    let Some(documents) = service.app_state.extension::<ClientDocumentFetcher>() else {
         return Ok(None);
     };
     let about = match delivery::on_behalf_of(on_behalf_of.id, documents.fetch(url, on_behalf_of.id))
@@ -230,7 +230,7 @@ pub(super) async fn fetched(
         .store
         .write(move |tx| {
             tx.execute(&KEEP, &values![app, now, doc, url.as_str()])?;
-            Client::find(tx, &ClientId::Document(url))
+            OauthClient::find(tx, &ClientId::Document(url))
         })
         .await
 }

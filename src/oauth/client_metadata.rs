@@ -3,11 +3,11 @@
 use engine::format::is_redirect_uri;
 use serde::Deserialize;
 
-use super::refusal::{Code, OauthRefusal};
+use super::refusal::{OauthError, OauthErrorCode};
 use crate::platform::OauthApp;
 
 /// Maximum number of redirect addresses.
-pub(super) const MOST_ADDRESSES: usize = 10;
+pub(super) const MAX_REDIRECT_ADDRESSES: usize = 10;
 /// Maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 200;
 
@@ -34,7 +34,7 @@ const fn changes_direction(c: char) -> bool {
 /// The method by which a client authenticates (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum Method {
+pub(super) enum ClientAuthMethod {
     /// No authentication; the client has no secret.
     None,
     /// A secret in the `Authorization` header.
@@ -43,13 +43,13 @@ pub(super) enum Method {
     ClientSecretPost,
 }
 
-const fn invalid_metadata(description: &'static str) -> OauthRefusal {
-    OauthRefusal::new(Code::InvalidClientMetadata, description)
+const fn invalid_metadata(description: &'static str) -> OauthError {
+    OauthError::new(OauthErrorCode::InvalidClientMetadata, description)
 }
 
 impl ClientMetadata {
     /// Reads the metadata from a JSON object.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, OauthRefusal> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, OauthError> {
         let error =
             invalid_metadata("The metadata must be a JSON object with fields of the right types.");
         // Serde would accept an array with the fields' values in order.
@@ -61,9 +61,9 @@ impl ClientMetadata {
 
     /// Returns the client's authentication method. The default is a secret in the header (RFC 7591,
     /// section 2).
-    pub(super) fn method(&self) -> Result<Method, OauthRefusal> {
+    pub(super) fn method(&self) -> Result<ClientAuthMethod, OauthError> {
         let Some(method) = &self.token_endpoint_auth_method else {
-            return Ok(Method::ClientSecretBasic);
+            return Ok(ClientAuthMethod::ClientSecretBasic);
         };
         method.parse().map_err(|_| invalid_metadata("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post."))
     }
@@ -74,33 +74,33 @@ impl ClientMetadata {
     pub(super) fn is_public_document(&self) -> bool {
         self.token_endpoint_auth_method
             .as_deref()
-            .is_none_or(|method| method == Method::None.as_ref())
+            .is_none_or(|method| method == ClientAuthMethod::None.as_ref())
     }
 
     /// Validates the metadata of a registration. Every redirect address must be valid.
-    pub(super) fn strictly(self) -> Result<OauthApp, OauthRefusal> {
+    pub(super) fn into_registered_app(self) -> Result<OauthApp, OauthError> {
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
-            return Err(OauthRefusal::new(
-                Code::InvalidRedirectUri,
+            return Err(OauthError::new(
+                OauthErrorCode::InvalidRedirectUri,
                 "Each redirect URI must be https, http on a loopback address, or of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without a fragment.",
             ));
         }
-        self.leniently()
+        self.into_document_app()
     }
 
     /// Validates the metadata of a document. Omits invalid redirect addresses, because a document is
     /// written for other servers as well.
-    pub(super) fn leniently(mut self) -> Result<OauthApp, OauthRefusal> {
-        if self.redirect_uris.len() > MOST_ADDRESSES {
-            return Err(OauthRefusal::new(
-                Code::InvalidRedirectUri,
+    pub(super) fn into_document_app(mut self) -> Result<OauthApp, OauthError> {
+        if self.redirect_uris.len() > MAX_REDIRECT_ADDRESSES {
+            return Err(OauthError::new(
+                OauthErrorCode::InvalidRedirectUri,
                 "redirect_uris must have at most 10 items.",
             ));
         }
         self.redirect_uris.retain(|uri| is_redirect_uri(uri));
         if self.redirect_uris.is_empty() {
-            return Err(OauthRefusal::new(
-                Code::InvalidRedirectUri,
+            return Err(OauthError::new(
+                OauthErrorCode::InvalidRedirectUri,
                 "redirect_uris contains no usable redirect URI.",
             ));
         }
@@ -146,12 +146,12 @@ mod tests {
             "client_name": "Notes", "redirect_uris": ["https://a.example/cb", "com.example.app:/cb"], "logo_uri": 5, "jwks": {},
             "grant_types": ["authorization_code", "implicit"], "response_types": ["code"], "token_endpoint_auth_method": "none",
         }));
-        assert_eq!(metadata.method().unwrap(), Method::None);
-        let app = metadata.strictly().unwrap();
+        assert_eq!(metadata.method().unwrap(), ClientAuthMethod::None);
+        let app = metadata.into_registered_app().unwrap();
         assert_eq!((app.name.as_str(), app.redirect_uris.len()), ("Notes", 2));
         assert_eq!(
             read(&json!({})).method().unwrap(),
-            Method::ClientSecretBasic
+            ClientAuthMethod::ClientSecretBasic
         );
     }
 
@@ -159,54 +159,61 @@ mod tests {
     fn unusable_metadata_is_refused() {
         let uri = "https://a.example/cb";
         for (value, code) in [
-            (json!({}), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": [] }), Code::InvalidRedirectUri),
+            (json!({}), OauthErrorCode::InvalidRedirectUri),
+            (
+                json!({ "redirect_uris": [] }),
+                OauthErrorCode::InvalidRedirectUri,
+            ),
             (
                 json!({ "redirect_uris": [uri, "http://a.example/cb"] }),
-                Code::InvalidRedirectUri,
+                OauthErrorCode::InvalidRedirectUri,
             ),
             (
                 json!({ "redirect_uris": [uri, "javascript:alert(1)"] }),
-                Code::InvalidRedirectUri,
+                OauthErrorCode::InvalidRedirectUri,
             ),
             (
                 json!({ "redirect_uris": ["https://a.example/cb#x"] }),
-                Code::InvalidRedirectUri,
+                OauthErrorCode::InvalidRedirectUri,
             ),
             (
                 json!({ "redirect_uris": ["cursor://x/cb"] }),
-                Code::InvalidRedirectUri,
+                OauthErrorCode::InvalidRedirectUri,
             ),
             (
                 json!({ "redirect_uris": vec![uri; 11] }),
-                Code::InvalidRedirectUri,
+                OauthErrorCode::InvalidRedirectUri,
             ),
             (
                 json!({ "redirect_uris": [format!("https://a.example/{}", "a".repeat(2_000))] }),
-                Code::InvalidRedirectUri,
+                OauthErrorCode::InvalidRedirectUri,
             ),
             (
                 json!({ "redirect_uris": [uri], "client_name": "a".repeat(201) }),
-                Code::InvalidClientMetadata,
+                OauthErrorCode::InvalidClientMetadata,
             ),
             (
                 json!({ "redirect_uris": [uri], "client_name": "a\u{0}" }),
-                Code::InvalidClientMetadata,
+                OauthErrorCode::InvalidClientMetadata,
             ),
             (
                 json!({ "redirect_uris": [uri], "client_name": "a\u{202e}b" }),
-                Code::InvalidClientMetadata,
+                OauthErrorCode::InvalidClientMetadata,
             ),
             (
                 json!({ "redirect_uris": [uri], "grant_types": ["implicit"] }),
-                Code::InvalidClientMetadata,
+                OauthErrorCode::InvalidClientMetadata,
             ),
             (
                 json!({ "redirect_uris": [uri], "response_types": ["token"] }),
-                Code::InvalidClientMetadata,
+                OauthErrorCode::InvalidClientMetadata,
             ),
         ] {
-            assert_eq!(read(&value).strictly().unwrap_err().code, code, "{value}");
+            assert_eq!(
+                read(&value).into_registered_app().unwrap_err().code,
+                code,
+                "{value}"
+            );
         }
         for method in ["private_key_jwt", "client_secret_jwt", "", "NONE"] {
             assert!(
@@ -228,7 +235,7 @@ mod tests {
         ] {
             assert_eq!(
                 ClientMetadata::read(text.as_bytes()).unwrap_err().code,
-                Code::InvalidClientMetadata,
+                OauthErrorCode::InvalidClientMetadata,
                 "{text}"
             );
         }
@@ -239,12 +246,12 @@ mod tests {
         let metadata = read(&json!({ "redirect_uris": ["cursor://x/cb", "https://a.example/cb"] }));
         assert!(metadata.is_public_document());
         assert_eq!(
-            metadata.leniently().unwrap().redirect_uris,
+            metadata.into_document_app().unwrap().redirect_uris,
             ["https://a.example/cb"]
         );
         assert!(
             read(&json!({ "redirect_uris": ["cursor://x/cb"] }))
-                .leniently()
+                .into_document_app()
                 .is_err()
         );
         for method in ["private_key_jwt", "client_secret_basic"] {

@@ -8,10 +8,10 @@ use engine::error::Result;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::grant::{self, Allowed, Grant};
+use super::grant::{self, Grant, GrantData};
 use super::pkce;
-use super::refresh::{self, TokenAnswer};
-use super::refusal::{Code, OauthRefusal};
+use super::refresh::{self, TokenResponse};
+use super::refusal::{OauthError, OauthErrorCode};
 
 /// Lifetime of a code (rules: oauth#codes; RFC 6749, section 4.1.2, allows at most ten minutes).
 const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
@@ -20,7 +20,7 @@ pub(super) const PREFIX: &str = "ac_";
 
 /// A client's request to exchange a code.
 #[derive(Debug, Clone)]
-pub(super) struct PresentedCode {
+pub(super) struct CodeRequest {
     /// The client's app.
     pub(super) app: Uuid,
     /// The hash of the code.
@@ -34,15 +34,15 @@ pub(super) struct PresentedCode {
 }
 
 /// Creates a code for a member's grant to an app.
-pub(super) fn make(
+pub(super) fn create_code(
     context: &mut Context<'_, '_>,
     member: Uuid,
     app: Uuid,
-    allowed: &Allowed,
+    allowed: &GrantData,
 ) -> Result<String> {
     let code = access::token_of(PREFIX, context.organization.id, context.ids());
     let expires_at = grant::after(context.now(), LIFETIME);
-    grant::begin(
+    grant::create_grant(
         context,
         (member, app),
         allowed,
@@ -57,16 +57,16 @@ pub(super) fn make(
 /// The lock of the organization serializes all exchanges of a code, on every node. The first valid
 /// exchange gets the tokens. A second exchange of the same code means that the code has leaked, so
 /// the function ends the grant (RFC 6749, section 4.1.2). Other errors do not change the code.
-pub(super) fn exchange(
+pub(super) fn redeem_code(
     context: &mut Context<'_, '_>,
-    presented: &PresentedCode,
-) -> Result<Result<TokenAnswer, OauthRefusal>> {
+    presented: &CodeRequest,
+) -> Result<Result<TokenResponse, OauthError>> {
     let Some(grant) = Grant::by_code(context, &presented.hash)? else {
         return Ok(Err(UNKNOWN));
     };
     if grant.exchanged_at.is_some() {
         grant.end(context)?;
-        return Ok(Err(OauthRefusal::grant(
+        return Ok(Err(OauthError::invalid_grant(
             "The code was already exchanged; the tokens from that exchange have been revoked.",
         )));
     }
@@ -79,8 +79,8 @@ pub(super) fn exchange(
     ) {
         return Ok(Err(error));
     }
-    if !grant.has_good_member(&context.organization.settings) {
-        return Ok(Err(OauthRefusal::grant(
+    if !grant.has_eligible_member(&context.organization.settings) {
+        return Ok(Err(OauthError::invalid_grant(
             "The member is inactive, or must enrol in two-factor authentication first.",
         )));
     }
@@ -88,26 +88,27 @@ pub(super) fn exchange(
         return Ok(Err(UNKNOWN));
     }
     let scopes = grant.allowed.scopes();
-    refresh::pair(context, &grant, &scopes).map(Ok)
+    refresh::create_token_pair(context, &grant, &scopes).map(Ok)
 }
 
 /// The error for a code that does not exist or has expired.
-pub(super) const UNKNOWN: OauthRefusal = OauthRefusal::grant("The code is unknown or has expired.");
+pub(super) const UNKNOWN: OauthError =
+    OauthError::invalid_grant("The code is unknown or has expired.");
 
 /// Checks that the values of an exchange are the same as in the authorization request (RFC 6749,
 /// section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
 fn check(
-    presented: &PresentedCode,
+    presented: &CodeRequest,
     app: Uuid,
     expires_at: Timestamp,
-    allowed: &Allowed,
+    allowed: &GrantData,
     now: Timestamp,
-) -> Result<(), OauthRefusal> {
+) -> Result<(), OauthError> {
     if expires_at <= now {
         return Err(UNKNOWN);
     }
     if presented.app != app {
-        return Err(OauthRefusal::grant(
+        return Err(OauthError::invalid_grant(
             "The code was issued to another client.",
         ));
     }
@@ -116,12 +117,12 @@ fn check(
         .as_ref()
         .is_some_and(|uri| *uri != allowed.redirect_uri)
     {
-        return Err(OauthRefusal::grant(
+        return Err(OauthError::invalid_grant(
             "The code was issued for another redirect_uri.",
         ));
     }
-    if !pkce::answers(&presented.verifier, &allowed.challenge) {
-        return Err(OauthRefusal::grant(
+    if !pkce::verify_challenge(&presented.verifier, &allowed.challenge) {
+        return Err(OauthError::invalid_grant(
             "code_verifier does not match code_challenge.",
         ));
     }
@@ -129,8 +130,8 @@ fn check(
         .resource
         .is_some_and(|resource| Some(resource) != allowed.resource)
     {
-        return Err(OauthRefusal::new(
-            Code::InvalidTarget,
+        return Err(OauthError::new(
+            OauthErrorCode::InvalidTarget,
             "The code was issued for another resource.",
         ));
     }
@@ -161,13 +162,13 @@ mod tests {
             resource in proptest::option::of(any::<bool>()),
             second in 0_i64..120,
         ) {
-            let allowed = Allowed {
+            let allowed = GrantData {
                 resource: Some(Resource::Mcp),
                 redirect_uri: "https://a.example/cb".into(),
                 challenge: CHALLENGE.into(),
-                ..Allowed::default()
+                ..GrantData::default()
             };
-            let presented = PresentedCode {
+            let presented = CodeRequest {
                 app: Uuid::from_u128(if is_own { 1 } else { 2 }),
                 hash: Vec::new(),
                 verifier: if is_secret { VERIFIER } else { CHALLENGE }.into(),

@@ -19,9 +19,9 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::client::ClientId;
-use super::grant::Allowed;
+use super::grant::GrantData;
 use super::redirect;
-use crate::platform::{AppConnection, CredentialSuccess, OauthApp, named_member};
+use crate::platform::{AppConnection, CredentialSuccess, OauthApp, member_target};
 
 store::statements! {
     /// A page of connections, by the time of the first grant. Groups the grants of a member to an app
@@ -110,7 +110,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Disconnects an app from a member, by both ids as `listConnections` gives them: its tokens stop working at once and its webhook \
              subscriptions are disabled. It may be you.",
         )
-        .audited(Audits::acts_on(named_member).recording(&["oauthAppId"]))
+        .audited(Audits::acts_on(member_target).recording(&["oauthAppId"]))
         .run(delete),
     ]
 }
@@ -134,7 +134,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     let grants = context.rows(&GRANTS, values![now, apps, members])?;
     let grants = grants
         .iter()
-        .map(|row| Ok((key(row)?, row.get::<Json<Allowed>>(3)?.0)))
+        .map(|row| Ok((key(row)?, row.get::<Json<GrantData>>(3)?.0)))
         .collect::<Result<Vec<_>>>()?;
     let public_url = context.public_url();
     Ok(Listing {
@@ -153,11 +153,11 @@ fn key(row: &Row) -> Result<ConnectionKey> {
 /// Reads a connection from the columns of [`LIST`] and the grants of the page.
 fn view(
     row: &Row,
-    grants: &[(ConnectionKey, Allowed)],
+    grants: &[(ConnectionKey, GrantData)],
     public_url: &str,
 ) -> Result<ConnectionView> {
     let key = key(row)?;
-    let own_grants: Vec<&Allowed> = grants
+    let own_grants: Vec<&GrantData> = grants
         .iter()
         .filter(|(grant_key, _)| *grant_key == key)
         .map(|(_, allowed)| allowed)

@@ -20,12 +20,14 @@ use texts::consent::{ConsentWords, table};
 use uuid::Uuid;
 use vestibule_http::surface::{attach_operation, request_id};
 
-use super::authorize::{AnswerAddress, AuthorizationRequest, InvalidClient, NAMES, OauthRequest};
-use super::client::{AppOrigin, Client, ClientId};
-use super::grant::{self, Allowed};
-use super::parameters::Parameters;
-use super::problem::PageProblem;
-use super::refusal::{Code, OauthRefusal};
+use super::authorize::{
+    AuthorizationRequest, OauthRequest, PageError, REQUEST_PARAMETERS, RedirectTarget,
+};
+use super::client::{AppOrigin, ClientId, OauthClient};
+use super::grant::{self, GrantData};
+use super::parameters::OauthParameters;
+use super::problem::ErrorPageKind;
+use super::refusal::{OauthError, OauthErrorCode};
 use super::{code, paths, redirect};
 use crate::people::{self, SignInFrame, SignedIn};
 
@@ -64,17 +66,19 @@ struct ConsentPage<'p> {
 /// Shows the consent page.
 pub(super) async fn show(
     request: &OauthRequest,
-    redirect_target: &AnswerAddress,
+    redirect_target: &RedirectTarget,
     authorization: &AuthorizationRequest,
     signed_in: &SignedIn,
-) -> Result<Response, InvalidClient> {
+) -> Result<Response, PageError> {
     let (service, language) = (
         &request.service,
         people::language(&request.service, &request.headers),
     );
     let words = table(language);
     let organization = signed_in.organization.settings.name.as_str();
-    let granted = authorization.scopes.held(&signed_in.member.permissions);
+    let granted = authorization
+        .scopes
+        .restricted_to(&signed_in.member.permissions);
     let text = |permissions: &[Permission]| {
         permissions
             .iter()
@@ -110,13 +114,13 @@ pub(super) async fn show(
         lasts: words.lasts.replace("{organization}", organization),
         action: people::address(service, paths::CONSENT),
         form: signed_in.form_token(),
-        hidden: request.parameters.all(&NAMES).collect(),
+        hidden: request.parameters.all(&REQUEST_PARAMETERS).collect(),
         frame: SignInFrame::new(service, language, &title, Some(signed_in)),
         words,
         app,
     };
     // The form redirects to the app, and the app may redirect to any address.
-    Ok(people::page_leading_anywhere(
+    Ok(people::page_with_external_form(
         200,
         page.render().map_err(Error::internal),
         language,
@@ -143,7 +147,7 @@ const fn describe(words: &ConsentWords, permission: Permission) -> &'static str 
 
 /// Returns the warning about a client's name. The data that a client gives about itself is
 /// unverified (RFC 7591, section 5; draft client-id-metadata-document, section 6).
-fn caution(words: &ConsentWords, client: &Client) -> Option<String> {
+fn caution(words: &ConsentWords, client: &OauthClient) -> Option<String> {
     match (client.origin, &client.id) {
         (AppOrigin::Platform, _) => None,
         (AppOrigin::Document, ClientId::Document(url)) => Some(
@@ -198,7 +202,7 @@ async fn properties(
 pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let request_id = request_id(&parts);
-    let parameters = Parameters::of_form(&parts.headers, body).await;
+    let parameters = OauthParameters::from_form(&parts.headers, body).await;
     let service_ref = service.clone();
     let decision = async {
         carry_out(&OauthRequest::begin(service, request_id, parts.headers, parameters?).await?)
@@ -206,7 +210,7 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
     };
     let mut response = match decision.await {
         Ok(response) => response,
-        Err(error) => error.answer(&service_ref, request_id),
+        Err(error) => error.into_page(&service_ref, request_id),
     };
     attach_operation(&mut response, "decideConsent", None);
     response
@@ -214,34 +218,37 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
 
 /// Carries out the member's decision. Checks the whole request again, because the client or the
 /// member may have changed since the page was shown.
-async fn carry_out(request: &OauthRequest) -> Result<Response, InvalidClient> {
+async fn carry_out(request: &OauthRequest) -> Result<Response, PageError> {
     let Some(signed_in) = &request.signed_in else {
-        return Ok(request.sign_in_first());
+        return Ok(request.redirect_to_sign_in());
     };
     if !request
         .parameters
         .get("form")
         .is_some_and(|token| signed_in.is_own_form(token))
     {
-        return Ok(request.problem(
-            PageProblem::Form,
+        return Ok(request.respond_with_error_page(
+            ErrorPageKind::Form,
             request.parameters.get("client_id").unwrap_or_default(),
         ));
     }
-    let redirect_target = match request.way().await? {
+    let redirect_target = match request.redirect_target().await? {
         Ok(redirect_target) => redirect_target,
         Err(page) => return Ok(page),
     };
-    let authorization = match request.asked() {
+    let authorization = match request.authorization_request() {
         Ok(authorization) => authorization,
-        Err(error) => return Ok(request.back(&redirect_target, &error)),
+        Err(error) => return Ok(request.redirect_with_error(&redirect_target, &error)),
     };
     match request.parameters.get("decision") {
         Some("approve") => {}
         Some("deny") => {
-            return Ok(request.back(
+            return Ok(request.redirect_with_error(
                 &redirect_target,
-                &OauthRefusal::new(Code::AccessDenied, "The member denied the request."),
+                &OauthError::new(
+                    OauthErrorCode::AccessDenied,
+                    "The member denied the request.",
+                ),
             ));
         }
         _ => return show(request, &redirect_target, &authorization, signed_in).await,
@@ -254,19 +261,20 @@ async fn carry_out(request: &OauthRequest) -> Result<Response, InvalidClient> {
                 signed_in.member_id,
             );
             tracing::info!(request_id = %request.request_id, %client, %organization, %member, "a member allowed an app");
-            Ok(request.to(&redirect_target, &[("code", &code)]))
+            Ok(request.redirect_with(&redirect_target, &[("code", &code)]))
         }
-        ApprovalResult::NoPermission => Ok(request.back(
+        ApprovalResult::NoPermission => Ok(request.redirect_with_error(
             &redirect_target,
-            &OauthRefusal::new(
-                Code::AccessDenied,
+            &OauthError::new(
+                OauthErrorCode::AccessDenied,
                 "The member has none of the requested permissions.",
             ),
         )),
-        ApprovalResult::MemberDeleted => Ok(request.sign_in_first()),
-        ApprovalResult::AppDeleted => {
-            Ok(request.problem(PageProblem::Client, &redirect_target.client.id.to_string()))
-        }
+        ApprovalResult::MemberDeleted => Ok(request.redirect_to_sign_in()),
+        ApprovalResult::AppDeleted => Ok(request.respond_with_error_page(
+            ErrorPageKind::Client,
+            &redirect_target.client.id.to_string(),
+        )),
     }
 }
 
@@ -285,7 +293,7 @@ enum ApprovalResult {
 /// Creates an authorization code for the app, with an audit entry.
 async fn approve(
     request: &OauthRequest,
-    redirect_target: &AnswerAddress,
+    redirect_target: &RedirectTarget,
     authorization: AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<ApprovalResult> {
@@ -296,18 +304,18 @@ async fn approve(
         signed_in.member_id,
         redirect_target.redirect_uri.clone(),
     );
-    grant::within(service, signed_in.organization.id, move |context| {
+    grant::in_organization(service, signed_in.organization.id, move |context| {
         let Some(member) = context.member(member_id)? else {
             return Ok(ApprovalResult::MemberDeleted);
         };
-        if !Client::hold(context, app)? {
+        if !OauthClient::lock(context, app)? {
             return Ok(ApprovalResult::AppDeleted);
         }
-        let granted = authorization.scopes.held(&member.permissions);
+        let granted = authorization.scopes.restricted_to(&member.permissions);
         if granted.is_empty() {
             return Ok(ApprovalResult::NoPermission);
         }
-        let allowed = Allowed {
+        let allowed = GrantData {
             permissions: granted.permissions().to_vec(),
             resource: Some(authorization.resource),
             redirect_uri,
@@ -335,7 +343,7 @@ async fn approve(
                 at,
             },
         )?;
-        code::make(context, member_id, app, &allowed).map(ApprovalResult::Code)
+        code::create_code(context, member_id, app, &allowed).map(ApprovalResult::Code)
     })
     .await
 }

@@ -51,7 +51,7 @@ store::statements! {
 /// Time after which an unused grant expires (rules: oauth#tokens).
 const IDLE_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Lifetime of an access token (rules: oauth#tokens): whole seconds, because `expires_in` is.
-pub(super) const TOKEN_LASTS: SignedDuration = SignedDuration::from_secs(3_600);
+pub(super) const ACCESS_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_secs(3_600);
 /// Maximum number of unexchanged codes of a member.
 const MAX_CODES: i64 = 20;
 /// Maximum number of grants of a member.
@@ -64,7 +64,7 @@ const DELETE_BATCH: i64 = 500;
 /// The stored document of a grant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Allowed {
+pub(super) struct GrantData {
     /// The granted permissions. A token has only those that the member still holds.
     pub(super) permissions: Vec<Permission>,
     /// The resource that the grant is for.
@@ -75,7 +75,7 @@ pub(super) struct Allowed {
     pub(super) challenge: String,
 }
 
-impl Allowed {
+impl GrantData {
     /// Returns the granted scopes.
     pub(super) fn scopes(&self) -> ScopeSet {
         ScopeSet::of(self.permissions.iter().copied())
@@ -94,7 +94,7 @@ pub(super) struct Grant {
     /// The time at which the grant expires.
     pub(super) expires_at: Timestamp,
     /// The content of the grant.
-    pub(super) allowed: Allowed,
+    pub(super) allowed: GrantData,
     member: Member,
 }
 
@@ -138,7 +138,7 @@ impl Grant {
 
     /// Returns whether an app may act for the member: the member is active, and has enrolled in
     /// two-factor authentication if the organization requires it.
-    pub(super) const fn has_good_member(&self, settings: &Settings) -> bool {
+    pub(super) const fn has_eligible_member(&self, settings: &Settings) -> bool {
         self.member.is_active
             && (self.member.is_two_factor_enrolled || !settings.is_two_factor_required)
     }
@@ -153,12 +153,12 @@ impl Grant {
             &LIMIT_GRANTS,
             values![self.member_id, DELETE_BATCH, MAX_GRANTS],
         )?;
-        self.connection().end_elsewhere(context)?;
+        self.connection().end_in_other_organizations(context)?;
         Ok(true)
     }
 
     /// Records a use, which extends the grant.
-    pub(super) fn note_use(&self, context: &mut Context<'_, '_>) -> Result<()> {
+    pub(super) fn record_use(&self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_deferred(&NOTE_USE, values![self.id, now, after(now, IDLE_LIFETIME)])?;
         Ok(())
@@ -171,7 +171,7 @@ impl Grant {
         scopes: &ScopeSet,
         secret: &str,
     ) -> Result<()> {
-        let expires_at = Some(Moment(after(context.now(), TOKEN_LASTS)));
+        let expires_at = Some(Moment(after(context.now(), ACCESS_TOKEN_LIFETIME)));
         let token = AccessToken {
             permissions: scopes.permissions().to_vec(),
             resource: self.allowed.resource,
@@ -188,7 +188,7 @@ impl Grant {
     pub(super) fn end(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.touch_configuration();
         context.execute_deferred(&END, values![self.id])?;
-        self.connection().note_end(context)
+        self.connection().restart_idle_period(context)
     }
 
     const fn connection(&self) -> AppConnection {
@@ -200,10 +200,10 @@ impl Grant {
 }
 
 /// Stores a new grant of a member to an app, with the hash and the expiry of its code.
-pub(super) fn begin(
+pub(super) fn create_grant(
     context: &mut Context<'_, '_>,
     (member, app): (Uuid, Uuid),
-    allowed: &Allowed,
+    allowed: &GrantData,
     hash: Vec<u8>,
     expires_at: Timestamp,
 ) -> Result<()> {
@@ -232,7 +232,7 @@ pub(super) fn begin(
 
 /// Runs work in a write transaction that locks the organization, with the rights of the server
 /// itself. The caller must have verified the client's credentials.
-pub(super) async fn within<T: Send + 'static>(
+pub(super) async fn in_organization<T: Send + 'static>(
     service: &std::sync::Arc<Service>,
     organization: Uuid,
     work: impl FnOnce(&mut Context<'_, '_>) -> Result<T> + Send + 'static,

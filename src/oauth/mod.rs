@@ -52,10 +52,10 @@ use vestibule_http::surface::method_not_found;
 
 use crate::people;
 
-pub(crate) use client_document::Documents;
+pub(crate) use client_document::ClientDocumentFetcher;
 pub(crate) use connections::{ConnectionView, LIST_CONNECTIONS};
 pub(crate) use registration::Registrations;
-pub(crate) use sweep::sweep;
+pub(crate) use sweep::sweep_oauth;
 
 /// The paths of the endpoints, below the public URL.
 mod paths {
@@ -99,7 +99,7 @@ pub(crate) static MODULE: Module = Module {
     erased: erased::STATEMENTS,
     routes: Some(pages),
     open_routes: Some(endpoints),
-    lists: |lists| lists.add(people::FormRedirects(authorize::leads_on)),
+    lists: |lists| lists.add(people::FormRedirects(authorize::form_redirect_source)),
     ..Module::new("oauth")
 };
 

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use http::HeaderMap;
 
-use super::refusal::OauthRefusal;
+use super::refusal::OauthError;
 use crate::people::read_form;
 
 /// Maximum length of a value, in bytes. It leaves room for a `state` in which a client stores data.
@@ -11,18 +11,18 @@ const MAX_VALUE_BYTES: usize = 4_096;
 
 /// The parameters of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Parameters(Vec<(String, String)>);
+pub(super) struct OauthParameters(Vec<(String, String)>);
 
-impl Parameters {
+impl OauthParameters {
     /// Reads the parameters of a query.
-    pub(super) fn of_query(query: Option<&str>) -> Self {
+    pub(super) fn from_query(query: Option<&str>) -> Self {
         Self::of(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned())
     }
 
     /// Reads the parameters of a form of at most 64 KiB (RFC 6749, section 4.1.3 and appendix B).
-    pub(super) async fn of_form(headers: &HeaderMap, body: Body) -> Result<Self, OauthRefusal> {
+    pub(super) async fn from_form(headers: &HeaderMap, body: Body) -> Result<Self, OauthError> {
         let fields = read_form(headers, body).await;
-        fields.map(Self::of).ok_or(OauthRefusal::request(
+        fields.map(Self::of).ok_or(OauthError::invalid_request(
             "The body must be application/x-www-form-urlencoded, of at most 64 KiB.",
         ))
     }
@@ -52,14 +52,16 @@ impl Parameters {
 
     /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and that every value
     /// is text within the size limit.
-    pub(super) fn check(&self) -> Result<(), OauthRefusal> {
+    pub(super) fn check(&self) -> Result<(), OauthError> {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         if names.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(OauthRefusal::request("A parameter is sent more than once."));
+            return Err(OauthError::invalid_request(
+                "A parameter is sent more than once.",
+            ));
         }
         if !self.0.iter().all(|(_, value)| is_valid_text(value)) {
-            return Err(OauthRefusal::request(
+            return Err(OauthError::invalid_request(
                 "A parameter is too long, or contains characters that are not allowed.",
             ));
         }
@@ -95,7 +97,7 @@ mod tests {
 
     #[test]
     fn repeated_or_invalid_parameters_are_refused() {
-        let parameters = |query: &str| Parameters::of_query(Some(query));
+        let parameters = |query: &str| OauthParameters::from_query(Some(query));
         assert_eq!(parameters("a=1&b=&c=%20x").get("c"), Some(" x"));
         assert_eq!(parameters("a=1&b=").get("b"), None);
         assert!(parameters("a=1&b=2").check().is_ok() && parameters("a=1&a=").check().is_ok());
@@ -127,7 +129,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_returned_parameter_is_never_empty_or_invalid(query in ".{0,200}", name in "[a-c]") {
-            let parameters = Parameters::of_query(Some(&query));
+            let parameters = OauthParameters::from_query(Some(&query));
             let are_all_valid = parameters.check().is_ok();
             if let Some(value) = parameters.get(&name) {
                 prop_assert!(!value.is_empty() && is_valid_text(value));

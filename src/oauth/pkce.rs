@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::refusal::OauthRefusal;
+use super::refusal::OauthError;
 
 /// The only supported method.
 pub(super) const METHOD: &str = "S256";
@@ -18,15 +18,14 @@ pub(super) struct Challenge(String);
 impl Challenge {
     /// Parses the PKCE parameters of an authorization request (RFC 7636, section 4.3). A missing
     /// method is an error, because the default of the RFC is `plain`.
-    pub(super) fn parse(
-        challenge: Option<&str>,
-        method: Option<&str>,
-    ) -> Result<Self, OauthRefusal> {
-        let challenge = challenge.ok_or(OauthRefusal::request(
+    pub(super) fn parse(challenge: Option<&str>, method: Option<&str>) -> Result<Self, OauthError> {
+        let challenge = challenge.ok_or(OauthError::invalid_request(
             "code_challenge is missing: PKCE is required.",
         ))?;
         if method != Some(METHOD) {
-            return Err(OauthRefusal::request("code_challenge_method must be S256."));
+            return Err(OauthError::invalid_request(
+                "code_challenge_method must be S256.",
+            ));
         }
         let is_hash = URL_SAFE_NO_PAD
             .decode(challenge)
@@ -34,7 +33,7 @@ impl Challenge {
         if is_hash {
             Ok(Self(challenge.to_owned()))
         } else {
-            Err(OauthRefusal::request(
+            Err(OauthError::invalid_request(
                 "code_challenge must be a SHA-256 hash in base64url.",
             ))
         }
@@ -47,7 +46,7 @@ impl Challenge {
 }
 
 /// Returns whether a challenge is the hash of a verifier (RFC 7636, sections 4.1 and 4.6).
-pub(super) fn answers(verifier: &str, challenge: &str) -> bool {
+pub(super) fn verify_challenge(verifier: &str, challenge: &str) -> bool {
     is_verifier(verifier) && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == challenge
 }
 
@@ -72,8 +71,8 @@ mod tests {
     #[test]
     fn the_pkce_example_of_the_rfc_is_verified() {
         let challenge = Challenge::parse(Some(CHALLENGE), Some("S256")).unwrap();
-        assert!(answers(VERIFIER, challenge.as_text()));
-        assert!(!answers(CHALLENGE, challenge.as_text()));
+        assert!(verify_challenge(VERIFIER, challenge.as_text()));
+        assert!(!verify_challenge(CHALLENGE, challenge.as_text()));
     }
 
     #[test]
@@ -106,14 +105,14 @@ mod tests {
         fn a_verifier_matches_only_its_own_challenge(verifier in "[A-Za-z0-9._~-]{43,128}", other in "[A-Za-z0-9._~-]{43,128}") {
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
             prop_assert!(Challenge::parse(Some(&challenge), Some(METHOD)).is_ok());
-            prop_assert!(answers(&verifier, &challenge));
-            prop_assert!(other == verifier || !answers(&other, &challenge));
+            prop_assert!(verify_challenge(&verifier, &challenge));
+            prop_assert!(other == verifier || !verify_challenge(&other, &challenge));
         }
 
         #[test]
         fn an_invalid_verifier_matches_no_challenge(text in "[A-Za-z0-9._~-]{0,42}|[A-Za-z0-9._~-]{129,140}|.{43,60}") {
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&text));
-            prop_assert!(is_verifier(&text) || !answers(&text, &challenge));
+            prop_assert!(is_verifier(&text) || !verify_challenge(&text, &challenge));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::people::{self, SignInFrame, SignedIn};
 
 /// The error that a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PageProblem {
+pub(super) enum ErrorPageKind {
     /// The client is unknown.
     Client,
     /// The client's metadata document cannot be used.
@@ -28,7 +28,7 @@ pub(super) enum PageProblem {
     Unavailable,
 }
 
-impl PageProblem {
+impl ErrorPageKind {
     /// Returns the reason for the log.
     pub(super) const fn reason(self) -> &'static str {
         match self {
@@ -59,22 +59,22 @@ struct ProblemPage<'p> {
 }
 
 /// Returns the page of an error, in the browser's language.
-pub(super) fn page(
+pub(super) fn error_page(
     service: &Service,
     headers: &HeaderMap,
     signed_in: Option<&SignedIn>,
-    problem: PageProblem,
+    problem: ErrorPageKind,
 ) -> Response {
     let language = people::language(service, headers);
     let consent_texts = texts::consent::table(language);
     let frame_texts = SignInFrame::new(service, language, "", None).words;
     let (title, text) = match problem {
-        PageProblem::Client => consent_texts.unknown_client,
-        PageProblem::Document => consent_texts.bad_document,
-        PageProblem::Redirect => consent_texts.bad_redirect,
-        PageProblem::Request | PageProblem::TooLong => consent_texts.bad_request,
-        PageProblem::Form => frame_texts.foreign_form,
-        PageProblem::Unavailable => frame_texts.unavailable,
+        ErrorPageKind::Client => consent_texts.unknown_client,
+        ErrorPageKind::Document => consent_texts.bad_document,
+        ErrorPageKind::Redirect => consent_texts.bad_redirect,
+        ErrorPageKind::Request | ErrorPageKind::TooLong => consent_texts.bad_request,
+        ErrorPageKind::Form => frame_texts.foreign_form,
+        ErrorPageKind::Unavailable => frame_texts.unavailable,
     };
     let page = ProblemPage {
         frame: SignInFrame::new(service, language, title, signed_in),

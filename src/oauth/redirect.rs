@@ -12,12 +12,12 @@ pub(super) enum InvalidRedirect {
     /// 3.1.2.3).
     Missing,
     /// The client has not registered this address.
-    Foreign,
+    NotRegistered,
 }
 
 /// Returns the redirect address: the requested one, if the client has registered it; without a
 /// requested one, the only registered address (RFC 6749, section 3.1.2.3).
-pub(super) fn chosen(
+pub(super) fn redirect_address(
     registered: &[String],
     requested: Option<&str>,
 ) -> Result<String, InvalidRedirect> {
@@ -31,7 +31,7 @@ pub(super) fn chosen(
             Ok(requested.to_owned())
         }
         (None, [single]) if is_redirect_uri(single) => Ok(single.clone()),
-        (Some(_), _) => Err(InvalidRedirect::Foreign),
+        (Some(_), _) => Err(InvalidRedirect::NotRegistered),
         (None, _) => Err(InvalidRedirect::Missing),
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn claimed_source(uri: &str) -> Option<String> {
 }
 
 /// Adds parameters to the query of an address and keeps its own query (RFC 6749, section 3.1.2).
-pub(super) fn with(uri: &str, parameters: &[(&str, &str)]) -> String {
+pub(super) fn with_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
     let query = Serializer::new(String::new())
         .extend_pairs(parameters)
         .finish();
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn is_registered(registered: &str, requested: &str) -> bool {
-        chosen(&[registered.to_owned()], Some(requested)).is_ok()
+        redirect_address(&[registered.to_owned()], Some(requested)).is_ok()
     }
 
     #[test]
@@ -214,12 +214,12 @@ mod tests {
             "",
         ] {
             assert_eq!(
-                chosen(&[uri.to_owned()], Some(uri)),
-                Err(InvalidRedirect::Foreign),
+                redirect_address(&[uri.to_owned()], Some(uri)),
+                Err(InvalidRedirect::NotRegistered),
                 "{uri}"
             );
             assert_eq!(
-                chosen(&[uri.to_owned()], None),
+                redirect_address(&[uri.to_owned()], None),
                 Err(InvalidRedirect::Missing),
                 "{uri}"
             );
@@ -232,9 +232,12 @@ mod tests {
             "https://a.example/".to_owned(),
             "https://b.example/".to_owned(),
         ];
-        assert_eq!(chosen(&two[..1], None).as_deref(), Ok("https://a.example/"));
-        assert_eq!(chosen(&two, None), Err(InvalidRedirect::Missing));
-        assert_eq!(chosen(&[], None), Err(InvalidRedirect::Missing));
+        assert_eq!(
+            redirect_address(&two[..1], None).as_deref(),
+            Ok("https://a.example/")
+        );
+        assert_eq!(redirect_address(&two, None), Err(InvalidRedirect::Missing));
+        assert_eq!(redirect_address(&[], None), Err(InvalidRedirect::Missing));
     }
 
     #[test]
@@ -296,7 +299,7 @@ mod tests {
             ("https://a/cb?", "https://a/cb?"),
             ("https://a/cb?x=%20y", "https://a/cb?x=%20y&"),
         ] {
-            assert_eq!(with(uri, &added), format!("{begins}{tail}"));
+            assert_eq!(with_parameters(uri, &added), format!("{begins}{tail}"));
         }
     }
 
@@ -341,8 +344,8 @@ mod tests {
         /// Checks that a redirect has the host, scheme and path of the registered address.
         #[test]
         fn a_redirect_keeps_host_scheme_and_path_of_the_address(registered in tricky(), requested in tricky()) {
-            if let Ok(chosen) = chosen(std::slice::from_ref(&registered), Some(&requested)) {
-                let (registered, target) = (Url::parse(&registered).unwrap(), Url::parse(&with(&chosen, &[("code", "x")])).unwrap());
+            if let Ok(chosen) = redirect_address(std::slice::from_ref(&registered), Some(&requested)) {
+                let (registered, target) = (Url::parse(&registered).unwrap(), Url::parse(&with_parameters(&chosen, &[("code", "x")])).unwrap());
                 prop_assert_eq!(target.host_str(), registered.host_str());
                 prop_assert_eq!(target.scheme(), registered.scheme());
                 prop_assert_eq!(target.path(), registered.path());
@@ -355,7 +358,7 @@ mod tests {
         #[test]
         fn every_redirect_address_fits_in_headers(text in prop_oneof![tricky(), any::<String>()]) {
             if is_redirect_uri(&text) {
-                prop_assert!(http::HeaderValue::from_str(&with(&text, &[("state", "\r\nx")])).is_ok());
+                prop_assert!(http::HeaderValue::from_str(&with_parameters(&text, &[("state", "\r\nx")])).is_ok());
                 let policy = source(&text);
                 prop_assert!(!policy.is_empty() && !policy.contains([';', ',', ' ', '\'', '\n']), "{}", policy);
                 prop_assert!(!host(&text).is_empty());

@@ -19,8 +19,8 @@ use serde::Serialize;
 use store::{Json, Value};
 use uuid::Uuid;
 
-use super::grant::{Grant, TOKEN_LASTS, after};
-use super::refusal::{Code, OauthRefusal};
+use super::grant::{ACCESS_TOKEN_LIFETIME, Grant, after};
+use super::refusal::{OauthError, OauthErrorCode};
 use super::scope::ScopeSet;
 use crate::people;
 
@@ -57,7 +57,7 @@ const DELETE_BATCH: i64 = 500;
 
 /// The token response (RFC 6749, section 5.1).
 #[derive(Debug, Serialize)]
-pub(super) struct TokenAnswer {
+pub(super) struct TokenResponse {
     access_token: String,
     token_type: &'static str,
     expires_in: i64,
@@ -67,7 +67,7 @@ pub(super) struct TokenAnswer {
 
 /// A client's request to exchange a refresh token.
 #[derive(Debug, Clone)]
-pub(super) struct PresentedToken {
+pub(super) struct RefreshRequest {
     /// The client's app.
     pub(super) app: Uuid,
     /// The refresh token.
@@ -98,7 +98,7 @@ impl TokenPair {
     fn derive(context: &Context<'_, '_>, token: &str, seed: &str) -> Self {
         let secret = format!("{seed} {token}");
         let token_of = |prefix| {
-            let derived_secret = people::derived(&secret, prefix);
+            let derived_secret = people::derive_token(&secret, prefix);
             access::token_with(prefix, context.organization.id, &derived_secret)
         };
         Self {
@@ -108,11 +108,11 @@ impl TokenPair {
     }
 
     /// Returns the token response.
-    fn response(self, scopes: &ScopeSet) -> TokenAnswer {
-        TokenAnswer {
+    fn response(self, scopes: &ScopeSet) -> TokenResponse {
+        TokenResponse {
             access_token: self.access,
             token_type: "Bearer",
-            expires_in: TOKEN_LASTS.as_secs(),
+            expires_in: ACCESS_TOKEN_LIFETIME.as_secs(),
             refresh_token: self.refresh,
             scope: scopes.to_string(),
         }
@@ -120,11 +120,11 @@ impl TokenPair {
 }
 
 /// Creates an access token and a refresh token of a grant.
-pub(super) fn pair(
+pub(super) fn create_token_pair(
     context: &mut Context<'_, '_>,
     grant: &Grant,
     scopes: &ScopeSet,
-) -> Result<TokenAnswer> {
+) -> Result<TokenResponse> {
     let pair = TokenPair::random(context);
     store(context, grant, scopes, pair)
 }
@@ -135,7 +135,7 @@ fn store(
     grant: &Grant,
     scopes: &ScopeSet,
     pair: TokenPair,
-) -> Result<TokenAnswer> {
+) -> Result<TokenResponse> {
     grant.issue(context, scopes, &pair.access)?;
     let (id, expires_at) = (context.new_id(), after(context.now(), LIFETIME));
     let hash = Value::Bytes(access::hash(&pair.refresh));
@@ -152,12 +152,12 @@ fn repeat_response(
     token: &str,
     seed: &str,
     scopes: &ScopeSet,
-) -> Result<TokenAnswer> {
+) -> Result<TokenResponse> {
     let pair = TokenPair::derive(context, token, seed);
     let hash = Value::Bytes(access::hash(&pair.access));
     if let Some(row) = context.row(&ACCESS_TOKEN, values![hash.clone()])? {
         let Json(mut token): Json<AccessToken> = row.get(0)?;
-        let expires_at = after(context.now(), TOKEN_LASTS);
+        let expires_at = after(context.now(), ACCESS_TOKEN_LIFETIME);
         token.expires_at = Some(Moment(expires_at));
         let doc = Value::json(&token)?;
         context.touch_configuration();
@@ -193,8 +193,8 @@ fn token_state(
 /// Exchanges a refresh token for a new pair.
 pub(super) fn refresh(
     context: &mut Context<'_, '_>,
-    presented: &PresentedToken,
-) -> Result<Result<TokenAnswer, OauthRefusal>> {
+    presented: &RefreshRequest,
+) -> Result<Result<TokenResponse, OauthError>> {
     let hash = Value::Bytes(access::hash(&presented.token));
     let Some(row) = context.row(&BY_HASH, values![hash.clone()])? else {
         return Ok(Err(UNKNOWN));
@@ -207,14 +207,14 @@ pub(super) fn refresh(
         return Ok(Err(UNKNOWN));
     };
     if grant.app != presented.app {
-        return Ok(Err(OauthRefusal::grant(
+        return Ok(Err(OauthError::invalid_grant(
             "The refresh token was issued to another client.",
         )));
     }
     match current {
         TokenState::Reused => {
             grant.end(context)?;
-            return Ok(Err(OauthRefusal::grant(
+            return Ok(Err(OauthError::invalid_grant(
                 "The refresh token was already replaced; the grant has been revoked.",
             )));
         }
@@ -225,21 +225,21 @@ pub(super) fn refresh(
         .resource
         .is_some_and(|resource| Some(resource) != grant.allowed.resource)
     {
-        return Ok(Err(OauthRefusal::new(
-            Code::InvalidTarget,
+        return Ok(Err(OauthError::new(
+            OauthErrorCode::InvalidTarget,
             "The refresh token was issued for another resource.",
         )));
     }
-    let scopes = match grant.allowed.scopes().narrowed(presented.scope.as_deref()) {
+    let scopes = match grant.allowed.scopes().narrow(presented.scope.as_deref()) {
         Ok(scopes) => scopes,
         Err(error) => return Ok(Err(error)),
     };
-    if !grant.has_good_member(&context.organization.settings) {
-        return Ok(Err(OauthRefusal::grant(
+    if !grant.has_eligible_member(&context.organization.settings) {
+        return Ok(Err(OauthError::invalid_grant(
             "The member is inactive, or must enrol in two-factor authentication first.",
         )));
     }
-    grant.note_use(context)?;
+    grant.record_use(context)?;
     if let Some((seed, scope)) = replaced_by {
         let replaced_scopes = ScopeSet::parse(&scope).ok().flatten().unwrap_or(scopes);
         return repeat_response(context, &presented.token, &seed, &replaced_scopes).map(Ok);
@@ -259,8 +259,8 @@ pub(super) fn grant_of(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Opt
 }
 
 /// The error for a refresh token that does not exist or has expired.
-pub(super) const UNKNOWN: OauthRefusal =
-    OauthRefusal::grant("The refresh token is unknown or has expired.");
+pub(super) const UNKNOWN: OauthError =
+    OauthError::invalid_grant("The refresh token is unknown or has expired.");
 
 #[cfg(test)]
 mod tests {

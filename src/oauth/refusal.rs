@@ -14,7 +14,7 @@ use super::reply;
 /// The error codes of the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum Code {
+pub(super) enum OauthErrorCode {
     /// A parameter is missing, repeated or malformed (RFC 6749, sections 4.1.2.1 and 5.2).
     InvalidRequest,
     /// The client is unknown, or its credentials are wrong (RFC 6749, section 5.2).
@@ -45,8 +45,8 @@ pub(super) enum Code {
 
 /// An error of an OAuth endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OauthRefusal {
-    pub(super) code: Code,
+pub(super) struct OauthError {
+    pub(super) code: OauthErrorCode,
     /// The reason, for the developer of the client: plain ASCII without quotes (RFC 6749, section
     /// 5.2), and without secrets.
     pub(super) description: &'static str,
@@ -54,9 +54,9 @@ pub(super) struct OauthRefusal {
     pub(super) retry_after: Option<u64>,
 }
 
-impl OauthRefusal {
+impl OauthError {
     /// Creates an error with its code and reason.
-    pub(super) const fn new(code: Code, description: &'static str) -> Self {
+    pub(super) const fn new(code: OauthErrorCode, description: &'static str) -> Self {
         Self {
             code,
             description,
@@ -65,39 +65,39 @@ impl OauthRefusal {
     }
 
     /// Creates the error for too many requests.
-    pub(super) const fn too_often(description: &'static str, retry_after: u64) -> Self {
+    pub(super) const fn too_many_requests(description: &'static str, retry_after: u64) -> Self {
         Self {
-            code: Code::TemporarilyUnavailable,
+            code: OauthErrorCode::TemporarilyUnavailable,
             description,
             retry_after: Some(retry_after),
         }
     }
 
     /// Creates the error for a missing, repeated or malformed parameter.
-    pub(super) const fn request(description: &'static str) -> Self {
-        Self::new(Code::InvalidRequest, description)
+    pub(super) const fn invalid_request(description: &'static str) -> Self {
+        Self::new(OauthErrorCode::InvalidRequest, description)
     }
 
     /// Creates the error for an invalid code or refresh token.
-    pub(super) const fn grant(description: &'static str) -> Self {
-        Self::new(Code::InvalidGrant, description)
+    pub(super) const fn invalid_grant(description: &'static str) -> Self {
+        Self::new(OauthErrorCode::InvalidGrant, description)
     }
 
     const fn status(&self) -> StatusCode {
         match self.code {
-            Code::InvalidClient => StatusCode::UNAUTHORIZED,
-            Code::TemporarilyUnavailable if self.retry_after.is_some() => {
+            OauthErrorCode::InvalidClient => StatusCode::UNAUTHORIZED,
+            OauthErrorCode::TemporarilyUnavailable if self.retry_after.is_some() => {
                 StatusCode::TOO_MANY_REQUESTS
             }
-            Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+            OauthErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            OauthErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_REQUEST,
         }
     }
 
     /// Returns the error as a JSON response (RFC 6749, section 5.2; RFC 7591, section 3.2.2). A 401
     /// has the required `WWW-Authenticate` header (RFC 9110, section 15.5.2).
-    pub(super) fn answer(&self) -> Response {
+    pub(super) fn response(&self) -> Response {
         let body = json!({ "error": self.code.as_ref(), "error_description": self.description })
             .to_string();
         let status = self.status();
@@ -128,7 +128,7 @@ impl OauthRefusal {
     }
 }
 
-impl From<Error> for OauthRefusal {
+impl From<Error> for OauthError {
     fn from(error: Error) -> Self {
         let cause = error.cause().unwrap_or_default();
         match error.kind() {
@@ -138,15 +138,20 @@ impl From<Error> for OauthRefusal {
                     "an OAuth request failed because a service it needs is not available"
                 );
                 Self::new(
-                    Code::TemporarilyUnavailable,
+                    OauthErrorCode::TemporarilyUnavailable,
                     "Not available right now; try again.",
                 )
             }
             // The organization of the code or token was erased during the request.
-            ErrorKind::NotFound => Self::grant("The organization or the client no longer exists."),
+            ErrorKind::NotFound => {
+                Self::invalid_grant("The organization or the client no longer exists.")
+            }
             _ => {
                 tracing::error!(cause, "an OAuth request failed with an internal error");
-                Self::new(Code::ServerError, "Something went wrong on our side.")
+                Self::new(
+                    OauthErrorCode::ServerError,
+                    "Something went wrong on our side.",
+                )
             }
         }
     }
@@ -159,17 +164,21 @@ mod tests {
     #[test]
     fn an_error_has_the_status_of_its_code() {
         for (error, status, retry_after) in [
-            (OauthRefusal::request("x"), 400, None),
-            (OauthRefusal::new(Code::InvalidClient, "x"), 401, None),
+            (OauthError::invalid_request("x"), 400, None),
             (
-                OauthRefusal::new(Code::TemporarilyUnavailable, "x"),
+                OauthError::new(OauthErrorCode::InvalidClient, "x"),
+                401,
+                None,
+            ),
+            (
+                OauthError::new(OauthErrorCode::TemporarilyUnavailable, "x"),
                 503,
                 Some("1"),
             ),
-            (OauthRefusal::too_often("x", 60), 429, Some("60")),
+            (OauthError::too_many_requests("x", 60), 429, Some("60")),
             (Error::internal("x").into(), 500, None),
         ] {
-            let response = error.answer();
+            let response = error.response();
             assert_eq!(response.status(), status, "{error:?}");
             assert_eq!(
                 response

@@ -16,8 +16,8 @@ use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Value, json};
 use vestibule_http::surface::{Peer, attach_operation, request_id};
 
-use super::client_metadata::{ClientMetadata, Method};
-use super::refusal::{Code, OauthRefusal};
+use super::client_metadata::{ClientAuthMethod, ClientMetadata};
+use super::refusal::{OauthError, OauthErrorCode};
 use super::reply;
 use crate::platform::new_secret;
 
@@ -59,7 +59,7 @@ pub(super) async fn register(
         Ok(client) => reply::json(StatusCode::CREATED, &client),
         Err(error) => {
             error.log("register", &peer.to_string(), request_id(&parts));
-            error.answer()
+            error.response()
         }
     };
     attach_operation(&mut response, "registerClient", None);
@@ -73,10 +73,10 @@ async fn register_client(
     headers: &HeaderMap,
     body: Body,
     peer: IpAddr,
-) -> Result<Value, OauthRefusal> {
+) -> Result<Value, OauthError> {
     let metadata = ClientMetadata::read(&read_body(headers, body).await?)?;
     let method = metadata.method()?;
-    let about = metadata.strictly()?;
+    let about = metadata.into_registered_app()?;
     let limit_check = service
         .app_state
         .extension::<Registrations>()
@@ -84,14 +84,14 @@ async fn register_client(
             registrations.0.take(peer, service.clock.elapsed())
         });
     limit_check.map_err(|seconds| {
-        OauthRefusal::too_often(
+        OauthError::too_many_requests(
             "Too many clients have been registered from this address; try again after the seconds in Retry-After.",
             seconds,
         )
     })?;
     let now = service.clock.now();
     let id = service.app_state.ids.uuid(now);
-    let secret = (method != Method::None).then(|| new_secret(&service.app_state.ids));
+    let secret = (method != ClientAuthMethod::None).then(|| new_secret(&service.app_state.ids));
     let hash = secret.as_deref().map_or(store::Value::Null, |secret| {
         store::Value::Bytes(access::hash(secret))
     });
@@ -119,21 +119,21 @@ async fn register_client(
 }
 
 /// Reads a JSON body within its size and deadline.
-async fn read_body(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthRefusal> {
+async fn read_body(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthError> {
     let kind = headers
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .and_then(|kind| kind.split(';').next());
     if !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(OauthRefusal::new(
-            Code::InvalidClientMetadata,
+        return Err(OauthError::new(
+            OauthErrorCode::InvalidClientMetadata,
             "The body must be application/json.",
         ));
     }
     let body_result =
         tokio::time::timeout(BODY_DEADLINE, Limited::new(body, BODY_LIMIT).collect()).await;
-    let error = OauthRefusal::new(
-        Code::InvalidClientMetadata,
+    let error = OauthError::new(
+        OauthErrorCode::InvalidClientMetadata,
         "The body must have at most 64 KiB and arrive within 30 seconds.",
     );
     Ok(body_result

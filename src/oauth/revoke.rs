@@ -17,11 +17,13 @@ use store::Value;
 use uuid::Uuid;
 use vestibule_http::surface::{attach_operation, request_id};
 
-use super::parameters::Parameters;
-use super::refusal::OauthRefusal;
-use super::token::{RequestClient, authenticated, owner, refresh_owner};
+use super::parameters::OauthParameters;
+use super::refusal::OauthError;
+use super::token::{
+    RequestClient, authenticate_client, organization_of_refresh_token, organization_of_token,
+};
 use super::{grant, refresh, reply};
-use crate::platform::named_member;
+use crate::platform::member_target;
 
 store::statements! {
     /// The organization of an access token.
@@ -50,7 +52,7 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
         Err(error) => {
             error.log("revoke", &request_client.client, request_id);
-            error.answer()
+            error.response()
         }
     };
     attach_operation(&mut response, "revokeToken", None);
@@ -65,27 +67,27 @@ async fn revoke_token(
     body: Body,
     request_client: &mut RequestClient,
     request_id: Uuid,
-) -> Result<(), OauthRefusal> {
-    let parameters = Parameters::of_form(headers, body).await?;
+) -> Result<(), OauthError> {
+    let parameters = OauthParameters::from_form(headers, body).await?;
     parameters.check()?;
-    let client = authenticated(service, headers, &parameters, request_client).await?;
+    let client = authenticate_client(service, headers, &parameters, request_client).await?;
     let token = parameters
         .get("token")
-        .ok_or(OauthRefusal::request("token is missing."))?;
+        .ok_or(OauthError::invalid_request("token is missing."))?;
     let (hash, is_refresh, app) = (
         access::hash(token),
         token.starts_with(refresh::PREFIX),
         client.app,
     );
     let organization = if is_refresh {
-        refresh_owner(service, token).await?
+        organization_of_refresh_token(service, token).await?
     } else {
-        owner(service, ("at_", token), &HAS_ACCESS_TOKEN).await?
+        organization_of_token(service, ("at_", token), &HAS_ACCESS_TOKEN).await?
     };
     let Some(organization) = organization else {
         return Ok(());
     };
-    let revocation = grant::within(service, organization, move |context| {
+    let revocation = grant::in_organization(service, organization, move |context| {
         if is_refresh {
             end_grant(context, &hash, app, request_id)
         } else {
@@ -94,7 +96,7 @@ async fn revoke_token(
     });
     match revocation.await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(OauthRefusal::grant(
+        Ok(false) => Err(OauthError::invalid_grant(
             "The token was issued to another client.",
         )),
         // The organization was erased, and its tokens with it.
@@ -149,7 +151,7 @@ fn write_audit_entry(
     token_type: &str,
     request_id: Uuid,
 ) -> Worked<()> {
-    let target = named_member(context, &json!({ "memberId": member }))?;
+    let target = member_target(context, &json!({ "memberId": member }))?;
     let changes = vec![
         Change::to("oauthAppId", json!(app)),
         Change::to("tokenType", token_type.into()),

@@ -6,7 +6,7 @@ use std::fmt;
 use engine::access::Permission;
 use strum::VariantArray as _;
 
-use super::refusal::{Code, OauthRefusal};
+use super::refusal::{OauthError, OauthErrorCode};
 
 /// Scopes of OpenID Connect, which many clients always send. This server ignores them.
 const OPENID_SCOPES: [&str; 4] = ["openid", "profile", "email", "offline_access"];
@@ -23,7 +23,7 @@ impl ScopeSet {
 
     /// Returns the scopes of an authorization request. The default is all scopes; RFC 6749, section
     /// 3.3, requires that the default is documented.
-    pub(super) fn asked(text: Option<&str>) -> Result<Self, OauthRefusal> {
+    pub(super) fn parse_or_all(text: Option<&str>) -> Result<Self, OauthError> {
         Ok(Self::parse(text.unwrap_or_default())?.unwrap_or_else(Self::all))
     }
 
@@ -32,14 +32,14 @@ impl ScopeSet {
     ///
     /// Ignores unknown scopes if there is a known scope. A text with only unknown scopes is an error.
     /// Otherwise a request with a misspelt scope would get the default, which is all scopes.
-    pub(super) fn parse(text: &str) -> Result<Option<Self>, OauthRefusal> {
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, OauthError> {
         let names = text.split_whitespace();
         let names: Vec<&str> = names.filter(|name| !OPENID_SCOPES.contains(name)).collect();
         let permissions: Vec<Permission> =
             names.iter().filter_map(|name| name.parse().ok()).collect();
         if permissions.is_empty() && !names.is_empty() {
-            return Err(OauthRefusal::new(
-                Code::InvalidScope,
+            return Err(OauthError::new(
+                OauthErrorCode::InvalidScope,
                 "No scope of this server is among those that were asked for.",
             ));
         }
@@ -56,7 +56,7 @@ impl ScopeSet {
 
     /// Returns the scopes among the permissions of a member, because a member can grant only their
     /// own permissions.
-    pub(super) fn held(&self, own: &[Permission]) -> Self {
+    pub(super) fn restricted_to(&self, own: &[Permission]) -> Self {
         Self(
             self.0
                 .iter()
@@ -68,7 +68,7 @@ impl ScopeSet {
 
     /// Returns the scopes of a refresh request: the granted scopes, or the requested part of them. A
     /// request for more is an error (RFC 6749, section 6).
-    pub(super) fn narrowed(&self, text: Option<&str>) -> Result<Self, OauthRefusal> {
+    pub(super) fn narrow(&self, text: Option<&str>) -> Result<Self, OauthError> {
         let Some(requested) = Self::parse(text.unwrap_or_default())? else {
             return Ok(self.clone());
         };
@@ -79,8 +79,8 @@ impl ScopeSet {
         {
             return Ok(requested);
         }
-        Err(OauthRefusal::new(
-            Code::InvalidScope,
+        Err(OauthError::new(
+            OauthErrorCode::InvalidScope,
             "A scope exceeds what was granted.",
         ))
     }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn only_permission_names_are_valid_scopes() {
         assert_eq!(
-            ScopeSet::asked(None)
+            ScopeSet::parse_or_all(None)
                 .unwrap()
                 .to_string()
                 .split(' ')
@@ -147,7 +147,7 @@ mod tests {
         ] {
             assert_eq!(
                 ScopeSet::parse(invalid).unwrap_err().code,
-                Code::InvalidScope,
+                OauthErrorCode::InvalidScope,
                 "{invalid:?}"
             );
         }
@@ -161,18 +161,18 @@ mod tests {
 
         #[test]
         fn a_refresh_never_widens_its_scopes(granted in any_scopes(), requested in any_scopes()) {
-            let is_within = requested.held(granted.permissions()) == requested;
-            let narrowed = granted.narrowed(Some(&requested.to_string()));
+            let is_within = requested.restricted_to(granted.permissions()) == requested;
+            let narrowed = granted.narrow(Some(&requested.to_string()));
             prop_assert_eq!(narrowed.is_ok(), is_within);
             if let Ok(narrowed) = narrowed {
                 prop_assert_eq!(narrowed, requested);
             }
-            prop_assert_eq!(granted.narrowed(None).unwrap(), granted);
+            prop_assert_eq!(granted.narrow(None).unwrap(), granted);
         }
 
         #[test]
         fn granted_scopes_are_held_by_the_member(requested in any_scopes(), held in any_scopes()) {
-            let granted = requested.held(held.permissions());
+            let granted = requested.restricted_to(held.permissions());
             prop_assert!(granted.permissions().iter().all(|permission| requested.permissions().contains(permission) && held.permissions().contains(permission)));
         }
 

@@ -51,7 +51,7 @@ const REGISTERED_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 2
 const DOCUMENT_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 /// Deletes expired data. Returns true if there may be more.
-pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
+pub(crate) fn sweep_oauth(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
     let ended_grants = tx.rows(&ENDED_GRANTS, &values![now, BATCH])?;
     if !ended_grants.is_empty() {

@@ -16,10 +16,10 @@ use uuid::Uuid;
 use vestibule_http::surface::{attach_operation, request_id};
 
 use super::authentication::ClaimedClient;
-use super::client::Client;
-use super::parameters::Parameters;
-use super::refresh::TokenAnswer;
-use super::refusal::{Code, OauthRefusal};
+use super::client::OauthClient;
+use super::parameters::OauthParameters;
+use super::refresh::TokenResponse;
+use super::refusal::{OauthError, OauthErrorCode};
 use super::{code, grant, refresh, reply};
 
 store::statements! {
@@ -37,7 +37,7 @@ pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequ
         Ok(tokens) => reply::json(StatusCode::OK, &tokens),
         Err(error) => {
             error.log("token", &request_client.client, request_id(&parts));
-            error.answer()
+            error.response()
         }
     };
     attach_operation(&mut response, "exchangeToken", None);
@@ -55,59 +55,62 @@ async fn exchange(
     headers: &HeaderMap,
     body: Body,
     request_client: &mut RequestClient,
-) -> Result<TokenAnswer, OauthRefusal> {
-    let parameters = Parameters::of_form(headers, body).await?;
+) -> Result<TokenResponse, OauthError> {
+    let parameters = OauthParameters::from_form(headers, body).await?;
     parameters.check()?;
-    let client = authenticated(service, headers, &parameters, request_client).await?;
+    let client = authenticate_client(service, headers, &parameters, request_client).await?;
     match parameters.get("grant_type") {
         Some("authorization_code") => exchange_code(service, &client, &parameters).await,
         Some("refresh_token") => exchange_refresh_token(service, &client, &parameters).await,
-        Some(_) => Err(OauthRefusal::new(
-            Code::UnsupportedGrantType,
+        Some(_) => Err(OauthError::new(
+            OauthErrorCode::UnsupportedGrantType,
             "grant_type must be authorization_code or refresh_token.",
         )),
-        None => Err(OauthRefusal::request("grant_type is missing.")),
+        None => Err(OauthError::invalid_request("grant_type is missing.")),
     }
 }
 
 /// Authenticates the client of a request (RFC 6749, section 3.2.1).
-pub(super) async fn authenticated(
+pub(super) async fn authenticate_client(
     service: &Service,
     headers: &HeaderMap,
-    parameters: &Parameters,
+    parameters: &OauthParameters,
     request_client: &mut RequestClient,
-) -> Result<Client, OauthRefusal> {
+) -> Result<OauthClient, OauthError> {
     let credentials = ClaimedClient::read(headers, parameters)?;
     let id = credentials.id()?;
     request_client.client = id.to_string();
-    let client = service.store.read(move |tx| Client::find(tx, &id)).await?;
+    let client = service
+        .store
+        .read(move |tx| OauthClient::find(tx, &id))
+        .await?;
     credentials.verify(client, service.clock.now())
 }
 
 /// Exchanges a code for tokens (RFC 6749, section 4.1.3).
 async fn exchange_code(
     service: &Arc<Service>,
-    client: &Client,
-    parameters: &Parameters,
-) -> Result<TokenAnswer, OauthRefusal> {
+    client: &OauthClient,
+    parameters: &OauthParameters,
+) -> Result<TokenResponse, OauthError> {
     let code = parameters
         .get("code")
-        .ok_or(OauthRefusal::request("code is missing."))?;
-    let presented = code::PresentedCode {
+        .ok_or(OauthError::invalid_request("code is missing."))?;
+    let presented = code::CodeRequest {
         app: client.app,
         hash: access::hash(code),
         verifier: parameters
             .get("code_verifier")
-            .ok_or(OauthRefusal::request("code_verifier is missing."))?
+            .ok_or(OauthError::invalid_request("code_verifier is missing."))?
             .to_owned(),
         redirect_uri: parameters.get("redirect_uri").map(str::to_owned),
         resource: resource(parameters, &service.app_state.public_url)?,
     };
-    let organization = owner(service, (code::PREFIX, code), &HAS_CODE)
+    let organization = organization_of_token(service, (code::PREFIX, code), &HAS_CODE)
         .await?
         .ok_or(code::UNKNOWN)?;
-    grant::within(service, organization, move |context| {
-        code::exchange(context, &presented)
+    grant::in_organization(service, organization, move |context| {
+        code::redeem_code(context, &presented)
     })
     .await?
 }
@@ -115,22 +118,22 @@ async fn exchange_code(
 /// Exchanges a refresh token for tokens (RFC 6749, section 6).
 async fn exchange_refresh_token(
     service: &Arc<Service>,
-    client: &Client,
-    parameters: &Parameters,
-) -> Result<TokenAnswer, OauthRefusal> {
+    client: &OauthClient,
+    parameters: &OauthParameters,
+) -> Result<TokenResponse, OauthError> {
     let token = parameters
         .get("refresh_token")
-        .ok_or(OauthRefusal::request("refresh_token is missing."))?;
-    let presented = refresh::PresentedToken {
+        .ok_or(OauthError::invalid_request("refresh_token is missing."))?;
+    let presented = refresh::RefreshRequest {
         app: client.app,
         token: token.to_owned(),
         scope: parameters.get("scope").map(str::to_owned),
         resource: resource(parameters, &service.app_state.public_url)?,
     };
-    let organization = refresh_owner(service, token)
+    let organization = organization_of_refresh_token(service, token)
         .await?
         .ok_or(refresh::UNKNOWN)?;
-    grant::within(service, organization, move |context| {
+    grant::in_organization(service, organization, move |context| {
         refresh::refresh(context, &presented)
     })
     .await?
@@ -139,9 +142,9 @@ async fn exchange_refresh_token(
 /// Returns the resource in a request, if there is one. It must be the address of a resource of this
 /// server (RFC 8707, section 2). Ignores the query of the address, which selects tools.
 pub(super) fn resource(
-    parameters: &Parameters,
+    parameters: &OauthParameters,
     public_url: &str,
-) -> Result<Option<Resource>, OauthRefusal> {
+) -> Result<Option<Resource>, OauthError> {
     let Some(address) = parameters.get("resource") else {
         return Ok(None);
     };
@@ -150,20 +153,23 @@ pub(super) fn resource(
         .iter()
         .copied()
         .find(|resource| resource.url(public_url) == address);
-    resource.map(Some).ok_or(OauthRefusal::new(
-        Code::InvalidTarget,
+    resource.map(Some).ok_or(OauthError::new(
+        OauthErrorCode::InvalidTarget,
         "resource is not a resource of this server.",
     ))
 }
 
 /// Returns the organization of a refresh token.
-pub(super) async fn refresh_owner(service: &Service, token: &str) -> Result<Option<Uuid>, Error> {
-    owner(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN).await
+pub(super) async fn organization_of_refresh_token(
+    service: &Service,
+    token: &str,
+) -> Result<Option<Uuid>, Error> {
+    organization_of_token(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN).await
 }
 
 /// Returns the organization of a code or token. Every change of the code or token must lock this
 /// organization.
-pub(super) async fn owner(
+pub(super) async fn organization_of_token(
     service: &Service,
     (prefix, token): (&'static str, &str),
     has: &'static Statement,

@@ -14,9 +14,9 @@ pub(super) const SETUP: &str = "/setup";
 /// The sign-out page.
 pub(super) const SIGN_OUT: &str = "/sign-out";
 /// The start of a sign-in with the organization's provider.
-pub(super) const TO_PROVIDER: &str = "/sign-in/provider";
+pub(super) const SIGN_IN_WITH_PROVIDER: &str = "/sign-in/provider";
 /// The path to which the provider redirects browsers after a sign-in.
-pub const FROM_PROVIDER: &str = "/sign-in/callback";
+pub const PROVIDER_CALLBACK: &str = "/sign-in/callback";
 
 /// Returns a path of this service as browsers see it, without the host.
 #[must_use]
@@ -27,8 +27,8 @@ pub fn address(service: &Service, path: &str) -> String {
 }
 
 /// Adds a return path to the query of a path. Omits an invalid return path.
-pub(super) fn returning(path: &str, return_to: Option<&str>) -> String {
-    match return_to.and_then(return_path::right) {
+pub(super) fn with_return_path(path: &str, return_to: Option<&str>) -> String {
+    match return_to.and_then(return_path::valid_return_path) {
         Some(return_to) => format!(
             "{path}?{}",
             Serializer::new(String::new())

@@ -30,8 +30,9 @@ const PART_LENGTH: usize = 3_600;
 /// Maximum number of cookies for a split value.
 const MAX_PARTS: usize = 3;
 // The parts have room for a secret, a separator and the longest return path in base64.
-const _: () =
-    assert!(43 + 1 + super::return_path::MAX_LENGTH.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS);
+const _: () = assert!(
+    43 + 1 + super::return_path::MAX_RETURN_PATH_BYTES.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS
+);
 
 impl Cookie {
     /// Returns the name of the cookie.
@@ -64,13 +65,13 @@ impl Cookie {
     }
 
     /// Returns the header that stores a value for this many seconds; 0 deletes the cookie.
-    pub(super) fn keep(self, service: &Service, value: &str, seconds: u64) -> Option<HeaderValue> {
+    pub(super) fn set(self, service: &Service, value: &str, seconds: u64) -> Option<HeaderValue> {
         set_cookie(service, &self.name(service), value, seconds)
     }
 
     /// Returns the headers that store an ASCII value in several cookies. Unneeded cookies are
     /// deleted.
-    pub(super) fn keep_parts(
+    pub(super) fn set_parts(
         self,
         service: &Service,
         value: &str,
@@ -91,13 +92,13 @@ impl Cookie {
     }
 
     /// Returns the header that deletes the cookie.
-    pub(super) fn forget(self, service: &Service) -> Option<HeaderValue> {
-        self.keep(service, "", 0)
+    pub(super) fn delete(self, service: &Service) -> Option<HeaderValue> {
+        self.set(service, "", 0)
     }
 
     /// Returns the headers that delete a split cookie.
-    pub(super) fn forget_parts(self, service: &Service) -> Vec<HeaderValue> {
-        self.keep_parts(service, "", 0)
+    pub(super) fn delete_parts(self, service: &Service) -> Vec<HeaderValue> {
+        self.set_parts(service, "", 0)
     }
 
     fn part_name(self, service: &Service, number: usize) -> String {

@@ -26,12 +26,12 @@ const MAX_FIELDS: usize = 200;
 
 /// Derives a token from a secret for a purpose. The token reveals neither the secret nor the token
 /// for another purpose.
-pub(crate) fn derived(secret: &str, purpose: &str) -> String {
+pub(crate) fn derive_token(secret: &str, purpose: &str) -> String {
     URL_SAFE_NO_PAD.encode(mac(secret, purpose).finalize().into_bytes())
 }
 
 /// Returns whether a text is the token of a secret for a purpose. Compares in constant time.
-pub(super) fn is_derived(token: &str, secret: &str, purpose: &str) -> bool {
+pub(super) fn is_derived_token(token: &str, secret: &str, purpose: &str) -> bool {
     URL_SAFE_NO_PAD
         .decode(token)
         .is_ok_and(|bytes| mac(secret, purpose).verify_slice(&bytes).is_ok())
@@ -51,7 +51,7 @@ fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
 
 /// The limits of a form.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct FormLimits {
     /// Maximum size of the body in bytes; a longer body is refused.
     pub bytes: usize,
     /// Maximum number of fields. A form with more fields is refused as a whole, because the first
@@ -63,7 +63,7 @@ pub struct Bounds {
 /// fields, sent within 30 s). Returns `None` if the body is not such a form.
 pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
     read_form_within(
-        Bounds {
+        FormLimits {
             bytes: LIMIT,
             fields: MAX_FIELDS,
         },
@@ -76,7 +76,7 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
 /// Returns the fields of a form with files (`multipart/form-data`) within these limits. The value of
 /// a file field is the file's content. Invalid UTF-8 is replaced by U+FFFD.
 pub async fn read_form_with_files(
-    bounds: Bounds,
+    bounds: FormLimits,
     headers: &HeaderMap,
     body: Body,
 ) -> Option<Vec<(String, String)>> {
@@ -105,7 +105,7 @@ pub async fn read_form_with_files(
 
 /// Returns the fields of a form (`application/x-www-form-urlencoded`) within these limits.
 pub async fn read_form_within(
-    bounds: Bounds,
+    bounds: FormLimits,
     headers: &HeaderMap,
     body: Body,
 ) -> Option<Vec<(String, String)>> {
@@ -134,7 +134,7 @@ pub async fn read_form_within(
 /// Returns the value of a field of a form or a query. Returns `None` if the field is missing or
 /// occurs twice.
 #[must_use]
-pub fn sent<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
+pub fn form_value<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     let mut values = fields
         .iter()
         .filter(|(field, _)| field == name)
@@ -165,9 +165,9 @@ mod tests {
         let fields = read(kind, b"form=a%2Bb&x=1&x=2".to_vec()).await.unwrap();
         assert_eq!(
             (
-                sent(&fields, "form"),
-                sent(&fields, "x"),
-                sent(&fields, "y")
+                form_value(&fields, "form"),
+                form_value(&fields, "x"),
+                form_value(&fields, "y")
             ),
             (Some("a+b"), None, None)
         );
@@ -216,11 +216,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_form_token_is_valid_only_for_its_secret_and_purpose(secret in ".{0,80}", other in ".{0,80}", text in ".{0,60}") {
-            let token = derived(&secret, "form");
-            prop_assert!(is_derived(&token, &secret, "form"));
-            prop_assert!(!is_derived(&token, &secret, "state"));
-            prop_assert!(other == secret || !is_derived(&token, &other, "form"));
-            prop_assert!(text == token || !is_derived(&text, &secret, "form"));
+            let token = derive_token(&secret, "form");
+            prop_assert!(is_derived_token(&token, &secret, "form"));
+            prop_assert!(!is_derived_token(&token, &secret, "state"));
+            prop_assert!(other == secret || !is_derived_token(&token, &other, "form"));
+            prop_assert!(text == token || !is_derived_token(&text, &secret, "form"));
         }
     }
 }

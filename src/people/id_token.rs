@@ -40,7 +40,7 @@ fn invalid<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
 
 /// The values that a token must have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Expected<'a> {
+pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
     pub(super) client_id: &'a str,
     pub(super) nonce: &'a str,
@@ -105,15 +105,18 @@ impl PersonClaims {
 pub(super) fn verify(
     token: &str,
     metadata: &ProviderMetadata,
-    expected: Expected<'_>,
+    expected: ExpectedClaims<'_>,
 ) -> Result<PersonClaims, InvalidToken> {
-    let claims = signed(token, metadata)?;
+    let claims = verify_signature(token, metadata)?;
     check(&claims, expected)?;
     PersonClaims::read(&claims)
 }
 
 /// Verifies the signature of a token with the provider's keys. Returns the payload.
-pub(super) fn signed(token: &str, metadata: &ProviderMetadata) -> Result<Value, InvalidToken> {
+pub(super) fn verify_signature(
+    token: &str,
+    metadata: &ProviderMetadata,
+) -> Result<Value, InvalidToken> {
     let parts: Vec<&str> = token.split('.').collect();
     let [header, payload, signature] = parts[..] else {
         return invalid("it is no signed token");
@@ -180,8 +183,8 @@ fn candidates<'m>(
 }
 
 /// Checks the claims about issuer, audience, lifetime and nonce of a token (Core 1.0, 3.1.3.7).
-fn check(claims: &Value, expected: Expected<'_>) -> Result<(), InvalidToken> {
-    let Expected {
+fn check(claims: &Value, expected: ExpectedClaims<'_>) -> Result<(), InvalidToken> {
+    let ExpectedClaims {
         issuer,
         client_id,
         nonce,
@@ -257,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    const EXPECTED: Expected<'static> = Expected {
+    const EXPECTED: ExpectedClaims<'static> = ExpectedClaims {
         issuer: "https://id.example.com",
         client_id: "ours",
         nonce: "n",
@@ -345,7 +348,7 @@ mod tests {
                 "token_endpoint": "https://a.example", "jwks_uri": "https://a.example",
             });
             let metadata = ProviderMetadata::read(&document, "https://a.example").unwrap();
-            prop_assert!(signed(&token, &metadata).is_err());
+            prop_assert!(verify_signature(&token, &metadata).is_err());
         }
     }
 }

@@ -14,8 +14,8 @@ use store::{Row, Transaction};
 use strum::VariantArray as _;
 use uuid::Uuid;
 
-use super::tickets::mint_to_pass_on;
-use crate::platform::{MemberView, create_organization, each_once, save_member};
+use super::tickets::create_invitation_link;
+use crate::platform::{MemberView, create_organization, save_member, without_duplicates};
 
 store::statements! {
     /// The members with a mail address (in lower case), the oldest first.
@@ -58,7 +58,7 @@ pub struct Invitation {
 
 /// An invited member with their sign-in link.
 #[derive(Debug, Clone)]
-pub struct Invited {
+pub struct InvitedMember {
     /// Id of the organization.
     pub organization: Uuid,
     /// Id of the member.
@@ -72,7 +72,7 @@ pub struct Invited {
 }
 
 /// Adds an organization with a first member who has every permission.
-pub async fn add_organization(service: &Service, new: NewOrganization) -> Result<Invited> {
+pub async fn add_organization(service: &Service, new: NewOrganization) -> Result<InvitedMember> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let add = move |tx: &mut Transaction<'_>| {
         let mut system = System {
@@ -87,7 +87,7 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
         let access = Access::platform();
         let mut context =
             Context::for_writing(system, organization, &access, RaisedRevision::Configuration)?;
-        let member = member_of(
+        let member = new_member(
             new.email.unwrap_or_default(),
             new.member_name.unwrap_or_else(|| OWNER.to_owned()),
             Permission::VARIANTS.to_vec(),
@@ -107,7 +107,7 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
 }
 
 /// Invites a member, or makes another sign-in link for an existing member with this address.
-pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited> {
+pub async fn invite(service: &Service, invitation: Invitation) -> Result<InvitedMember> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let tenant = Some(invitation.organization);
     let invite = move |tx: &mut Transaction<'_>| {
@@ -132,7 +132,10 @@ pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited
         .await
 }
 
-fn invite_or_update(context: &mut Context<'_, '_>, invitation: Invitation) -> Result<Invited> {
+fn invite_or_update(
+    context: &mut Context<'_, '_>,
+    invitation: Invitation,
+) -> Result<InvitedMember> {
     let Invitation {
         email,
         name,
@@ -142,16 +145,20 @@ fn invite_or_update(context: &mut Context<'_, '_>, invitation: Invitation) -> Re
     let Some(existing) = by_email(context, &email)? else {
         let has_every_permission = permissions.is_none();
         let permissions = permissions.unwrap_or_else(|| Permission::VARIANTS.to_vec());
-        let member = member_of(email, name.unwrap_or_default(), each_once(permissions));
+        let member = new_member(
+            email,
+            name.unwrap_or_default(),
+            without_duplicates(permissions),
+        );
         return add_member(context, &member, has_every_permission);
     };
     let before = existing.member;
     if !before.is_active {
-        return Err(inactive());
+        return Err(member_inactive());
     }
     let member = Member {
         name: name.unwrap_or_else(|| before.name.clone()),
-        permissions: permissions.map_or_else(|| before.permissions.clone(), each_once),
+        permissions: permissions.map_or_else(|| before.permissions.clone(), without_duplicates),
         ..before.clone()
     };
     let mut changes = Vec::new();
@@ -176,7 +183,7 @@ fn add_member(
     context: &mut Context<'_, '_>,
     member: &Member,
     has_every_permission: bool,
-) -> Result<Invited> {
+) -> Result<InvitedMember> {
     let (id, now) = (context.new_id(), context.now());
     save_member(context, id, member, now)?;
     let changes = vec![
@@ -193,12 +200,12 @@ fn make_link(
     member: &Member,
     changes: Vec<Change>,
     (is_new, has_every_permission): (bool, bool),
-) -> Result<Invited> {
-    let (url, _) = mint_to_pass_on(context, id)?;
+) -> Result<InvitedMember> {
+    let (url, _) = create_invitation_link(context, id)?;
     let target = Target::new("member", Some(id), Some(member.display_name().to_owned()));
     let changes = [changes, vec![Change::withheld("url")]].concat();
     write_audit_entry(context, "inviteMember", target, changes)?;
-    Ok(Invited {
+    Ok(InvitedMember {
         organization: context.organization.id,
         member: id,
         is_new,
@@ -226,7 +233,7 @@ fn write_audit_entry(
 }
 
 /// Returns the 409 for a sign-in link of a member who is not active.
-pub(super) fn inactive() -> Error {
+pub(super) fn member_inactive() -> Error {
     Error::conflict(Reason::rule(
         "member_inactive",
         "This member is not active; make them active first.",
@@ -234,7 +241,7 @@ pub(super) fn inactive() -> Error {
 }
 
 /// Returns a new active member with access to every property.
-pub(super) fn member_of(email: String, name: String, permissions: Vec<Permission>) -> Member {
+pub(super) fn new_member(email: String, name: String, permissions: Vec<Permission>) -> Member {
     Member {
         name,
         email,

@@ -34,8 +34,8 @@ pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
 /// Stores the chosen language in the browser. An unsupported language is ignored.
 #[must_use]
 pub fn with_language(response: Response, service: &Service, tag: &str) -> Response {
-    let cookie = supported(tag)
-        .and_then(|language| Cookie::Language.keep(service, language, COOKIE_SECONDS));
+    let cookie =
+        supported(tag).and_then(|language| Cookie::Language.set(service, language, COOKIE_SECONDS));
     with_cookies(response, cookie)
 }
 

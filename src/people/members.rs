@@ -10,10 +10,10 @@ use engine::values;
 use store::{Json, Row, Transaction};
 use uuid::Uuid;
 
-use super::refusal::SignInRefusal;
+use super::refusal::SignInError;
 use super::session::{self, SignInMethod};
 use super::tickets;
-use super::validity::{self, SignInBar};
+use super::validity::{self, SignInRestriction};
 
 store::statements! {
     /// The members with a mail address (in lower case), with their organizations.
@@ -50,13 +50,13 @@ impl Membership {
 }
 
 /// Returns the memberships with a mail address that permit sign-in. Ignores letter case.
-pub(super) async fn of_address(
+pub(super) async fn memberships_of_address(
     service: &Service,
     email: &str,
-) -> Result<Vec<Membership>, SignInRefusal> {
+) -> Result<Vec<Membership>, SignInError> {
     if email.contains('\0') {
         // PostgreSQL refuses this character in texts, so no member has such an address.
-        return Err(SignInRefusal::NoMember);
+        return Err(SignInError::NoMember);
     }
     let key = email.to_ascii_lowercase();
     let read = move |tx: &mut Transaction<'_>| {
@@ -71,9 +71,9 @@ pub(super) async fn of_address(
 
 /// Returns the memberships that permit sign-in. If there is none, the error has only the reason that
 /// the person needs for their next step.
-fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInRefusal> {
+fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     let restriction = |membership: &Membership| {
-        validity::barred(&membership.member, &membership.organization.settings)
+        validity::sign_in_restriction(&membership.member, &membership.organization.settings)
     };
     let reasons = all
         .iter()
@@ -90,23 +90,23 @@ fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInRefusal> {
     // the reason `TwoFactor` helps more.
     let reported = reasons
         .iter()
-        .find(|(barred, _)| *barred == SignInBar::TwoFactor)
+        .find(|(barred, _)| *barred == SignInRestriction::TwoFactor)
         .or_else(|| reasons.first());
     Err(
-        reported.map_or(SignInRefusal::NoMember, |(barred, organization)| {
-            SignInRefusal::Barred(*barred, Some(*organization))
+        reported.map_or(SignInError::NoMember, |(barred, organization)| {
+            SignInError::Restricted(*barred, Some(*organization))
         }),
     )
 }
 
 /// Begins a session of a member and ends the browser's previous session, whose token is `replaced`.
 /// Checks again whether the member may sign in. Returns the token of the new session.
-pub(super) async fn enter(
+pub(super) async fn begin_session(
     service: &Service,
     membership: &Membership,
     replaced: Option<String>,
     request_id: Uuid,
-) -> Result<String, SignInRefusal> {
+) -> Result<String, SignInError> {
     let (organization, member, now, app_state) = (
         membership.organization.id,
         membership.member_id,
@@ -122,15 +122,17 @@ pub(super) async fn enter(
         };
         let locked = system
             .lock(organization, RaisedRevision::Stream)?
-            .ok_or(SignInRefusal::NoMember)?;
+            .ok_or(SignInError::NoMember)?;
         if let Some(replaced) = replaced {
-            session::end(system.tx, &replaced)?;
+            session::delete_by_token(system.tx, &replaced)?;
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        let current = context.member(member)?.ok_or(SignInRefusal::NoMember)?;
-        if let Some(barred) = validity::barred(&current, &context.organization.settings) {
-            return Err(SignInRefusal::Barred(barred, Some(organization)));
+        let current = context.member(member)?.ok_or(SignInError::NoMember)?;
+        if let Some(barred) =
+            validity::sign_in_restriction(&current, &context.organization.settings)
+        {
+            return Err(SignInError::Restricted(barred, Some(organization)));
         }
         Ok(session::begin(
             &mut context,
@@ -149,11 +151,11 @@ pub(super) async fn enter(
 
 /// Creates a sign-in ticket for each membership, so that the person can choose an organization.
 /// Returns the tickets' tokens in the order of the memberships.
-pub(super) async fn offer(
+pub(super) async fn create_membership_tickets(
     service: &Service,
     all: &[Membership],
     return_to: &str,
-) -> Result<Vec<String>, SignInRefusal> {
+) -> Result<Vec<String>, SignInError> {
     let members: Vec<(Uuid, Uuid)> = all
         .iter()
         .map(|membership| (membership.organization.id, membership.member_id))
@@ -177,9 +179,9 @@ pub(super) async fn offer(
             };
             let mut context =
                 Context::for_writing(system, organization, &access, RaisedRevision::Stream)?;
-            tokens.push(tickets::mint(&mut context, member, &return_to)?.0);
+            tokens.push(tickets::create_ticket(&mut context, member, &return_to)?.0);
         }
-        Ok::<_, SignInRefusal>(tokens)
+        Ok::<_, SignInError>(tokens)
     };
     service.store.write(create_tickets).await
 }
@@ -216,17 +218,17 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(permitted_memberships.len(), 1);
-        assert!(matches!(permitted(vec![]), Err(SignInRefusal::NoMember)));
+        assert!(matches!(permitted(vec![]), Err(SignInError::NoMember)));
         assert!(matches!(
             permitted(vec![membership_with(false, false)]),
-            Err(SignInRefusal::Barred(SignInBar::Inactive, _))
+            Err(SignInError::Restricted(SignInRestriction::Inactive, _))
         ));
         assert!(matches!(
             permitted(vec![
                 membership_with(false, false),
                 membership_with(true, true)
             ]),
-            Err(SignInRefusal::Barred(SignInBar::TwoFactor, _))
+            Err(SignInError::Restricted(SignInRestriction::TwoFactor, _))
         ));
     }
 }

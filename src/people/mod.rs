@@ -38,23 +38,23 @@ mod visit;
 
 use engine::module::Module;
 
-pub use addresses::{FROM_PROVIDER, address};
-pub(crate) use form::derived;
-pub use form::{Bounds, read_form, read_form_with_files, read_form_within, sent};
+pub use addresses::{PROVIDER_CALLBACK, address};
+pub(crate) use form::derive_token;
+pub use form::{FormLimits, form_value, read_form, read_form_with_files, read_form_within};
 pub use frame::SignInFrame;
-pub use invite::{Invitation, Invited, NewOrganization, add_organization, invite};
+pub use invite::{Invitation, InvitedMember, NewOrganization, add_organization, invite};
 pub use language::{language, with_language};
 pub use provider::{IdentityProvider, is_loopback};
 pub(crate) use reply::FormRedirects;
-pub use reply::{page, page_leading_anywhere, page_under, redirect, sign_in_first};
+pub use reply::{page, page_with_external_form, page_with_policy, redirect, redirect_to_sign_in};
 pub use return_path::may_return_to;
 pub(crate) use session::sweep as sweep_sessions;
 pub use session::{SignedIn, signed_in};
-pub use settings::SignIn;
+pub use settings::SignInSettings;
 pub use setup::link as setup_link;
 pub use texts::sign_in::{LANGUAGES, SignInWords};
 pub(crate) use tickets::sweep as sweep_tickets;
-pub use validity::SignInBar;
+pub use validity::SignInRestriction;
 
 /// The registration of this module.
 pub(crate) static MODULE: Module = Module {

@@ -5,12 +5,12 @@ use axum::response::Response;
 use engine::access::{Member, Organization};
 use texts::Notice;
 
-use super::addresses::{self, SIGN_IN, SIGN_OUT, address, returning};
+use super::addresses::{self, SIGN_IN, SIGN_OUT, address, with_return_path};
 use super::frame::SignInFrame;
 use super::members::Membership;
-use super::refusal::SignInRefusal;
-use super::reply::{leads_on, page, rendered};
-use super::session::{SignedIn, called};
+use super::refusal::SignInError;
+use super::reply::{form_redirect_sources, page, rendered};
+use super::session::{SignedIn, display_name};
 use super::tickets::TicketGrant;
 use super::visit::SignInRequest;
 
@@ -45,7 +45,7 @@ struct TicketPage<'p> {
 
 /// Returns the page of a ticket: the member, the organization and one button.
 pub(super) fn ticket(visit: &SignInRequest, ticket: &str, grant: &TicketGrant) -> Response {
-    let forms = visit.forms_of(ticket);
+    let forms = visit.ticket_form_secret(ticket);
     let template = TicketPage {
         frame: frame(visit, visit.words.sign_in),
         person: SignedInPerson::of(&grant.organization, &grant.member),
@@ -53,11 +53,11 @@ pub(super) fn ticket(visit: &SignInRequest, ticket: &str, grant: &TicketGrant) -
         ticket,
         form: forms.token(),
     };
-    forms.on(page(
+    forms.set_cookie_on(page(
         200,
         rendered(&template),
         visit.language,
-        &leads_on(&visit.service, &grant.return_to),
+        &form_redirect_sources(&visit.service, &grant.return_to),
     ))
 }
 
@@ -86,11 +86,11 @@ pub(super) fn choose(
     tickets: Vec<String>,
     return_to: &str,
 ) -> Response {
-    let forms = visit.forms();
+    let forms = visit.form_secret();
     let choices = memberships.iter().zip(tickets);
     let choices = choices.map(|(membership, ticket)| OrganizationChoice {
         organization: &membership.organization.settings.name,
-        name: called(&membership.member),
+        name: display_name(&membership.member),
         ticket,
     });
     let template = ChoosePage {
@@ -99,11 +99,11 @@ pub(super) fn choose(
         action: address(&visit.service, SIGN_IN),
         form: forms.token(),
     };
-    forms.on(page(
+    forms.set_cookie_on(page(
         200,
         rendered(&template),
         visit.language,
-        &leads_on(&visit.service, return_to),
+        &form_redirect_sources(&visit.service, return_to),
     ))
 }
 
@@ -120,7 +120,7 @@ pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
     let provider = has_provider.then(|| {
         address(
             &visit.service,
-            &returning(addresses::TO_PROVIDER, visit.return_to()),
+            &with_return_path(addresses::SIGN_IN_WITH_PROVIDER, visit.return_to()),
         )
     });
     let template = WaysPage {
@@ -188,12 +188,15 @@ pub(super) fn signed_out(visit: &SignInRequest) -> Response {
 }
 
 /// Returns the page for a sign-in that was refused.
-pub(super) fn refusal(visit: &SignInRequest, refusal: &SignInRefusal) -> Response {
+pub(super) fn refusal(visit: &SignInRequest, refusal: &SignInError) -> Response {
     notice(visit, refusal.status(), refusal.notice(visit.words))
 }
 
 fn notice(visit: &SignInRequest, status: u16, notice: Notice) -> Response {
-    let to_sign_in = address(&visit.service, &returning(SIGN_IN, visit.return_to()));
+    let to_sign_in = address(
+        &visit.service,
+        &with_return_path(SIGN_IN, visit.return_to()),
+    );
     let template = NoticePage {
         frame: frame(visit, notice.0),
         notice,

@@ -23,9 +23,9 @@ use tokio::sync::{Mutex, Semaphore};
 use url::Url;
 
 use super::discovery::{self, ProviderMetadata};
-use super::form::{derived, is_derived};
-use super::id_token::{self, Expected, InvalidToken, PersonClaims};
-use super::refusal::SignInRefusal;
+use super::form::{derive_token, is_derived_token};
+use super::id_token::{self, ExpectedClaims, InvalidToken, PersonClaims};
+use super::refusal::SignInError;
 
 /// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ impl std::fmt::Display for ProviderFailure {
 impl std::error::Error for ProviderFailure {}
 
 /// The values with which the browser returns from the provider.
-pub(super) struct ProviderAnswer<'a> {
+pub(super) struct ProviderCallback<'a> {
     /// The redirect address of the authorization request.
     pub(super) redirect: &'a str,
     /// The secret of the sign-in, from the browser's cookie.
@@ -127,7 +127,7 @@ impl IdentityProvider {
 
     /// Returns whether the `iss` parameter of an authorization response is this issuer or is missing
     /// (RFC 9207).
-    pub(super) fn is_of(&self, issuer: Option<&str>) -> bool {
+    pub(super) fn is_issuer(&self, issuer: Option<&str>) -> bool {
         issuer.is_none_or(|issuer| discovery::is_same_issuer(issuer, &self.issuer))
     }
 
@@ -137,7 +137,7 @@ impl IdentityProvider {
         clock: &Clock,
         redirect: &str,
         secret: &str,
-    ) -> Result<Url, SignInRefusal> {
+    ) -> Result<Url, SignInError> {
         let authorization_url = async {
             let metadata = self.metadata(clock, CACHE_LIFETIME).await?;
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier(secret)));
@@ -147,7 +147,7 @@ impl IdentityProvider {
                 .append_pair("client_id", &self.client_id)
                 .append_pair("redirect_uri", redirect)
                 .append_pair("scope", SCOPES)
-                .append_pair("state", &derived(secret, STATE))
+                .append_pair("state", &derive_token(secret, STATE))
                 .append_pair("nonce", &nonce(secret))
                 .append_pair("code_challenge", &challenge)
                 .append_pair("code_challenge_method", "S256");
@@ -162,9 +162,13 @@ impl IdentityProvider {
 
     /// Checks for `vestibule doctor` whether members can sign in: reads metadata and keys, and sends
     /// an authorization request. Returns the number of keys, or an error and its remedy.
-    pub async fn examine(&self, clock: &Clock, redirect: &str) -> Result<usize, (String, String)> {
-        let message = |error: SignInRefusal| match error {
-            SignInRefusal::ProviderDown(text) => text,
+    pub async fn check_sign_in(
+        &self,
+        clock: &Clock,
+        redirect: &str,
+    ) -> Result<usize, (String, String)> {
+        let message = |error: SignInError| match error {
+            SignInError::ProviderUnavailable(text) => text,
             other => format!("{other:?}"),
         };
         let metadata = self
@@ -209,9 +213,9 @@ impl IdentityProvider {
     pub(super) async fn finish(
         &self,
         clock: &Clock,
-        callback: ProviderAnswer<'_>,
-    ) -> Result<String, SignInRefusal> {
-        let ProviderAnswer {
+        callback: ProviderCallback<'_>,
+    ) -> Result<String, SignInError> {
+        let ProviderCallback {
             redirect,
             secret,
             code,
@@ -221,7 +225,7 @@ impl IdentityProvider {
             let ProviderTokens { access, id } =
                 self.exchange(&metadata, redirect, secret, code).await?;
             let nonce = nonce(secret);
-            let expected = Expected {
+            let expected = ExpectedClaims {
                 issuer: &self.issuer,
                 client_id: &self.client_id,
                 nonce: &nonce,
@@ -264,7 +268,7 @@ impl IdentityProvider {
         redirect: &str,
         secret: &str,
         code: &str,
-    ) -> Result<ProviderTokens, SignInRefusal> {
+    ) -> Result<ProviderTokens, SignInError> {
         let request = self.token_request(metadata, redirect, secret, code)?;
         let response = self.client.send(request).await.map_err(unavailable)?;
         let document: Option<Value> = serde_json::from_slice(response.body()).ok();
@@ -274,7 +278,7 @@ impl IdentityProvider {
                 .and_then(|document| document["error"].as_str());
             return Err(error.map_or_else(
                 || unavailable(format!("token_endpoint answered {}", response.status())),
-                |error| SignInRefusal::ProviderRefused(error.to_owned()),
+                |error| SignInError::ProviderRefused(error.to_owned()),
             ));
         }
         let text = |name: &str| {
@@ -298,7 +302,7 @@ impl IdentityProvider {
         redirect: &str,
         secret: &str,
         code: &str,
-    ) -> Result<HttpRequest<Vec<u8>>, SignInRefusal> {
+    ) -> Result<HttpRequest<Vec<u8>>, SignInError> {
         let mut form = Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
@@ -334,7 +338,7 @@ impl IdentityProvider {
         metadata: &ProviderMetadata,
         token: &str,
         person: &PersonClaims,
-    ) -> Result<Option<(String, bool)>, SignInRefusal> {
+    ) -> Result<Option<(String, bool)>, SignInError> {
         let Some(userinfo) = &metadata.userinfo else {
             return Ok(None);
         };
@@ -349,7 +353,8 @@ impl IdentityProvider {
         }
         let claims = if is_signed(response.headers()) {
             let token = String::from_utf8_lossy(response.body());
-            id_token::signed(token.trim(), metadata).map_err(|error| self.invalid_claims(&error))?
+            id_token::verify_signature(token.trim(), metadata)
+                .map_err(|error| self.invalid_claims(&error))?
         } else {
             serde_json::from_slice(response.body())
                 .map_err(|error| unavailable(format!("userinfo_endpoint: {error}")))?
@@ -368,18 +373,18 @@ impl IdentityProvider {
 
     /// Returns the error for an invalid token or invalid claims. Its text for the log contains the
     /// issuer.
-    fn invalid_claims(&self, error: &InvalidToken) -> SignInRefusal {
-        SignInRefusal::Disbelieved(format!("{}: {error}", self.issuer))
+    fn invalid_claims(&self, error: &InvalidToken) -> SignInError {
+        SignInError::InvalidClaims(format!("{}: {error}", self.issuer))
     }
 
     /// Returns the error for a mail address that is not verified. Its text for the log contains the
     /// issuer.
-    fn unverified(&self, cause: &str) -> SignInRefusal {
-        SignInRefusal::Unverified(format!("{}: {cause}", self.issuer))
+    fn unverified(&self, cause: &str) -> SignInError {
+        SignInError::UnverifiedAddress(format!("{}: {cause}", self.issuer))
     }
 
     /// Reads a JSON document of the provider.
-    async fn document(&self, name: &str, url: &str) -> Result<Value, SignInRefusal> {
+    async fn document(&self, name: &str, url: &str) -> Result<Value, SignInError> {
         let request = HttpRequest::get(url).header(ACCEPT, "application/json");
         let request = request.body(Vec::new()).map_err(unavailable)?;
         let failed = |what: String| unavailable(format!("{}: {name}: {what}", self.issuer));
@@ -392,7 +397,7 @@ impl IdentityProvider {
     }
 
     /// Reads the provider's metadata and keys.
-    async fn fetch_metadata(&self) -> Result<ProviderMetadata, SignInRefusal> {
+    async fn fetch_metadata(&self) -> Result<ProviderMetadata, SignInError> {
         let base = self.issuer.trim_end_matches('/');
         let at = format!("{base}/.well-known/openid-configuration");
         let document = self.document("discovery", &at).await?;
@@ -408,7 +413,7 @@ impl IdentityProvider {
         &self,
         clock: &Clock,
         max_age: Duration,
-    ) -> Result<Arc<ProviderMetadata>, SignInRefusal> {
+    ) -> Result<Arc<ProviderMetadata>, SignInError> {
         let mut cache = self.cache.lock().await;
         let is_within = |since: Duration, time| clock.elapsed().saturating_sub(since) < time;
         if let Some((_, metadata)) = cache
@@ -481,16 +486,16 @@ const STATE: &str = "state";
 
 /// Whether a state belongs to the sign-in that is bound to a secret.
 pub(super) fn is_state(sent: &str, secret: &str) -> bool {
-    is_derived(sent, secret, STATE)
+    is_derived_token(sent, secret, STATE)
 }
 
 fn nonce(secret: &str) -> String {
-    derived(secret, "nonce")
+    derive_token(secret, "nonce")
 }
 
 /// Returns a verifier of 43 characters, the required minimum (RFC 7636, 4.1).
 fn verifier(secret: &str) -> String {
-    derived(secret, "verifier")
+    derive_token(secret, "verifier")
 }
 
 /// The tokens of an exchange.
@@ -508,15 +513,15 @@ fn is_signed(headers: &HeaderMap) -> bool {
 /// Awaits a request to the provider within a deadline.
 async fn within<T>(
     deadline: Duration,
-    operation: impl Future<Output = Result<T, SignInRefusal>>,
-) -> Result<T, SignInRefusal> {
+    operation: impl Future<Output = Result<T, SignInError>>,
+) -> Result<T, SignInError> {
     tokio::time::timeout(deadline, operation)
         .await
         .unwrap_or_else(|_| Err(unavailable("timed out")))
 }
 
-fn unavailable(cause: impl std::fmt::Display) -> SignInRefusal {
-    SignInRefusal::ProviderDown(cause.to_string())
+fn unavailable(cause: impl std::fmt::Display) -> SignInError {
+    SignInError::ProviderUnavailable(cause.to_string())
 }
 
 /// Whether an address is on this machine.

@@ -6,55 +6,55 @@ use texts::Notice;
 use texts::sign_in::SignInWords;
 use uuid::Uuid;
 
-use super::validity::SignInBar;
+use super::validity::SignInRestriction;
 
 /// Maximum length of a provider's error code in the log.
 const MAX_ERROR_CODE: usize = 64;
 
 /// An error of a sign-in page.
 #[derive(Debug)]
-pub(super) enum SignInRefusal {
+pub(super) enum SignInError {
     /// The form does not have the token of this browser or session.
     ForeignForm,
     /// The ticket is used, expired or unknown.
-    UsedLink,
+    InvalidLink,
     /// The set-up link is expired or unknown, or an organization already exists.
-    UsedSetupLink,
+    InvalidSetupLink,
     /// The member may not be signed in at the moment. Contains their organization, if known.
-    Barred(SignInBar, Option<Uuid>),
+    Restricted(SignInRestriction, Option<Uuid>),
     /// The provider does not respond, or its response is invalid.
-    ProviderDown(String),
+    ProviderUnavailable(String),
     /// The provider refused the sign-in. Contains the provider's error code.
     ProviderRefused(String),
     /// The browser returned from the provider, but has no sign-in in progress. Contains the reason.
-    ProviderLost(&'static str),
+    NoProviderSignIn(&'static str),
     /// The provider's token or claims are invalid. Contains the reason for the log.
-    Disbelieved(String),
+    InvalidClaims(String),
     /// The provider has not verified the mail address. Contains the missing or wrong claim for the
     /// log.
-    Unverified(String),
+    UnverifiedAddress(String),
     /// No member has this mail address.
     NoMember,
     /// The page does not exist.
-    Missing,
+    PageNotFound,
     /// An internal error of this server, or a failure of a service that it needs.
-    Failed(Error),
+    ServerError(Error),
 }
 
-impl SignInRefusal {
+impl SignInError {
     /// Returns the HTTP status of the page.
     pub(super) fn status(&self) -> u16 {
         match self {
-            Self::UsedLink => 410,
-            Self::ProviderDown(_) => 502,
-            Self::Missing | Self::UsedSetupLink => 404,
-            Self::Failed(error) => error.kind().status(),
+            Self::InvalidLink => 410,
+            Self::ProviderUnavailable(_) => 502,
+            Self::PageNotFound | Self::InvalidSetupLink => 404,
+            Self::ServerError(error) => error.kind().status(),
             Self::ForeignForm
-            | Self::Barred(..)
+            | Self::Restricted(..)
             | Self::ProviderRefused(_)
-            | Self::ProviderLost(_)
-            | Self::Disbelieved(_)
-            | Self::Unverified(_)
+            | Self::NoProviderSignIn(_)
+            | Self::InvalidClaims(_)
+            | Self::UnverifiedAddress(_)
             | Self::NoMember => 403,
         }
     }
@@ -63,17 +63,17 @@ impl SignInRefusal {
     pub(super) fn notice(&self, words: &SignInWords) -> Notice {
         match self {
             Self::ForeignForm => words.foreign_form,
-            Self::UsedLink => words.used_link,
-            Self::UsedSetupLink => words.used_setup_link,
-            Self::Barred(SignInBar::Inactive, _) => words.inactive,
-            Self::Barred(SignInBar::TwoFactor, _) => words.two_factor,
-            Self::ProviderDown(_) | Self::Disbelieved(_) => words.provider_down,
+            Self::InvalidLink => words.used_link,
+            Self::InvalidSetupLink => words.used_setup_link,
+            Self::Restricted(SignInRestriction::Inactive, _) => words.inactive,
+            Self::Restricted(SignInRestriction::TwoFactor, _) => words.two_factor,
+            Self::ProviderUnavailable(_) | Self::InvalidClaims(_) => words.provider_down,
             Self::ProviderRefused(_) => words.provider_refused,
-            Self::ProviderLost(_) => words.provider_lost,
-            Self::Unverified(_) => words.unverified,
+            Self::NoProviderSignIn(_) => words.provider_lost,
+            Self::UnverifiedAddress(_) => words.unverified,
             Self::NoMember => words.no_member,
-            Self::Missing => words.missing,
-            Self::Failed(_) => words.unavailable,
+            Self::PageNotFound => words.missing,
+            Self::ServerError(_) => words.unavailable,
         }
     }
 
@@ -85,34 +85,34 @@ impl SignInRefusal {
         };
         match self {
             Self::ForeignForm => log_refusal("the form was not given to this browser", None),
-            Self::UsedLink => log_refusal(
+            Self::InvalidLink => log_refusal(
                 "the sign-in link was used, has expired or never existed",
                 None,
             ),
-            Self::UsedSetupLink => log_refusal(
+            Self::InvalidSetupLink => log_refusal(
                 "the set-up link has expired or never existed, or there is an organization",
                 None,
             ),
-            Self::Barred(barred, organization) => log_refusal(barred.reason(), *organization),
+            Self::Restricted(barred, organization) => log_refusal(barred.reason(), *organization),
             Self::ProviderRefused(error) => {
                 log_refusal(
                     &format!("the provider refused: {}", clean_error_code(error)),
                     None,
                 );
             }
-            Self::ProviderLost(what) => log_refusal(what, None),
-            Self::Disbelieved(cause) => {
+            Self::NoProviderSignIn(what) => log_refusal(what, None),
+            Self::InvalidClaims(cause) => {
                 tracing::warn!(%request_id, reason = "the ID token is not valid", cause, "not signed in");
             }
-            Self::Unverified(cause) => {
+            Self::UnverifiedAddress(cause) => {
                 tracing::info!(%request_id, reason = "the provider has not verified a mail address", cause, "not signed in");
             }
             Self::NoMember => log_refusal("no member has that mail address", None),
-            Self::ProviderDown(cause) => {
+            Self::ProviderUnavailable(cause) => {
                 tracing::warn!(%request_id, cause, "the sign-in provider is not available");
             }
-            Self::Missing => {}
-            Self::Failed(error) => {
+            Self::PageNotFound => {}
+            Self::ServerError(error) => {
                 let cause = error.cause().unwrap_or_default();
                 if error.kind() == ErrorKind::Internal {
                     tracing::error!(%request_id, cause, "a sign-in request failed with an internal error");
@@ -132,14 +132,14 @@ fn clean_error_code(text: &str) -> String {
         .collect()
 }
 
-impl From<Error> for SignInRefusal {
+impl From<Error> for SignInError {
     fn from(error: Error) -> Self {
-        Self::Failed(error)
+        Self::ServerError(error)
     }
 }
 
-impl From<StoreError> for SignInRefusal {
+impl From<StoreError> for SignInError {
     fn from(error: StoreError) -> Self {
-        Self::Failed(error.into())
+        Self::ServerError(error.into())
     }
 }

@@ -9,7 +9,7 @@ use engine::pipeline::Service;
 use http::HeaderValue;
 use http::header::{CONTENT_LANGUAGE, VARY};
 
-use super::addresses::{SIGN_IN, address, returning};
+use super::addresses::{SIGN_IN, address, with_return_path};
 use super::frame::STYLE_HASH;
 use super::settings;
 use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
@@ -22,7 +22,7 @@ pub(super) use vestibule_http::browser::{rendered, with_cookies};
 pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
 /// Returns the policy sources to which a form may redirect that leads to this path.
-pub(super) fn leads_on(service: &Service, path: &str) -> Vec<String> {
+pub(super) fn form_redirect_sources(service: &Service, path: &str) -> Vec<String> {
     service
         .app_state
         .lists
@@ -44,14 +44,14 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 #[must_use]
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
     let forms = FormTargets::Here(form_action.to_vec());
-    page_under(&POLICY.clone().with_forms(forms), status, html, language)
+    page_with_policy(&POLICY.clone().with_forms(forms), status, html, language)
 }
 
 /// Returns a page whose form may redirect to any address, for example to the address of an OAuth
 /// app.
 #[must_use]
-pub fn page_leading_anywhere(status: u16, html: Result<String>, language: &str) -> Response {
-    page_under(
+pub fn page_with_external_form(status: u16, html: Result<String>, language: &str) -> Response {
+    page_with_policy(
         &POLICY.clone().with_forms(FormTargets::Anywhere),
         status,
         html,
@@ -61,7 +61,12 @@ pub fn page_leading_anywhere(status: u16, html: Result<String>, language: &str) 
 
 /// Returns a page with its own policy.
 #[must_use]
-pub fn page_under(policy: &Policy, status: u16, html: Result<String>, language: &str) -> Response {
+pub fn page_with_policy(
+    policy: &Policy,
+    status: u16,
+    html: Result<String>,
+    language: &str,
+) -> Response {
     let mut response = browser::page(policy, status, html, String::new);
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("accept-language, cookie"));
@@ -80,9 +85,10 @@ pub fn redirect(address: &str) -> Response {
 /// Redirects to the sign-in page, at `/sign-in` or at `--sign-in-url`. After the sign-in, the browser
 /// returns to `return_to`, a path of this service with its query. Omits an invalid return path.
 #[must_use]
-pub fn sign_in_first(service: &Service, return_to: &str) -> Response {
-    let external_url = settings::elsewhere(service, Some(return_to));
+pub fn redirect_to_sign_in(service: &Service, return_to: &str) -> Response {
+    let external_url = settings::external_sign_in_url(service, Some(return_to));
     redirect(
-        &external_url.unwrap_or_else(|| address(service, &returning(SIGN_IN, Some(return_to)))),
+        &external_url
+            .unwrap_or_else(|| address(service, &with_return_path(SIGN_IN, Some(return_to)))),
     )
 }

@@ -7,15 +7,15 @@ pub const DEFAULT: &str = "/console";
 
 /// Maximum length of a path with its query, in bytes. It has room for an app's authorization request
 /// with a `state` of 4,096 bytes. A longer path may not fit into cookies or pass proxies.
-pub(super) const MAX_LENGTH: usize = 8_000;
+pub(super) const MAX_RETURN_PATH_BYTES: usize = 8_000;
 
 /// Returns the reason why a text is not a valid return path, if any.
 ///
 /// A valid text is an absolute path and a query of RFC 3986 (3.3, 3.4). No segment of the path may
 /// be empty, consist of dots, or hide a separator as `%2F`, `%5C` or a control character. The query
 /// may encode anything.
-pub fn wrong(text: &str) -> Option<&'static str> {
-    if text.len() > MAX_LENGTH {
+pub fn return_path_error(text: &str) -> Option<&'static str> {
+    if text.len() > MAX_RETURN_PATH_BYTES {
         return Some("must have at most 8000 bytes");
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -41,12 +41,12 @@ pub fn wrong(text: &str) -> Option<&'static str> {
 /// Returns whether a text is a valid return path.
 #[must_use]
 pub fn may_return_to(path: &str) -> bool {
-    wrong(path).is_none()
+    return_path_error(path).is_none()
 }
 
 /// Returns the text if it is a valid return path.
-pub fn right(text: &str) -> Option<&str> {
-    wrong(text).is_none().then_some(text)
+pub fn valid_return_path(text: &str) -> Option<&str> {
+    return_path_error(text).is_none().then_some(text)
 }
 
 /// Returns whether a text consists of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3),
@@ -104,7 +104,7 @@ mod tests {
             "/console?",
             "/...",
         ] {
-            assert_eq!(wrong(text), None, "{text}");
+            assert_eq!(return_path_error(text), None, "{text}");
         }
     }
 
@@ -165,11 +165,12 @@ mod tests {
             "/a?b\\c",
             "/a?b c",
         ] {
-            assert!(wrong(text).is_some(), "{text:?}");
+            assert!(return_path_error(text).is_some(), "{text:?}");
         }
         assert!(
-            wrong(&format!("/{}", "a".repeat(MAX_LENGTH))).is_some()
-                && wrong(&format!("/{}", "a".repeat(MAX_LENGTH - 1))).is_none()
+            return_path_error(&format!("/{}", "a".repeat(MAX_RETURN_PATH_BYTES))).is_some()
+                && return_path_error(&format!("/{}", "a".repeat(MAX_RETURN_PATH_BYTES - 1)))
+                    .is_none()
         );
     }
 
@@ -220,7 +221,7 @@ mod tests {
         /// result has the same host and exactly that path.
         #[test]
         fn an_accepted_path_stays_on_its_host_in_every_browser(text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()]) {
-            if let Some(path) = right(&text) {
+            if let Some(path) = valid_return_path(&text) {
                 for page in ["https://stay.example", "https://stay.example/sign-in?ticket=x", "http://127.0.0.1:8080/sign-in/"] {
                     let page = Url::parse(page).unwrap();
                     let target = page.join(path).unwrap();

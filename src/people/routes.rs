@@ -12,14 +12,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::access::token;
 use engine::pipeline::Service;
 
-use super::addresses::{FROM_PROVIDER, SETUP, SIGN_IN, SIGN_OUT, TO_PROVIDER, address};
+use super::addresses::{
+    PROVIDER_CALLBACK, SETUP, SIGN_IN, SIGN_IN_WITH_PROVIDER, SIGN_OUT, address,
+};
 use super::cookie::Cookie;
-use super::form::{read_form, sent};
-use super::provider::{IdentityProvider, ProviderAnswer, is_state};
-use super::refusal::SignInRefusal;
+use super::form::{form_value, read_form};
+use super::provider::{IdentityProvider, ProviderCallback, is_state};
+use super::refusal::SignInError;
 use super::reply::{redirect, with_cookies};
 use super::session::{self, signed_in};
-use super::validity::LONGEST;
+use super::validity::MAX_SESSION_LIFETIME;
 use super::visit::SignInRequest;
 use super::{members, pages, return_path, settings, setup, setup_page, tickets};
 
@@ -35,8 +37,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(unknown_path);
     Router::new()
         .route(SIGN_IN, only(get(sign_in_page).post(sign_in)))
-        .route(TO_PROVIDER, only(get(to_provider)))
-        .route(FROM_PROVIDER, only(get(from_provider)))
+        .route(SIGN_IN_WITH_PROVIDER, only(get(to_provider)))
+        .route(PROVIDER_CALLBACK, only(get(from_provider)))
         .route(SIGN_OUT, only(get(sign_out_page).post(sign_out)))
         .route(SETUP, only(get(setup_page_of).post(set_up)))
         .route("/setup/", any(unknown_path))
@@ -50,21 +52,21 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
 
 async fn sign_in_page(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    let result = match visit.asks("ticket") {
-        Some(ticket) => tickets::look(&visit.service, ticket)
+    let result = match visit.query_value("ticket") {
+        Some(ticket) => tickets::find_ticket(&visit.service, ticket)
             .await
             .map(|grant| pages::ticket(&visit, ticket, &grant)),
         None => sign_in_options(&visit).await,
     };
-    visit.answered("getSignInPage", result)
+    visit.respond("getSignInPage", result)
 }
 
 async fn setup_page_of(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    let ticket = visit.asks("ticket").unwrap_or_default();
-    let result = setup::check(&visit.service, ticket).await;
-    let page = result.map(|()| setup_page::empty(&visit, ticket));
-    visit.answered("getSetupPage", page)
+    let ticket = visit.query_value("ticket").unwrap_or_default();
+    let result = setup::check_setup_ticket(&visit.service, ticket).await;
+    let page = result.map(|()| setup_page::empty_form(&visit, ticket));
+    visit.respond("getSetupPage", page)
 }
 
 /// Sets up the first organization, and signs its first member in.
@@ -74,24 +76,24 @@ async fn set_up(State(service): PeopleService, request: HttpRequest) -> Response
     let result = if visit.is_own_form(&fields) {
         create_organization(&visit, &fields).await
     } else {
-        Err(SignInRefusal::ForeignForm)
+        Err(SignInError::ForeignForm)
     };
-    visit.answered("setUp", result)
+    visit.respond("setUp", result)
 }
 
 async fn create_organization(
     visit: &SignInRequest,
     fields: &[(String, String)],
-) -> Result<Response, SignInRefusal> {
-    let ticket = sent(fields, "ticket").unwrap_or_default();
-    setup::check(&visit.service, ticket).await?;
+) -> Result<Response, SignInError> {
+    let ticket = form_value(fields, "ticket").unwrap_or_default();
+    setup::check_setup_ticket(&visit.service, ticket).await?;
     let input = setup::SetupInput::of(fields);
-    let errors = input.wrong();
+    let errors = input.field_errors();
     if !errors.is_empty() {
-        return Ok(setup_page::again(visit, ticket, &input, &errors));
+        return Ok(setup_page::form_with_errors(visit, ticket, &input, &errors));
     }
     let (token, organization, member) =
-        setup::make(&visit.service, ticket, input, visit.request_id).await?;
+        setup::set_up_organization(&visit.service, ticket, input, visit.request_id).await?;
     tracing::info!(
         request_id = %visit.request_id, %organization, %member, "set up the first organization"
     );
@@ -100,11 +102,11 @@ async fn create_organization(
 
 /// Responds to a visitor without a ticket: shows who is signed in, redirects to the platform's
 /// sign-in page, or shows how to sign in.
-async fn sign_in_options(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
+async fn sign_in_options(visit: &SignInRequest) -> Result<Response, SignInError> {
     if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
     }
-    if let Some(external_url) = settings::elsewhere(&visit.service, visit.return_to()) {
+    if let Some(external_url) = settings::external_sign_in_url(&visit.service, visit.return_to()) {
         return Ok(redirect(&external_url));
     }
     Ok(pages::ways(
@@ -120,22 +122,22 @@ async fn sign_in(State(service): PeopleService, request: HttpRequest) -> Respons
     let result = if visit.is_own_form(&fields) {
         redeem_ticket(&visit, &fields).await
     } else {
-        Err(SignInRefusal::ForeignForm)
+        Err(SignInError::ForeignForm)
     };
-    visit.answered("signIn", result)
+    visit.respond("signIn", result)
 }
 
 async fn redeem_ticket(
     visit: &SignInRequest,
     fields: &[(String, String)],
-) -> Result<Response, SignInRefusal> {
-    let ticket = sent(fields, "ticket")
-        .or_else(|| visit.asks("ticket"))
-        .ok_or(SignInRefusal::UsedLink)?;
+) -> Result<Response, SignInError> {
+    let ticket = form_value(fields, "ticket")
+        .or_else(|| visit.query_value("ticket"))
+        .ok_or(SignInError::InvalidLink)?;
     let (token, grant) = tickets::redeem(
         &visit.service,
         ticket,
-        session::shown(&visit.service, &visit.headers),
+        session::session_token(&visit.service, &visit.headers),
         visit.request_id,
     )
     .await?;
@@ -148,26 +150,26 @@ async fn redeem_ticket(
 /// Redirects a person with a new session to their return path, and sets the session's cookie.
 fn redirect_with_session(visit: &SignInRequest, token: &str, return_to: &str) -> Response {
     let service = &visit.service;
-    let seconds = LONGEST.as_secs().unsigned_abs();
+    let seconds = MAX_SESSION_LIFETIME.as_secs().unsigned_abs();
     // The path was valid when it was stored, but the rules may have changed since.
-    let path = return_path::right(return_to).unwrap_or(return_path::DEFAULT);
+    let path = return_path::valid_return_path(return_to).unwrap_or(return_path::DEFAULT);
     let response = with_cookies(
         redirect(&address(service, path)),
-        Cookie::Session.keep(service, token, seconds),
+        Cookie::Session.set(service, token, seconds),
     );
-    with_cookies(response, Cookie::Forms.forget(service))
+    with_cookies(response, Cookie::Forms.delete(service))
 }
 
 async fn to_provider(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
     let result = redirect_to_provider(&visit).await;
-    visit.answered("signInWithProvider", result)
+    visit.respond("signInWithProvider", result)
 }
 
 /// Redirects to the provider. A cookie stores the secret of the sign-in and the return path.
-async fn redirect_to_provider(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
+async fn redirect_to_provider(visit: &SignInRequest) -> Result<Response, SignInError> {
     let service = &visit.service;
-    let provider = settings::provider(service).ok_or(SignInRefusal::Missing)?;
+    let provider = settings::provider(service).ok_or(SignInError::PageNotFound)?;
     let secret = token("", &service.app_state.ids);
     let url = provider
         .begin(&service.clock, &callback(service), &secret)
@@ -176,7 +178,7 @@ async fn redirect_to_provider(visit: &SignInRequest) -> Result<Response, SignInR
     let cookie_value = format!("{secret}.{}", URL_SAFE_NO_PAD.encode(return_to));
     Ok(with_cookies(
         redirect(url.as_str()),
-        Cookie::Provider.keep_parts(service, &cookie_value, PROVIDER_COOKIE_SECONDS),
+        Cookie::Provider.set_parts(service, &cookie_value, PROVIDER_COOKIE_SECONDS),
     ))
 }
 
@@ -184,12 +186,12 @@ async fn from_provider(State(service): PeopleService, request: HttpRequest) -> R
     let (visit, _) = SignInRequest::of(service, request);
     let result = match settings::provider(&visit.service) {
         Some(provider) => finish_provider_sign_in(&visit, provider).await,
-        None => Err(SignInRefusal::Missing),
+        None => Err(SignInError::PageNotFound),
     };
     // The browser has returned from the provider, so the cookie is no longer needed.
     with_cookies(
-        visit.answered("returnFromProvider", result),
-        Cookie::Provider.forget_parts(&visit.service),
+        visit.respond("returnFromProvider", result),
+        Cookie::Provider.delete_parts(&visit.service),
     )
 }
 
@@ -198,36 +200,36 @@ async fn from_provider(State(service): PeopleService, request: HttpRequest) -> R
 async fn finish_provider_sign_in(
     visit: &SignInRequest,
     provider: &IdentityProvider,
-) -> Result<Response, SignInRefusal> {
+) -> Result<Response, SignInError> {
     let service = &visit.service;
     let cookie_value = Cookie::Provider.read_parts(service, &visit.headers);
-    let cookie_value = cookie_value.ok_or(SignInRefusal::ProviderLost(
+    let cookie_value = cookie_value.ok_or(SignInError::NoProviderSignIn(
         "no sign-in at the provider is in progress in this browser",
     ))?;
     let (secret, return_to) = cookie_value.split_once('.').unwrap_or((&cookie_value, ""));
     if !visit
-        .asks("state")
+        .query_value("state")
         .is_some_and(|state| is_state(state, secret))
     {
-        return Err(SignInRefusal::ProviderLost(
+        return Err(SignInError::NoProviderSignIn(
             "the state does not belong to a sign-in in this browser",
         ));
     }
-    if !provider.is_of(visit.asks("iss")) {
-        return Err(SignInRefusal::ProviderLost(
+    if !provider.is_issuer(visit.query_value("iss")) {
+        return Err(SignInError::NoProviderSignIn(
             "the answer is from another issuer",
         ));
     }
-    if let Some(error) = visit.asks("error") {
-        return Err(SignInRefusal::ProviderRefused(error.to_owned()));
+    if let Some(error) = visit.query_value("error") {
+        return Err(SignInError::ProviderRefused(error.to_owned()));
     }
     let code = visit
-        .asks("code")
-        .ok_or(SignInRefusal::ProviderLost("the answer has no code"))?;
+        .query_value("code")
+        .ok_or(SignInError::NoProviderSignIn("the answer has no code"))?;
     let email = provider
         .finish(
             &service.clock,
-            ProviderAnswer {
+            ProviderCallback {
                 redirect: &callback(service),
                 secret,
                 code,
@@ -239,16 +241,16 @@ async fn finish_provider_sign_in(
         .ok()
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .unwrap_or_default();
-    let return_to = return_path::right(&return_to).unwrap_or(return_path::DEFAULT);
-    let memberships = members::of_address(service, &email).await?;
+    let return_to = return_path::valid_return_path(&return_to).unwrap_or(return_path::DEFAULT);
+    let memberships = members::memberships_of_address(service, &email).await?;
     let [membership] = memberships.as_slice() else {
-        let tickets = members::offer(service, &memberships, return_to).await?;
+        let tickets = members::create_membership_tickets(service, &memberships, return_to).await?;
         return Ok(pages::choose(visit, &memberships, tickets, return_to));
     };
-    let token = members::enter(
+    let token = members::begin_session(
         service,
         membership,
-        session::shown(service, &visit.headers),
+        session::session_token(service, &visit.headers),
         visit.request_id,
     )
     .await?;
@@ -260,7 +262,7 @@ async fn finish_provider_sign_in(
 
 /// Returns the address to which the provider redirects browsers after a sign-in.
 fn callback(service: &Service) -> String {
-    format!("{}{FROM_PROVIDER}", service.app_state.public_url)
+    format!("{}{PROVIDER_CALLBACK}", service.app_state.public_url)
 }
 
 async fn sign_out_page(State(service): PeopleService, request: HttpRequest) -> Response {
@@ -272,14 +274,14 @@ async fn sign_out_page(State(service): PeopleService, request: HttpRequest) -> R
             |signed_in| pages::sign_out(&visit, &signed_in),
         )
     });
-    visit.answered("getSignOutPage", page.map_err(SignInRefusal::from))
+    visit.respond("getSignOutPage", page.map_err(SignInError::from))
 }
 
 async fn sign_out(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
     let result = end_session(&visit, &fields).await;
-    visit.answered("signOut", result)
+    visit.respond("signOut", result)
 }
 
 /// Ends the session of a browser, if the form has the token of this session. Without a session, only
@@ -287,25 +289,25 @@ async fn sign_out(State(service): PeopleService, request: HttpRequest) -> Respon
 async fn end_session(
     visit: &SignInRequest,
     fields: &[(String, String)],
-) -> Result<Response, SignInRefusal> {
+) -> Result<Response, SignInError> {
     let service = &visit.service;
     if let Some(signed_in) = signed_in(service, &visit.headers, visit.request_id).await? {
-        if !sent(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
-            return Err(SignInRefusal::ForeignForm);
+        if !form_value(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
+            return Err(SignInError::ForeignForm);
         }
-        session::leave(service, &signed_in, visit.request_id).await?;
+        session::end_session_of_member(service, &signed_in, visit.request_id).await?;
         tracing::info!(
             request_id = %visit.request_id, organization = %signed_in.organization.id, member = %signed_in.member_id, "signed out"
         );
     }
     Ok(with_cookies(
         redirect(&address(service, SIGN_OUT)),
-        Cookie::Session.forget(service),
+        Cookie::Session.delete(service),
     ))
 }
 
 /// Responds to any other request with the page for unknown paths.
 async fn unknown_path(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
-    visit.answered("-", Err(SignInRefusal::Missing))
+    visit.respond("-", Err(SignInError::PageNotFound))
 }

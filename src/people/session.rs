@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::cookie::Cookie;
 use super::form;
-use super::validity::{self, IDLE, LONGEST, SignInBar};
+use super::validity::{self, MAX_SESSION_IDLE, MAX_SESSION_LIFETIME, SignInRestriction};
 
 store::statements! {
     /// A session by the hash of its token, with its member and their organization.
@@ -113,18 +113,18 @@ impl SignedIn {
     /// Returns whether a form with this token belongs to the session.
     #[must_use]
     pub fn is_own_form(&self, token: &str) -> bool {
-        form::is_derived(token, &self.secret.0, FORM)
+        form::is_derived_token(token, &self.secret.0, FORM)
     }
 
     /// Returns the member's name, or their mail address if they have no name.
     #[must_use]
     pub fn name(&self) -> &str {
-        called(&self.member)
+        display_name(&self.member)
     }
 }
 
 /// Returns a member's name, or their mail address if they have no name.
-pub(super) fn called(member: &Member) -> &str {
+pub(super) fn display_name(member: &Member) -> &str {
     if member.name.trim().is_empty() {
         &member.email
     } else {
@@ -139,7 +139,7 @@ enum SessionLookup {
     /// The session has expired. Contains its organization.
     Expired(Uuid),
     /// The member may not be signed in at the moment. Contains the organization and the reason.
-    Restricted(Uuid, SignInBar),
+    Restricted(Uuid, SignInRestriction),
     /// The session is valid. Contains the member, and the recorded last use of the session.
     Valid(Box<SignedIn>, Timestamp),
 }
@@ -154,7 +154,7 @@ pub async fn signed_in(
     headers: &HeaderMap,
     request_id: Uuid,
 ) -> Result<Option<SignedIn>> {
-    let Some(token) = shown(service, headers) else {
+    let Some(token) = session_token(service, headers) else {
         return Ok(None);
     };
     let now = service.clock.now();
@@ -169,7 +169,7 @@ pub async fn signed_in(
             Ok(None)
         }
         SessionLookup::Valid(signed_in, used_at) => {
-            if validity::is_to_be_noted(used_at, now) {
+            if validity::must_record_use(used_at, now) {
                 record_use(service, &signed_in, now);
             }
             Ok(Some(*signed_in))
@@ -178,7 +178,7 @@ pub async fn signed_in(
 }
 
 /// Returns the session token in the cookie of a request.
-pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
+pub(super) fn session_token(service: &Service, headers: &HeaderMap) -> Option<String> {
     Cookie::Session
         .read(service, headers)
         .filter(|token| token.starts_with(PREFIX))
@@ -202,13 +202,13 @@ fn lookup_from_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLo
     let (created_at, used_at): (Timestamp, Timestamp) = (row.get(1)?, row.get(2)?);
     let (Json(member), id, Json(settings)) = (row.get(4)?, row.get(5)?, row.get(6)?);
     let organization = Organization { id, settings };
-    if validity::end(created_at, used_at) <= now {
+    if validity::session_end(created_at, used_at) <= now {
         return Ok(SessionLookup::Expired(id));
     }
-    if let Some(barred) = validity::barred(&member, &organization.settings) {
+    if let Some(barred) = validity::sign_in_restriction(&member, &organization.settings) {
         return Ok(SessionLookup::Restricted(id, barred));
     }
-    let form = form::derived(&token, FORM);
+    let form = form::derive_token(&token, FORM);
     let revisions = Revisions {
         configuration: row.get(7)?,
         stream: row.get(8)?,
@@ -275,7 +275,11 @@ pub(super) fn begin(
         &INSERT,
         values![id, member_id, Value::Bytes(hash(&token)), now],
     )?;
-    let target = Target::new("member", Some(member_id), Some(called(member).to_owned()));
+    let target = Target::new(
+        "member",
+        Some(member_id),
+        Some(display_name(member).to_owned()),
+    );
     let changes = vec![Change::to("by", method.by.into())];
     let entry = AuditEntryRow {
         actor: Actor::session(member_id),
@@ -290,7 +294,11 @@ pub(super) fn begin(
 }
 
 /// Ends the session of a member who signs out.
-pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: Uuid) -> Result<()> {
+pub(super) async fn end_session_of_member(
+    service: &Service,
+    signed_in: &SignedIn,
+    request_id: Uuid,
+) -> Result<()> {
     let (signed_in_member, now, app_state) = (
         signed_in.clone(),
         service.clock.now(),
@@ -348,7 +356,7 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
 }
 
 /// Deletes the session of a token, without an audit entry.
-pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
+pub(super) fn delete_by_token(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
     if let Some(organization) = organization_of(PREFIX, token) {
         tx.execute(&END, &values![organization, Value::Bytes(hash(token))])?;
     }
@@ -358,7 +366,19 @@ pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
 /// Deletes expired sessions. Returns true if there may be more.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
-    let old = sweeping::remove::<Uuid>(tx, &OLD, &REMOVE_OLD, before(LONGEST), SWEEP_BATCH)?;
-    let idle = sweeping::remove::<Uuid>(tx, &IDLING, &REMOVE_IDLING, before(IDLE), SWEEP_BATCH)?;
+    let old = sweeping::remove::<Uuid>(
+        tx,
+        &OLD,
+        &REMOVE_OLD,
+        before(MAX_SESSION_LIFETIME),
+        SWEEP_BATCH,
+    )?;
+    let idle = sweeping::remove::<Uuid>(
+        tx,
+        &IDLING,
+        &REMOVE_IDLING,
+        before(MAX_SESSION_IDLE),
+        SWEEP_BATCH,
+    )?;
     Ok(old.max(idle) >= u64::from(SWEEP_BATCH))
 }

@@ -8,18 +8,22 @@ use super::return_path;
 
 /// The settings of the sign-in, as an extension of the application state.
 #[derive(Default)]
-pub struct SignIn {
+pub struct SignInSettings {
     /// The sign-in page of the platform, for visitors without a ticket (`--sign-in-url`).
-    pub elsewhere: Option<Url>,
+    pub external_url: Option<Url>,
     /// An OpenID provider for sign-ins (`--oidc-issuer`).
     pub provider: Option<IdentityProvider>,
 }
 
 /// Returns the address of the platform's sign-in page, with the return path. Returns `None` without
 /// `--sign-in-url`.
-pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<String> {
-    let mut url = service.app_state.extension::<SignIn>()?.elsewhere.clone()?;
-    if let Some(return_to) = return_to.and_then(return_path::right) {
+pub(super) fn external_sign_in_url(service: &Service, return_to: Option<&str>) -> Option<String> {
+    let mut url = service
+        .app_state
+        .extension::<SignInSettings>()?
+        .external_url
+        .clone()?;
+    if let Some(return_to) = return_to.and_then(return_path::valid_return_path) {
         url.query_pairs_mut().append_pair("return_to", return_to);
     }
     Some(url.into())
@@ -27,5 +31,9 @@ pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<St
 
 /// Returns the provider, if there is one.
 pub(super) fn provider(service: &Service) -> Option<&IdentityProvider> {
-    service.app_state.extension::<SignIn>()?.provider.as_ref()
+    service
+        .app_state
+        .extension::<SignInSettings>()?
+        .provider
+        .as_ref()
 }

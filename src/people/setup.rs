@@ -20,8 +20,8 @@ use strum::VariantArray as _;
 use uuid::Uuid;
 
 use super::addresses::{SETUP, with_ticket};
-use super::form::sent;
-use super::refusal::SignInRefusal;
+use super::form::form_value;
+use super::refusal::SignInError;
 use super::session::{self, SignInMethod};
 use crate::platform::{create_organization, save_member};
 
@@ -69,7 +69,12 @@ pub(super) enum InvalidField {
 impl SetupInput {
     /// Reads the fields of a form, without blanks around the values.
     pub(super) fn of(fields: &[(String, String)]) -> Self {
-        let text = |name: &str| sent(fields, name).unwrap_or_default().trim().to_owned();
+        let text = |name: &str| {
+            form_value(fields, name)
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        };
         let languages = fields.iter().filter(|(name, _)| name == "languages");
         Self {
             organization: text("organization"),
@@ -82,7 +87,7 @@ impl SetupInput {
     }
 
     /// Returns the errors of the fields, in the order of the form.
-    pub(super) fn wrong(&self) -> Vec<(&'static str, InvalidField)> {
+    pub(super) fn field_errors(&self) -> Vec<(&'static str, InvalidField)> {
         let name = |text: &str| {
             if text.is_empty() {
                 Some(InvalidField::Required)
@@ -145,29 +150,29 @@ pub async fn link(service: &Service) -> Result<Option<String>> {
 }
 
 /// Returns an error if a ticket is invalid or expired, or if an organization exists.
-pub(super) async fn check(service: &Service, ticket: &str) -> Result<(), SignInRefusal> {
+pub(super) async fn check_setup_ticket(service: &Service, ticket: &str) -> Result<(), SignInError> {
     let (hashed, now) = (hash(ticket), service.clock.now());
     let find = move |tx: &mut Transaction<'_>| {
         let is_valid = tx
             .row(&BY_TOKEN, &values![Value::Bytes(hashed), now])?
             .is_some();
-        Ok::<_, SignInRefusal>(is_valid && tx.row(&ANY, &[])?.is_none())
+        Ok::<_, SignInError>(is_valid && tx.row(&ANY, &[])?.is_none())
     };
     if service.store.read(find).await? {
         Ok(())
     } else {
-        Err(SignInRefusal::UsedSetupLink)
+        Err(SignInError::InvalidSetupLink)
     }
 }
 
 /// Creates the organization and its first member, and begins a session of the member. Returns the
 /// token of the session, the id of the organization and the id of the member.
-pub(super) async fn make(
+pub(super) async fn set_up_organization(
     service: &Service,
     ticket: &str,
     input: SetupInput,
     request_id: Uuid,
-) -> Result<(String, Uuid, Uuid), SignInRefusal> {
+) -> Result<(String, Uuid, Uuid), SignInError> {
     let (hashed, now, app_state) = (hash(ticket), service.clock.now(), service.app_state.clone());
     let make = move |tx: &mut Transaction<'_>| {
         use_ticket(tx, &hashed, now)?;
@@ -211,11 +216,7 @@ pub(super) async fn make(
 
 /// Deletes all tickets. Returns an error if this ticket is invalid or expired, or if an organization
 /// exists.
-fn use_ticket(
-    tx: &mut Transaction<'_>,
-    hashed: &[u8],
-    now: Timestamp,
-) -> Result<(), SignInRefusal> {
+fn use_ticket(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), SignInError> {
     let mut is_valid = false;
     for row in tx.rows(&BURN, &[])? {
         let (token_hash, expires_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
@@ -224,7 +225,7 @@ fn use_ticket(
     if is_valid && tx.row(&ANY, &[])?.is_none() {
         Ok(())
     } else {
-        Err(SignInRefusal::UsedSetupLink)
+        Err(SignInError::InvalidSetupLink)
     }
 }
 
@@ -280,7 +281,7 @@ mod tests {
             ("Marta", "ES")
         );
         assert_eq!(input.languages, ["es", "fr"]);
-        assert_eq!(input.wrong(), []);
+        assert_eq!(input.field_errors(), []);
     }
 
     #[test]
@@ -294,7 +295,10 @@ mod tests {
             ("email", "marta", InvalidField::Email),
             ("name", "", InvalidField::Required),
         ] {
-            assert_eq!(input_with(&[(field, value)]).wrong(), [(field, wrong)]);
+            assert_eq!(
+                input_with(&[(field, value)]).field_errors(),
+                [(field, wrong)]
+            );
         }
     }
 }

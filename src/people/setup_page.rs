@@ -43,7 +43,7 @@ struct SetupPage<'p> {
 }
 
 /// Returns the empty form. Country and language are preset from the browser's language.
-pub(super) fn empty(visit: &SignInRequest, ticket: &str) -> Response {
+pub(super) fn empty_form(visit: &SignInRequest, ticket: &str) -> Response {
     let input = SetupInput {
         country: region(visit).unwrap_or_default(),
         languages: vec![visit.language.to_owned()],
@@ -53,7 +53,7 @@ pub(super) fn empty(visit: &SignInRequest, ticket: &str) -> Response {
 }
 
 /// Returns the form with the values that the person typed and the errors of the fields.
-pub(super) fn again(
+pub(super) fn form_with_errors(
     visit: &SignInRequest,
     ticket: &str,
     input: &SetupInput,
@@ -69,7 +69,7 @@ fn render(
     input: &SetupInput,
     errors: &[(&'static str, InvalidField)],
 ) -> Response {
-    let forms = visit.forms_of(ticket);
+    let forms = visit.ticket_form_secret(ticket);
     let texts = &visit.words.setup;
     let fields = fields(texts, input, errors);
     let problem = |field: &SetupField| Some((field.name, field.label, field.error?));
@@ -83,7 +83,7 @@ fn render(
         languages: languages(&input.languages),
         timezones: timezones(),
     };
-    forms.on(page(status, rendered(&template), visit.language, &[]))
+    forms.set_cookie_on(page(status, rendered(&template), visit.language, &[]))
 }
 
 fn fields(

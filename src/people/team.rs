@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 use store::Row;
 use uuid::Uuid;
 
-use super::invite::{by_email, inactive, member_of};
-use super::tickets::mint_to_pass_on;
-use crate::platform::{MemberView, audited_member, each_once, named_member, save_member};
+use super::invite::{by_email, member_inactive, new_member};
+use super::tickets::create_invitation_link;
+use crate::platform::{MemberView, audited_member, member_target, save_member, without_duplicates};
 
 store::statements! {
     /// A member by id.
@@ -172,7 +172,7 @@ fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Audite
 
 /// Returns the audit log's target for the member with the input's `id`.
 fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
-    named_member(context, &json!({ "memberId": input["id"] }))
+    member_target(context, &json!({ "memberId": input["id"] }))
 }
 
 /// Returns 403 if the caller may not manage members.
@@ -225,12 +225,12 @@ fn invite(context: &mut Context<'_, '_>, input: InviteMember) -> Result<MemberIn
     check_address(context, &input.email, None)?;
     let name = input.name.map(|name| name.0).unwrap_or_default();
     let member = Member {
-        property_ids: input.property_ids.map(each_once),
-        ..member_of(input.email.0, name, each_once(input.permissions))
+        property_ids: input.property_ids.map(without_duplicates),
+        ..new_member(input.email.0, name, without_duplicates(input.permissions))
     };
     let (id, now) = (context.new_id(), context.now());
     let member = save_member(context, id, &member, now)?;
-    let (sign_in_url, _) = mint_to_pass_on(context, id)?;
+    let (sign_in_url, _) = create_invitation_link(context, id)?;
     Ok(MemberInvited {
         member,
         sign_in_url,
@@ -298,10 +298,10 @@ fn merge(before: &Member, data: MemberChanges) -> Member {
         member.email = email.0;
     }
     if let Some(permissions) = data.permissions.into_sent() {
-        member.permissions = each_once(permissions);
+        member.permissions = without_duplicates(permissions);
     }
     if let Some(ids) = data.property_ids.into_sent() {
-        member.property_ids = ids.map(each_once);
+        member.property_ids = ids.map(without_duplicates);
     }
     if let Some(is_active) = data.is_active.into_sent() {
         member.is_active = is_active;
@@ -339,9 +339,9 @@ fn link(context: &mut Context<'_, '_>, input: OneTeamMember) -> Result<MemberLin
     check(context)?;
     check_permissions(context, &stored.member.permissions)?;
     if !stored.member.is_active {
-        return Err(inactive());
+        return Err(member_inactive());
     }
-    let (url, expires_at) = mint_to_pass_on(context, stored.id)?;
+    let (url, expires_at) = create_invitation_link(context, stored.id)?;
     Ok(MemberLink {
         url,
         expires_at: Moment(expires_at),

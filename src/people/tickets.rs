@@ -21,11 +21,11 @@ use store::{Json, Transaction, Value};
 use uuid::Uuid;
 
 use super::addresses::{SIGN_IN, with_ticket};
-use super::refusal::SignInRefusal;
+use super::refusal::SignInError;
 use super::return_path;
 use super::session::{self, SignInMethod};
 use super::validity;
-use crate::platform::named_member;
+use crate::platform::member_target;
 
 store::statements! {
     /// Inserts a ticket.
@@ -99,7 +99,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .touches_stream()
         .rules(|input: CreateSignInLink, _| Findings::sent(return_path_issue(&input)))
         .audited(
-            Audits::acts_on(named_member)
+            Audits::acts_on(member_target)
                 .recording(&["returnTo", "expiresAt"])
                 .withholding(&["url"]),
         )
@@ -108,7 +108,7 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn return_path_issue(input: &CreateSignInLink) -> Option<Issue> {
-    let message = return_path::wrong(input.return_to.as_deref()?)?;
+    let message = return_path::return_path_error(input.return_to.as_deref()?)?;
     Some(Issue::new(&["returnTo"], message))
 }
 
@@ -120,7 +120,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<Sign
         return Err(Error::conflict("The member is not active."));
     }
     let return_to = input.return_to.as_deref().unwrap_or(return_path::DEFAULT);
-    let (token, expires_at) = mint(context, input.member_id, return_to)?;
+    let (token, expires_at) = create_ticket(context, input.member_id, return_to)?;
     Ok(SignInLink {
         url: format!("{}{}", context.public_url(), with_ticket(SIGN_IN, &token)),
         expires_at: Moment(expires_at),
@@ -128,7 +128,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<Sign
 }
 
 /// Creates a ticket for a member. Returns its token and its expiry.
-pub(super) fn mint(
+pub(super) fn create_ticket(
     context: &mut Context<'_, '_>,
     member: Uuid,
     return_to: &str,
@@ -138,7 +138,7 @@ pub(super) fn mint(
 
 /// Creates a sign-in link for an invitation, which another person sends to the member. Returns the
 /// address and the expiry.
-pub(super) fn mint_to_pass_on(
+pub(super) fn create_invitation_link(
     context: &mut Context<'_, '_>,
     member: Uuid,
 ) -> Result<(String, Timestamp)> {
@@ -186,7 +186,10 @@ pub(super) struct TicketGrant {
 }
 
 /// Returns the member and the return path of a valid ticket, without redeeming the ticket.
-pub(super) async fn look(service: &Service, ticket: &str) -> Result<TicketGrant, SignInRefusal> {
+pub(super) async fn find_ticket(
+    service: &Service,
+    ticket: &str,
+) -> Result<TicketGrant, SignInError> {
     let (ticket, now) = (ticket.to_owned(), service.clock.now());
     service.store.read(move |tx| find(tx, &ticket, now)).await
 }
@@ -195,17 +198,17 @@ fn find(
     tx: &mut Transaction<'_>,
     ticket: &str,
     now: Timestamp,
-) -> Result<TicketGrant, SignInRefusal> {
-    let organization = owner(tx, (PREFIX, ticket), &HAS)?.ok_or(SignInRefusal::UsedLink)?;
+) -> Result<TicketGrant, SignInError> {
+    let organization = owner(tx, (PREFIX, ticket), &HAS)?.ok_or(SignInError::InvalidLink)?;
     let row = tx
         .row(
             &BY_TOKEN,
             &values![organization, Value::Bytes(hash(ticket)), now],
         )?
-        .ok_or(SignInRefusal::UsedLink)?;
+        .ok_or(SignInError::InvalidLink)?;
     let (Json(member), id, Json::<Settings>(settings)) = (row.get(1)?, row.get(2)?, row.get(3)?);
-    if let Some(barred) = validity::barred(&member, &settings) {
-        return Err(SignInRefusal::Barred(barred, Some(id)));
+    if let Some(barred) = validity::sign_in_restriction(&member, &settings) {
+        return Err(SignInError::Restricted(barred, Some(id)));
     }
     let organization = Organization { id, settings };
     Ok(TicketGrant {
@@ -224,8 +227,8 @@ pub(super) async fn redeem(
     ticket: &str,
     replaced: Option<String>,
     request_id: Uuid,
-) -> Result<(String, TicketGrant), SignInRefusal> {
-    let organization = look(service, ticket).await?.organization.id;
+) -> Result<(String, TicketGrant), SignInError> {
+    let organization = find_ticket(service, ticket).await?.organization.id;
     let (ticket, now, app_state) = (
         ticket.to_owned(),
         service.clock.now(),
@@ -240,10 +243,10 @@ pub(super) async fn redeem(
         };
         let locked = system
             .lock(organization, RaisedRevision::Stream)?
-            .ok_or(SignInRefusal::UsedLink)?;
+            .ok_or(SignInError::InvalidLink)?;
         let grant = find(system.tx, &ticket, now)?;
         if let Some(replaced) = replaced {
-            session::end(system.tx, &replaced)?;
+            session::delete_by_token(system.tx, &replaced)?;
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);

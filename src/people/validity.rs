@@ -5,22 +5,22 @@ use engine::access::{Member, Settings};
 use jiff::{SignedDuration, Timestamp};
 
 /// Maximum lifetime of a session.
-pub(super) const LONGEST: SignedDuration = SignedDuration::from_hours(12);
+pub(super) const MAX_SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
 /// Lifetime of an unused session.
-pub(super) const IDLE: SignedDuration = SignedDuration::from_hours(2);
+pub(super) const MAX_SESSION_IDLE: SignedDuration = SignedDuration::from_hours(2);
 /// Minimum time between two recorded uses of a session.
 const MIN_USE_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// The reason why a member may not be signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignInBar {
+pub enum SignInRestriction {
     /// The member is not active.
     Inactive,
     /// The organization requires two-factor authentication, and the member has not enrolled.
     TwoFactor,
 }
 
-impl SignInBar {
+impl SignInRestriction {
     /// Returns the reason for the log.
     #[must_use]
     pub const fn reason(self) -> &'static str {
@@ -32,23 +32,26 @@ impl SignInBar {
 }
 
 /// Returns the reason why a member may not be signed in at the moment, if any.
-pub(super) fn barred(member: &Member, settings: &Settings) -> Option<SignInBar> {
+pub(super) fn sign_in_restriction(
+    member: &Member,
+    settings: &Settings,
+) -> Option<SignInRestriction> {
     if !member.is_active {
-        return Some(SignInBar::Inactive);
+        return Some(SignInRestriction::Inactive);
     }
     (settings.is_two_factor_required && !member.is_two_factor_enrolled)
-        .then_some(SignInBar::TwoFactor)
+        .then_some(SignInRestriction::TwoFactor)
 }
 
 /// Returns the time at which a session expires unless it is used again.
-pub(super) fn end(created_at: Timestamp, used_at: Timestamp) -> Timestamp {
+pub(super) fn session_end(created_at: Timestamp, used_at: Timestamp) -> Timestamp {
     let after = |start: Timestamp, time| start.checked_add(time).unwrap_or(Timestamp::MAX);
-    after(created_at, LONGEST).min(after(used_at, IDLE))
+    after(created_at, MAX_SESSION_LIFETIME).min(after(used_at, MAX_SESSION_IDLE))
 }
 
 /// Returns whether a use of a session must be recorded, because the last recorded use is at least a
 /// minute old.
-pub(super) fn is_to_be_noted(used_at: Timestamp, now: Timestamp) -> bool {
+pub(super) fn must_record_use(used_at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(used_at) >= MIN_USE_INTERVAL
 }
 
@@ -68,9 +71,9 @@ mod tests {
             (true, true, true, None),
             (true, false, false, None),
             (true, true, false, None),
-            (true, false, true, Some(SignInBar::TwoFactor)),
-            (false, true, false, Some(SignInBar::Inactive)),
-            (false, false, true, Some(SignInBar::Inactive)),
+            (true, false, true, Some(SignInRestriction::TwoFactor)),
+            (false, true, false, Some(SignInRestriction::Inactive)),
+            (false, false, true, Some(SignInRestriction::Inactive)),
         ] {
             let member = Member {
                 is_active,
@@ -81,16 +84,16 @@ mod tests {
                 is_two_factor_required: is_required,
                 ..Settings::default()
             };
-            assert_eq!(barred(&member, &settings), expected);
+            assert_eq!(sign_in_restriction(&member, &settings), expected);
         }
     }
 
     #[test]
     fn use_extends_a_session_up_to_its_limit() {
-        assert_eq!(end(at(0), at(0)), at(2 * 3_600));
-        assert_eq!(end(at(0), at(3_600)), at(3 * 3_600));
-        assert_eq!(end(at(0), at(11 * 3_600)), at(12 * 3_600));
-        assert!(!is_to_be_noted(at(0), at(59)) && is_to_be_noted(at(0), at(60)));
+        assert_eq!(session_end(at(0), at(0)), at(2 * 3_600));
+        assert_eq!(session_end(at(0), at(3_600)), at(3 * 3_600));
+        assert_eq!(session_end(at(0), at(11 * 3_600)), at(12 * 3_600));
+        assert!(!must_record_use(at(0), at(59)) && must_record_use(at(0), at(60)));
     }
 
     proptest! {
@@ -98,8 +101,8 @@ mod tests {
         #[test]
         fn no_session_outlasts_its_limits(created: i32, used: i32) {
             let (created, used) = (at(created.into()), at(used.into()));
-            let end = end(created, used);
-            prop_assert!(end.duration_since(created) <= LONGEST && end.duration_since(used) <= IDLE);
+            let end = session_end(created, used);
+            prop_assert!(end.duration_since(created) <= MAX_SESSION_LIFETIME && end.duration_since(used) <= MAX_SESSION_IDLE);
         }
     }
 }

@@ -14,10 +14,10 @@ use uuid::Uuid;
 use vestibule_http::surface::{attach_operation, query, request_id};
 
 use super::cookie::Cookie;
-use super::form::{self, sent};
+use super::form::{self, form_value};
 use super::language::{language, words};
 use super::pages;
-use super::refusal::SignInRefusal;
+use super::refusal::SignInError;
 use super::reply;
 use super::return_path;
 
@@ -50,11 +50,11 @@ pub(super) struct FormSecret {
 impl FormSecret {
     /// Returns the form token.
     pub(super) fn token(&self) -> String {
-        form::derived(&self.secret, FORM)
+        form::derive_token(&self.secret, FORM)
     }
 
     /// Adds the cookie with the secret to a page.
-    pub(super) fn on(self, response: Response) -> Response {
+    pub(super) fn set_cookie_on(self, response: Response) -> Response {
         reply::with_cookies(response, self.cookie)
     }
 }
@@ -82,36 +82,37 @@ impl SignInRequest {
     }
 
     /// Returns the value of a query parameter that occurs once.
-    pub(super) fn asks(&self, name: &str) -> Option<&str> {
-        sent(&self.query, name)
+    pub(super) fn query_value(&self, name: &str) -> Option<&str> {
+        form_value(&self.query, name)
     }
 
     /// Returns the return path in the query, if it is valid.
     pub(super) fn return_to(&self) -> Option<&str> {
-        self.asks("return_to").and_then(return_path::right)
+        self.query_value("return_to")
+            .and_then(return_path::valid_return_path)
     }
 
     /// Returns the form secret of this browser. Uses the secret in the browser's cookie, if there is
     /// one, so that a second page does not invalidate the form of the first.
-    pub(super) fn forms(&self) -> FormSecret {
+    pub(super) fn form_secret(&self) -> FormSecret {
         let existing = Cookie::Forms
             .read(&self.service, &self.headers)
             .filter(|secret| is_secret(secret));
         let secret = existing.unwrap_or_else(|| token("", &self.service.app_state.ids));
-        let cookie = Cookie::Forms.keep(&self.service, &secret, FORM_COOKIE_SECONDS);
+        let cookie = Cookie::Forms.set(&self.service, &secret, FORM_COOKIE_SECONDS);
         FormSecret { secret, cookie }
     }
 
     /// Returns the form secret for the page of a ticket. A browser gets the secret of a cookie. For
     /// other clients, such as link previews, the secret is the ticket itself, without a cookie.
-    pub(super) fn forms_of(&self, ticket: &str) -> FormSecret {
+    pub(super) fn ticket_form_secret(&self, ticket: &str) -> FormSecret {
         let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| {
             kinds
                 .to_str()
                 .is_ok_and(|kinds| kinds.contains("text/html"))
         });
         if is_browser {
-            self.forms()
+            self.form_secret()
         } else {
             FormSecret {
                 secret: ticket.to_owned(),
@@ -124,10 +125,10 @@ impl SignInRequest {
     /// token derived from its ticket instead: cross-site request forgery needs a browser, and
     /// browsers send the origin with every POST.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
-        let Some(form) = sent(fields, "form") else {
+        let Some(form) = form_value(fields, "form") else {
             return false;
         };
-        let is_derived_from = |secret: &str| form::is_derived(form, secret, FORM);
+        let is_derived_from = |secret: &str| form::is_derived_token(form, secret, FORM);
         let secret = Cookie::Forms
             .read(&self.service, &self.headers)
             .filter(|secret| is_secret(secret));
@@ -135,15 +136,15 @@ impl SignInRequest {
             .iter()
             .any(|header| self.headers.contains_key(header));
         secret.is_some_and(|secret| is_derived_from(&secret))
-            || (!is_browser && sent(fields, "ticket").is_some_and(is_derived_from))
+            || (!is_browser && form_value(fields, "ticket").is_some_and(is_derived_from))
     }
 
     /// Returns the response, or the page of the error. Logs the error, and sets the name of the
     /// operation for the log and metrics.
-    pub(super) fn answered(
+    pub(super) fn respond(
         &self,
         operation: &'static str,
-        result: Result<Response, SignInRefusal>,
+        result: Result<Response, SignInError>,
     ) -> Response {
         let mut response = result.unwrap_or_else(|error| {
             error.log(self.request_id);

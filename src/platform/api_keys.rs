@@ -27,7 +27,9 @@ use uuid::Uuid;
 
 use super::audit_log::TargetView;
 use super::audited;
-use super::credentials::{ApiKeyView, CredentialSuccess, Expiry, end_key, make_key, replace_token};
+use super::credentials::{
+    ApiKeyView, CredentialSuccess, Expiry, create_api_key, replace_token, revoke_api_key,
+};
 
 /// Lists the API keys of the organization.
 pub(crate) const LIST_TEAM_API_KEYS: OperationName<Vec<TeamApiKey>> =
@@ -146,13 +148,13 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Make another token for an API key, shown once. For members who are signed in, with --console-keys")
             .rest_only()
             .creates()
-            .audited(Audits::changes(audited::api_key).recording(&["graceSeconds"]))
+            .audited(Audits::changes(audited::audited_api_key).recording(&["graceSeconds"]))
             .shows_once("token", check)
             .run_as(ROTATE_TEAM_API_KEY, rotate),
         declare("revokeTeamApiKey", Method::DELETE, "/api-keys/{apiKeyId}")
             .summary("Revoke an API key, and disable its subscriptions. For members who are signed in, with --console-keys")
             .rest_only()
-            .audited(Audits::changes(audited::api_key))
+            .audited(Audits::changes(audited::audited_api_key))
             .run(revoke),
     ]
 }
@@ -239,7 +241,7 @@ fn check_permissions(context: &Context<'_, '_>, permissions: &[Permission]) -> R
 fn create(context: &mut Context<'_, '_>, input: CreateTeamApiKey) -> Result<ApiKeyView> {
     check(context)?;
     check_permissions(context, &input.permissions)?;
-    make_key(context, input.name.0, input.permissions, input.expires_at)
+    create_api_key(context, input.name.0, input.permissions, input.expires_at)
 }
 
 fn require_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<ApiKey> {
@@ -258,5 +260,5 @@ fn rotate(context: &mut Context<'_, '_>, input: RotateTeamApiKey) -> Result<ApiK
 fn revoke(context: &mut Context<'_, '_>, input: OneTeamApiKey) -> Result<CredentialSuccess> {
     require_key(context, input.api_key_id)?;
     check(context)?;
-    end_key(context, input.api_key_id)
+    revoke_api_key(context, input.api_key_id)
 }

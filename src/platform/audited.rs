@@ -20,7 +20,7 @@ store::statements! {
 }
 
 /// Describes the API key with the input's `apiKeyId`.
-pub(super) fn api_key(
+pub(super) fn audited_api_key(
     context: &mut Context<'_, '_>,
     input: &Value,
 ) -> Result<Option<AuditedObject>> {
@@ -38,7 +38,7 @@ pub(super) fn api_key(
 }
 
 /// Describes the member with the input's `memberId`.
-pub(crate) fn member(
+pub(crate) fn audited_member(
     context: &mut Context<'_, '_>,
     input: &Value,
 ) -> Result<Option<AuditedObject>> {
@@ -54,13 +54,13 @@ pub(crate) fn member(
 }
 
 /// Returns the audit log's target for the member with the input's `memberId`.
-pub(crate) fn named_member(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
-    let target = member(context, input)?.map(|thing| thing.target);
+pub(crate) fn member_target(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
+    let target = audited_member(context, input)?.map(|thing| thing.target);
     Ok(target.unwrap_or_else(|| Target::new("member", id(input, "memberId"), None)))
 }
 
 /// Describes the caller's organization.
-pub(super) fn organization(
+pub(super) fn audited_organization(
     context: &mut Context<'_, '_>,
     _: &Value,
 ) -> Result<Option<AuditedObject>> {
@@ -76,7 +76,7 @@ pub(super) fn organization(
 
 /// Describes the records in the input. A single record is described with its fields. Several records
 /// are described with the time of their last change, so that the entry lists the changed ones.
-pub(super) fn records(
+pub(super) fn audited_records(
     context: &mut Context<'_, '_>,
     input: &Value,
 ) -> Result<Option<AuditedObject>> {
@@ -109,7 +109,7 @@ pub(super) fn records(
 }
 
 /// Describes the record with the input's `kind` and `id`.
-pub(super) fn one_record(
+pub(super) fn audited_record(
     context: &mut Context<'_, '_>,
     input: &Value,
 ) -> Result<Option<AuditedObject>> {
@@ -167,6 +167,9 @@ fn is_withheld(kind: RecordKind, field: &str) -> bool {
         | RecordKind::Department
         | RecordKind::Shift
         | RecordKind::ClockedShift
-        | RecordKind::Instruction => kind.withheld().iter().any(|withheld| withheld == field),
+        | RecordKind::Instruction => kind
+            .withheld_fields()
+            .iter()
+            .any(|withheld| withheld == field),
     }
 }

@@ -25,7 +25,7 @@ const NOTE: &str = ".backup.json";
 
 /// The path of the JSON file with the times of a database's backups.
 #[derive(Debug, Clone)]
-pub struct BackupNote(PathBuf);
+pub struct BackupStatusFile(PathBuf);
 
 /// The times of the last backup and of the last failure.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,10 +38,10 @@ pub(crate) struct LastBackup {
     pub last_failure_at: Option<Moment>,
 }
 
-impl BackupNote {
+impl BackupStatusFile {
     /// Returns the path for a database. Returns `None` for PostgreSQL.
     #[must_use]
-    pub fn note_of(database_url: &str) -> Option<Self> {
+    pub fn for_database(database_url: &str) -> Option<Self> {
         let location = Location::of(database_url).ok()?;
         location.with_suffix(NOTE).map(Self)
     }
@@ -87,7 +87,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "When `vestibule backup` last copied the database of the service.",
         )
         .asks_as(GET_LAST_BACKUP, |app_state, _: Nothing| async move {
-            let note = app_state.extension::<BackupNote>().cloned();
+            let note = app_state.extension::<BackupStatusFile>().cloned();
             let read = tokio::task::spawn_blocking(move || {
                 note.map(|note| note.read()).unwrap_or_default()
             });

@@ -17,11 +17,11 @@ use uuid::Uuid;
 
 pub(super) use self::write::STATEMENTS;
 use super::sync::{OnInvalid, Rejected, Warning};
-use super::versions::{RecordVersion, Versions};
-use crate::events::{self, RecordChange, RecordEvent, Timer};
+use super::versions::{RecordVersion, RecordVersions};
+use crate::events::{self, RecordChange, RecordEvent, TimerEffect};
 use crate::records::{
-    HostTally, Oddity, Property, RecordKind, RecordOrigin, Reservation, claimable_host, oddity,
-    settle_language,
+    HostTally, ImplausibleDates, Property, RecordKind, RecordOrigin, Reservation, claimable_host,
+    implausible_dates, normalize_guest_language,
 };
 
 /// The key of a refusal to change a record of the platform.
@@ -48,7 +48,7 @@ pub(crate) struct SyncRecord {
 
 impl SyncRecord {
     /// Returns the data to write; `None` for a deletion.
-    pub(super) fn written(&self) -> Option<&Object> {
+    pub(super) fn data_to_write(&self) -> Option<&Object> {
         self.data.as_ref().filter(|_| self.is_deleted != Some(true))
     }
 }
@@ -159,17 +159,17 @@ pub(super) struct SyncBatch {
     rejected_keys: HashSet<(RecordKind, Uuid)>,
     /// Number of records that the batch skips because the database has a newer version.
     pub(super) stale: usize,
-    versions: Versions,
+    versions: RecordVersions,
     /// The time of the first change of a record.
     change_time: Timestamp,
     /// Number of changed records of each kind.
     change_counts: HashMap<RecordKind, u32>,
     /// The events to fire.
-    pub(super) happenings: Vec<RecordEvent>,
+    pub(super) record_events: Vec<RecordEvent>,
     /// Warnings about accepted values that may be unintended.
     pub(super) warnings: Vec<Warning>,
     /// The timers of devices to set or stop.
-    timers: HashMap<Uuid, Timer>,
+    timers: HashMap<Uuid, TimerEffect>,
     /// Hosts of custom URLs that the batch writes, each with the index of its record in the request.
     hosts: HashMap<String, usize>,
     /// The hosts of all custom URLs of the organization; empty if the batch writes no custom URL.
@@ -216,7 +216,7 @@ impl SyncBatch {
             }
             None => self.delete(key),
         }
-        self.versions.note(key, record.version);
+        self.versions.set(key, record.version);
         Ok(())
     }
 
@@ -232,13 +232,14 @@ impl SyncBatch {
             return false;
         }
         self.rejected_keys.insert(key);
-        self.rejected.push(Rejected::of(index, key.1, &issues));
+        self.rejected
+            .push(Rejected::from_issues(index, key.1, &issues));
         true
     }
 
     /// Remembers a record that the validation of the request has skipped. Later records cannot refer
     /// to such a record.
-    pub(super) fn refuse(&mut self, key: Option<(RecordKind, Uuid)>) {
+    pub(super) fn add_rejected_key(&mut self, key: Option<(RecordKind, Uuid)>) {
         self.rejected_keys.extend(key);
     }
 
@@ -255,7 +256,7 @@ impl SyncBatch {
             self.delete(key);
         }
         // If the batch skips invalid records, `validate` has checked each host with its record.
-        if let Some(problem) = self.tally.excess() {
+        if let Some(problem) = self.tally.check_limit() {
             let path = path(self.last_host, Some("host"));
             self.issues.push(Issue::at(path, problem.message()));
         }
@@ -316,7 +317,7 @@ impl SyncBatch {
         }
         if kind == RecordKind::CustomUrl {
             let host = after.data.get("host").and_then(Value::as_str);
-            if self.tally.note(id, host) {
+            if self.tally.set_host(id, host) {
                 self.last_host = index;
             }
         }
@@ -330,7 +331,7 @@ impl SyncBatch {
     /// Normalizes the language of a reservation's guest. Warns if the text is not a language tag.
     fn normalize_language(&mut self, index: usize, kind: RecordKind, data: &mut Object) {
         if kind == RecordKind::Reservation
-            && let Some(text) = settle_language(data)
+            && let Some(text) = normalize_guest_language(data)
         {
             let mut path: Vec<PathSegment> = path(index, Some("guest"));
             path.push("language".into());
@@ -379,7 +380,9 @@ impl SyncBatch {
             let problem = match claimable_host(context, host)? {
                 Ok(host) => {
                     let skips = self.on_invalid == OnInvalid::Skip;
-                    let problem = skips.then(|| self.tally.refusal(id, &host)).flatten();
+                    let problem = skips
+                        .then(|| self.tally.check_limit_with(id, &host))
+                        .flatten();
                     self.hosts.insert(host, index);
                     problem
                 }
@@ -390,11 +393,11 @@ impl SyncBatch {
             }
         }
         match self.oddity(kind, data) {
-            Some(Oddity::NoNight) => issues.push(Issue::at(
+            Some(ImplausibleDates::NoNight) => issues.push(Issue::at(
                 path(index, Some("checkOut")),
                 "must be after checkIn",
             )),
-            Some(Oddity::BookedLate) => self.warnings.push(Warning {
+            Some(ImplausibleDates::BookedLate) => self.warnings.push(Warning {
                 path: path(index, Some("bookedAt")),
                 message: "is after checkIn; the reservation is stored unchanged".into(),
             }),
@@ -481,10 +484,10 @@ impl SyncBatch {
             self.properties.remove(&id);
         }
         if kind == RecordKind::Device {
-            self.timers.insert(id, Timer::Disarm);
+            self.timers.insert(id, TimerEffect::Disarm);
         }
         if kind == RecordKind::CustomUrl {
-            self.tally.note(id, None);
+            self.tally.set_host(id, None);
         }
         for (from_kind, from) in self.referrers.get(&(kind, id)).cloned().unwrap_or_default() {
             self.clear_references((from_kind, from), (kind, id));
@@ -549,17 +552,21 @@ impl SyncBatch {
             after: &after.data,
             property: property.as_ref(),
         };
-        let derived = events::derive(kind, &change, now)?;
-        let derived = if fires { derived } else { derived.of_history() };
+        let derived = events::derive_events(kind, &change, now)?;
+        let derived = if fires {
+            derived
+        } else {
+            derived.without_events()
+        };
         let to_record_event = |event| RecordEvent {
             event,
             kind,
             record_id: id,
             property_id,
         };
-        self.happenings
-            .extend(derived.fires.into_iter().map(to_record_event));
-        if derived.timer != Timer::Keep {
+        self.record_events
+            .extend(derived.events.into_iter().map(to_record_event));
+        if derived.timer != TimerEffect::Keep {
             self.timers.insert(id, derived.timer);
         }
         Ok(())
@@ -581,14 +588,14 @@ impl SyncBatch {
 
     /// Returns what is implausible about the dates of a reservation. Returns `None` for other data,
     /// for which validation has already reported an issue.
-    fn oddity(&mut self, kind: RecordKind, data: &Object) -> Option<Oddity> {
+    fn oddity(&mut self, kind: RecordKind, data: &Object) -> Option<ImplausibleDates> {
         if kind != RecordKind::Reservation {
             return None;
         }
         let reservation: Reservation = serde_json::from_value(Value::Object(data.clone())).ok()?;
         let flat = reservation.property_id.and_then(|id| self.property(id));
         let zone = flat.and_then(|flat| TimeZone::get(&flat.timezone).ok());
-        oddity(&reservation, &zone.unwrap_or(TimeZone::UTC))
+        implausible_dates(&reservation, &zone.unwrap_or(TimeZone::UTC))
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .rest_only()
         .keeps_numbers()
         .touches_stream()
-        .audited(Audits::changes(audited::one_record))
+        .audited(Audits::changes(audited::audited_record))
         .run(update_record),
     ]
 }
@@ -116,7 +116,7 @@ fn put_operation() -> Operation {
             .touches_stream()
             .destructive()
             .idempotent()
-            .audited(Audits::changes(audited::records).recording(&["applied", "events"]))
+            .audited(Audits::changes(audited::audited_records).recording(&["applied", "events"]))
             .run(put_records)
 }
 

@@ -16,9 +16,9 @@ use serde_json::json;
 use store::Value;
 use uuid::Uuid;
 
-use super::audited::named_member;
-use super::credentials::{CredentialSuccess, Expiry, each_once};
-use crate::events::{disable_all_elsewhere, disable_all_of};
+use super::audited::member_target;
+use super::credentials::{CredentialSuccess, Expiry, without_duplicates};
+use crate::events::{disable_all_in_other_organizations, disable_all_of};
 
 store::statements! {
     /// Whether a member exists.
@@ -111,7 +111,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("Make an access token of an app for a member; the token is shown once")
         .creates()
         .audited(
-            Audits::acts_on(named_member)
+            Audits::acts_on(member_target)
                 .recording(&["id", "oauthAppId", "permissions", "expiresAt"])
                 .withholding(&["token"]),
         )
@@ -122,7 +122,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}",
         )
         .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
-        .audited(Audits::acts_on(named_member).recording(&["oauthAppId"]))
+        .audited(Audits::acts_on(member_target).recording(&["oauthAppId"]))
         .run(disconnect),
     ]
 }
@@ -192,7 +192,7 @@ impl AppConnection {
     ///
     /// Does not wait for locks, because the locks of two organizations have no common order, so a
     /// wait could end in a deadlock. Returns 503 if another transaction changes the same connection.
-    pub(crate) fn end_elsewhere(self, context: &mut Context<'_, '_>) -> Result<()> {
+    pub(crate) fn end_in_other_organizations(self, context: &mut Context<'_, '_>) -> Result<()> {
         if !context.try_lock(self.lock())? {
             return Err(changes_elsewhere());
         }
@@ -208,7 +208,7 @@ impl AppConnection {
                 }
             }
         }
-        disable_all_elsewhere(
+        disable_all_in_other_organizations(
             context,
             self.credential(),
             DisabledReason::CredentialInvalid,
@@ -225,7 +225,7 @@ impl AppConnection {
         if tokens + grants == 0 {
             return Ok(false);
         }
-        self.note_end(context)?;
+        self.restart_idle_period(context)?;
         disable_all_of(
             context,
             self.credential(),
@@ -236,7 +236,7 @@ impl AppConnection {
 
     /// Restarts the idle period of the app, because a token or grant has ended. The sweep deletes an
     /// app that the platform did not create after it was idle for some time.
-    pub(crate) fn note_end(self, context: &mut Context<'_, '_>) -> Result<()> {
+    pub(crate) fn restart_idle_period(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_deferred(&NOTE_END, values![self.app, now])?;
         Ok(())
@@ -256,7 +256,7 @@ struct NewAccessToken {
 }
 
 /// Ends every connection of a member. The caller disables their subscriptions.
-pub(super) fn end_all_of(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
+pub(super) fn end_connections_of_member(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
     context.execute_deferred(&DELETE_GRANTS_OF_MEMBER, values![member])?;
     context.execute_deferred(&DELETE_TOKENS_OF_MEMBER, values![member])?;
     Ok(())
@@ -271,7 +271,7 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
     }
     let expires_at = input.expires_at.map(|expiry| expiry.0);
     let token = AccessToken {
-        permissions: each_once(input.permissions),
+        permissions: without_duplicates(input.permissions),
         resource: None,
         expires_at,
     };
@@ -280,7 +280,7 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
         member: input.member_id,
     };
     let NewAccessToken { id, secret } = connection.issue(context, &token)?;
-    connection.end_elsewhere(context)?;
+    connection.end_in_other_organizations(context)?;
     Ok(TokenView {
         id,
         token: secret,

@@ -284,22 +284,22 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("rotateApiKey", Method::POST, "/organizations/{organizationId}/api-keys/{apiKeyId}/rotate")
             .summary("Make another token for an API key, shown once; the one before is good until the grace time is over")
             .creates()
-            .audited(Audits::changes(audited::api_key).recording(&["graceSeconds"]))
+            .audited(Audits::changes(audited::audited_api_key).recording(&["graceSeconds"]))
             .run(rotate_key),
         Operation::platform("revokeApiKey", Method::DELETE, "/organizations/{organizationId}/api-keys/{apiKeyId}")
             .summary("Revoke an API key: it stops working with the next request, and its subscriptions are disabled")
-            .audited(Audits::changes(audited::api_key))
+            .audited(Audits::changes(audited::audited_api_key))
             .run(revoke_key),
         Operation::platform("putMember", Method::PUT, "/organizations/{organizationId}/members/{memberId}")
             .summary("Create a member, or replace one")
-            .audited(Audits::changes(audited::member))
+            .audited(Audits::changes(audited::audited_member))
             .run(put_member),
         Operation::platform("listMembers", Method::GET, "/organizations/{organizationId}/members")
             .summary("List an organization's members, by id; by change with `updatedSince`")
             .pages(PAGES, list_members),
         Operation::platform("removeMember", Method::DELETE, "/organizations/{organizationId}/members/{memberId}")
             .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
-            .audited(Audits::changes(audited::member))
+            .audited(Audits::changes(audited::audited_member))
             .run(remove_member),
         Operation::public(LIST_TEAM_MEMBERS.id(), Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")
@@ -311,11 +311,11 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiKeyView> {
-    make_key(context, input.name.0, input.permissions, input.expires_at)
+    create_api_key(context, input.name.0, input.permissions, input.expires_at)
 }
 
 /// Creates an API key.
-pub(super) fn make_key(
+pub(super) fn create_api_key(
     context: &mut Context<'_, '_>,
     name: String,
     permissions: Vec<Permission>,
@@ -325,7 +325,7 @@ pub(super) fn make_key(
     let token = access::token_of("sk_", context.organization.id, context.ids());
     let key = ApiKey {
         name,
-        permissions: each_once(permissions),
+        permissions: without_duplicates(permissions),
         expires_at: expires_at.map(|expiry| expiry.0),
     };
     let hash = store::Value::Bytes(access::hash(&token));
@@ -372,11 +372,11 @@ pub(super) fn replace_token(
 }
 
 fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<CredentialSuccess> {
-    end_key(context, input.api_key_id)
+    revoke_api_key(context, input.api_key_id)
 }
 
 /// Revokes an API key and disables its subscriptions.
-pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<CredentialSuccess> {
+pub(super) fn revoke_api_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<CredentialSuccess> {
     let now = context.now();
     context.execute_deferred(&KEEP_HASH, values![id, now])?;
     let oldest = now
@@ -398,8 +398,12 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
     let member = Member {
         name: input.name.0,
         email: input.email.0,
-        permissions: each_once(input.permissions),
-        property_ids: input.property_ids.into_sent().flatten().map(each_once),
+        permissions: without_duplicates(input.permissions),
+        property_ids: input
+            .property_ids
+            .into_sent()
+            .flatten()
+            .map(without_duplicates),
         is_active: input.is_active,
         is_two_factor_enrolled: input.is_two_factor_enrolled,
     };
@@ -470,7 +474,7 @@ fn members(
 }
 
 fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<CredentialSuccess> {
-    connections::end_all_of(context, input.member_id)?;
+    connections::end_connections_of_member(context, input.member_id)?;
     if context.execute(&DELETE_MEMBER, values![input.member_id])? == 0 {
         return Err(Error::not_found("Member"));
     }
@@ -509,7 +513,7 @@ fn disable_lost_subscriptions(
 }
 
 /// Removes duplicates from a list and keeps its order.
-pub(crate) fn each_once<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
+pub(crate) fn without_duplicates<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     items
         .into_iter()

@@ -27,15 +27,15 @@ pub(crate) use api_keys::{
 };
 pub(crate) use apps::{OauthApp, new_secret};
 pub(crate) use audit_log::{AuditEntry, LIST_AUDIT_LOG, TargetView};
-pub(crate) use audited::member as audited_member;
-pub(crate) use audited::named_member;
-pub use backups::BackupNote;
+pub(crate) use audited::audited_member;
+pub(crate) use audited::member_target;
+pub use backups::BackupStatusFile;
 pub(crate) use backups::GET_LAST_BACKUP;
 pub(crate) use batch::SyncRecord;
 pub(crate) use by_hand::{issues_of_record, require_every_property};
 pub(crate) use connections::AppConnection;
 pub(crate) use credentials::{
-    ApiKeyView, CredentialSuccess, LIST_TEAM_MEMBERS, MemberView, each_once, save_member,
+    ApiKeyView, CredentialSuccess, LIST_TEAM_MEMBERS, MemberView, save_member, without_duplicates,
 };
 pub use erasure::sweep;
 pub(crate) use organizations::create_organization;

@@ -138,7 +138,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "/organizations/{organizationId}",
         )
         .summary("Create an organization, or change the settings that are named")
-        .audited(Audits::changes(audited::organization))
+        .audited(Audits::changes(audited::audited_organization))
         .run_system(put),
         Operation::platform(
             "getOrganization",

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::batch::{SyncBatch, SyncRecord};
 use crate::guest;
-use crate::records::{RecordKind, RecordOrigin, canonical, is_set_by_the_service};
+use crate::records::{RecordKind, RecordOrigin, canonicalize, is_service_field};
 
 pub(crate) use self::schema::schemas;
 pub(super) use self::schema::{records_schema, version};
@@ -126,7 +126,7 @@ impl Rejected {
     const MAX_ISSUES: usize = 20;
 
     /// Makes an entry from the issues of a record.
-    pub(super) fn of(index: usize, id: Uuid, issues: &[Issue]) -> Self {
+    pub(super) fn from_issues(index: usize, id: Uuid, issues: &[Issue]) -> Self {
         let issue =
             |issue: &Issue| json!({ "path": issue.path, "message": issue.reason.to_string() });
         Self {
@@ -250,7 +250,7 @@ fn apply_sifted(
     let mut skipped = left_out.iter().peekable();
     for ((index, record), is_rewritten) in indexes.into_iter().zip(records).zip(rewritten) {
         while let Some(record) = skipped.next_if(|record| record.index < index) {
-            batch.refuse(record.key());
+            batch.add_rejected_key(record.key());
         }
         batch.apply(context, index, record, is_rewritten, fires)?;
     }
@@ -261,7 +261,7 @@ fn apply_sifted(
     if !batch.issues.is_empty() {
         return Err(Error::issues(batch.issues));
     }
-    let events = batch.happenings.len();
+    let events = batch.record_events.len();
     warnings.append(&mut batch.warnings);
     warnings.truncate(MAX_WARNINGS);
     let stale = batch.stale;
@@ -305,7 +305,7 @@ fn to_canonical(
         let Some(data) = &mut record.data else {
             continue;
         };
-        for (field, message) in canonical(record.kind, data) {
+        for (field, message) in canonicalize(record.kind, data) {
             if warnings.len() < MAX_WARNINGS {
                 warnings.push(Warning {
                     path: vec![
@@ -330,7 +330,7 @@ fn find_rewritten(records: &[SyncRecord]) -> Vec<bool> {
         .rev()
         .map(|record| {
             let key = (record.kind, record.id);
-            if record.written().is_some() {
+            if record.data_to_write().is_some() {
                 later_writes.insert(key);
                 return false;
             }
@@ -355,13 +355,13 @@ fn with_article(noun: &str) -> String {
 fn warnings(records: &[SyncRecord], indexes: &[usize]) -> Vec<Warning> {
     let fields = indexes.iter().zip(records).flat_map(|(index, record)| {
         record
-            .written()
+            .data_to_write()
             .into_iter()
             .flat_map(Object::keys)
             .map(move |field| (*index, record.kind, field))
     });
     let unknown_fields = fields
-        .filter(|(_, kind, field)| !kind.knows(field) && !is_set_by_the_service(field))
+        .filter(|(_, kind, field)| !kind.accepts_field(field) && !is_service_field(field))
         .take(MAX_WARNINGS);
     let warning = |(index, kind, field): (usize, RecordKind, &String)| Warning {
         path: vec![

@@ -59,14 +59,14 @@ impl RecordVersion {
 
 /// The versions of the records of a batch.
 #[derive(Default)]
-pub(super) struct Versions {
+pub(super) struct RecordVersions {
     /// The current version of each record.
     current: HashMap<(RecordKind, Uuid), RecordVersion>,
     /// The records whose version must be written.
     changed: Vec<(RecordKind, Uuid)>,
 }
 
-impl Versions {
+impl RecordVersions {
     /// Reads the stored versions of records.
     pub(super) fn load(
         context: &mut Context<'_, '_>,
@@ -98,7 +98,7 @@ impl Versions {
     }
 
     /// Sets the version of a record. `None` does not change the version.
-    pub(super) fn note(&mut self, record: (RecordKind, Uuid), version: Option<RecordVersion>) {
+    pub(super) fn set(&mut self, record: (RecordKind, Uuid), version: Option<RecordVersion>) {
         if let Some(version) = version
             && self.current.insert(record, version) != Some(version)
         {
@@ -142,9 +142,9 @@ mod tests {
     #[test]
     fn a_record_without_a_version_keeps_the_stored_one() {
         let record = (RecordKind::Tag, Uuid::nil());
-        let mut versions = Versions::default();
-        versions.note(record, Some(RecordVersion::Number(7)));
-        versions.note(record, None);
+        let mut versions = RecordVersions::default();
+        versions.set(record, Some(RecordVersion::Number(7)));
+        versions.set(record, None);
         assert!(!versions.is_stale(record, None));
         assert!(versions.is_stale(record, Some(RecordVersion::Number(6))));
         assert!(!versions.is_stale(record, Some(RecordVersion::Number(7))));

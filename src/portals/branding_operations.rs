@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::audited;
 use super::branding::{Branding, BrandingFields};
-use crate::records::{RecordKind, typed};
+use crate::records::{RecordKind, record_as};
 use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 
 store::statements! {
@@ -166,7 +166,7 @@ fn wrong_links(
     let mut issues = Vec::new();
     let custom_url = match fields.custom_url_id.sent() {
         Some(Some(id)) => Some(
-            typed::<Object>(context, RecordKind::CustomUrl, *id)?
+            record_as::<Object>(context, RecordKind::CustomUrl, *id)?
                 .ok_or_else(|| Error::not_found("Custom URL").of(*id))?,
         ),
         _ => None,

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::charging::{accounts_of, has_usable_damage_waiver};
 use super::step::{Charges, PricingBasis, Step};
 use super::step_type::CostKind;
-use crate::records::{RecordKind, all_records, typed_among};
+use crate::records::{RecordKind, all_records, records_as};
 
 /// An option of a step of type `damage_deposit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,7 +122,7 @@ pub(crate) fn costs(
         let product_ids: BTreeSet<Uuid> = of_kind(CostKind::Fees)
             .flat_map(|step| step.fee_product_ids.iter().copied())
             .collect();
-        let products = typed_among::<Object>(
+        let products = records_as::<Object>(
             context,
             RecordKind::FeeProduct,
             product_ids.into_iter().collect(),

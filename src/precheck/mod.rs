@@ -28,7 +28,7 @@ mod visible;
 
 use engine::module::Module;
 
-use crate::records::LinkingThings;
+use crate::records::LinkSources;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::TextRules;
 pub use answers::{
@@ -68,9 +68,9 @@ pub(crate) static MODULE: Module = Module {
     summaries: &[&records::SUMMARY],
     lists: |lists| {
         lists.add::<&'static dyn TextRules>(&texts::StepTexts);
-        lists.add(LinkingThings {
-            filed_as: records::LINKED_AS,
-            forget: records::forget_records,
+        lists.add(LinkSources {
+            from_kind: records::LINKED_AS,
+            remove_links: records::forget_records,
         });
         lists.add(Assignable {
             entity_type: EntityType::PrecheckStep,

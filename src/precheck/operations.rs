@@ -22,7 +22,7 @@ use super::step::{Agreement, Core, Step, StepFields};
 use super::step_answers::{self, WrittenStep};
 use super::step_type::{CostKind, StepType};
 use super::{records, visible};
-use crate::records::{Record, RecordKind, first_missing, list_all, typed};
+use crate::records::{Record, RecordKind, first_missing, list_all, record_as};
 use crate::translations::{
     self, CheckedText, ENGLISH, OtherLanguages, SourceTable, TextLink, TextWriter,
 };
@@ -528,7 +528,7 @@ fn write_title(
 /// background-check account.
 fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     for id in step.payment_accounts().into_iter().flatten() {
-        let account = typed::<Object>(context, RecordKind::PaymentAccount, id)?;
+        let account = record_as::<Object>(context, RecordKind::PaymentAccount, id)?;
         if account.is_none_or(|account| account.get("isActive") != Some(&true.into())) {
             return Err(Error::not_found(&RecordKind::PaymentAccount.label()).of(id));
         }

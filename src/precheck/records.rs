@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::step::Step;
 use super::step_answers::WrittenStep;
-use crate::records::{RecordKind, note_named};
+use crate::records::{RecordKind, update_record_links};
 use crate::translations;
 
 store::statements! {
@@ -111,7 +111,7 @@ pub(super) fn save(
     step: &Step,
 ) -> Result<()> {
     put(context, step)?;
-    note_named(
+    update_record_links(
         context,
         LINKED_AS,
         step.id,

@@ -6,7 +6,7 @@
 //! several thousand records and then walks within one block. A block holds the records from its own
 //! position up to that of the next block. The first block begins before all records.
 //!
-//! Code that inserts or removes records holds the organization's lock and calls [`note`] in the
+//! Code that inserts or removes records holds the organization's lock and calls [`update_block_counts`] in the
 //! same transaction. Most records arrive at the end of the order. When the last block is full, the
 //! next record at the end begins a new block. Any other record is counted in the block at its
 //! position, even if that block is full. Oversized blocks cost time but never give a wrong answer.
@@ -116,7 +116,7 @@ fn start_among(blocks: &[Block], offset: i64) -> PageStart {
 
 /// Updates the counts for records of a kind that have been removed and for others that are about to
 /// be inserted.
-pub(crate) fn note(
+pub(crate) fn update_block_counts(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     mut added: Vec<Position>,

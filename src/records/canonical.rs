@@ -22,8 +22,8 @@ pub(crate) type CanonicalChange = (&'static str, &'static str);
 
 /// Changes the data of a valid record to its stored form: ids in lower case, currencies in capitals,
 /// without the fields that only the service sets. Returns a note for each field that it removes.
-pub(crate) fn canonical(kind: RecordKind, data: &mut Object) -> Vec<CanonicalChange> {
-    let of_schema = kind.ids().iter().map(String::as_str);
+pub(crate) fn canonicalize(kind: RecordKind, data: &mut Object) -> Vec<CanonicalChange> {
+    let of_schema = kind.id_fields().iter().map(String::as_str);
     for field in of_schema.chain(FREE_IDS) {
         match data.get_mut(field) {
             Some(Value::Array(items)) => items.iter_mut().for_each(lower_id),
@@ -34,7 +34,7 @@ pub(crate) fn canonical(kind: RecordKind, data: &mut Object) -> Vec<CanonicalCha
     if let Some(Value::Object(values)) = data.get_mut(CUSTOM_FIELDS) {
         lower_keys(values);
     }
-    if kind.defines("currency")
+    if kind.describes_field("currency")
         && let Some(Value::String(text)) = data.get_mut("currency")
         && let Some(code) = currency::code(text)
     {
@@ -50,7 +50,7 @@ pub(crate) fn canonical(kind: RecordKind, data: &mut Object) -> Vec<CanonicalCha
 }
 
 /// Returns whether a field is one that only the service sets.
-pub(crate) fn is_set_by_the_service(field: &str) -> bool {
+pub(crate) fn is_service_field(field: &str) -> bool {
     SET_BY_THE_SERVICE.contains(&field)
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let Value::Object(mut data) = data else {
             panic!("data is an object");
         };
-        let notes = canonical(kind, &mut data);
+        let notes = canonicalize(kind, &mut data);
         (Value::Object(data), notes)
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::RecordKind;
 
 /// Returns the values of a new record's required fields that have an obvious value.
-pub(crate) fn defaults(kind: RecordKind, settings: &Settings, now: Timestamp) -> Object {
+pub(crate) fn default_fields(kind: RecordKind, settings: &Settings, now: Timestamp) -> Object {
     let defaults = match kind {
         RecordKind::Property => {
             json!({ "timezone": settings.timezone, "country": settings.country })
@@ -58,12 +58,12 @@ mod tests {
             timezone: Some("Europe/Madrid".to_owned()),
             ..Settings::default()
         };
-        let flat = defaults(RecordKind::Property, &settings, Timestamp::UNIX_EPOCH);
+        let flat = default_fields(RecordKind::Property, &settings, Timestamp::UNIX_EPOCH);
         assert_eq!(
             Value::Object(flat),
             json!({ "timezone": "Europe/Madrid", "country": "US" })
         );
-        let flat = defaults(
+        let flat = default_fields(
             RecordKind::Property,
             &Settings::default(),
             Timestamp::UNIX_EPOCH,

@@ -16,16 +16,16 @@ pub(crate) type DeletedLink = (Uuid, RecordKind, Uuid);
 
 /// A type of configuration, such as steps, that links to records. The service removes its links when
 /// the records are deleted.
-pub(crate) struct LinkingThings {
+pub(crate) struct LinkSources {
     /// The value of `record_link.from_kind` for links from this type.
-    pub filed_as: &'static str,
+    pub from_kind: &'static str,
     /// Removes these links from the documents of the sources.
-    pub forget: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,
+    pub remove_links: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,
 }
 
 /// Updates derived data after a write that may have changed the links of records of a kind. The
 /// callback runs after the records are written.
-pub(crate) struct OnRelinked(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
+pub(crate) struct OnLinksChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
 /// Updates derived data after existing records of a kind were changed. The callback runs after the
 /// records are written.

@@ -2,7 +2,7 @@
 //! organization.
 //!
 //! The table `domain` has a row for each host. The transaction that writes custom URLs also updates
-//! this table ([`follow`]).
+//! this table ([`update_domains`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::RecordKind;
 use super::kinds::CustomUrl;
-use super::stored::{all_records, typed};
+use super::stored::{all_records, record_as};
 
 /// Maximum number of hosts of an organization.
 const MAX_HOSTS: usize = 1_000;
@@ -54,7 +54,7 @@ pub(crate) struct Domain {
 
 /// Why a host cannot be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum HostRefusal {
+pub(crate) enum HostError {
     /// The text is not a valid host name.
     Invalid,
     /// The host is the host of the service's public URL.
@@ -65,7 +65,7 @@ pub(crate) enum HostRefusal {
     TooMany,
 }
 
-impl HostRefusal {
+impl HostError {
     /// Returns the message for the client.
     pub(crate) fn message(&self) -> String {
         match self {
@@ -104,19 +104,19 @@ pub(crate) fn host_name(text: &str) -> Option<String> {
 }
 
 /// Normalizes the host of a custom URL and checks that the organization may claim it.
-pub(crate) fn claimable(
+pub(crate) fn check_host(
     context: &mut Context<'_, '_>,
     text: &str,
-) -> Result<Result<String, HostRefusal>> {
+) -> Result<Result<String, HostError>> {
     let Some(host) = host_name(text) else {
-        return Ok(Err(HostRefusal::Invalid));
+        return Ok(Err(HostError::Invalid));
     };
     if own_host(context).as_deref() == Some(host.as_str()) {
-        return Ok(Err(HostRefusal::OwnHost));
+        return Ok(Err(HostError::OwnHost));
     }
     let is_taken = context.exists(&TAKEN, values![&host])?;
     Ok(if is_taken {
-        Err(HostRefusal::Taken)
+        Err(HostError::Taken)
     } else {
         Ok(host)
     })
@@ -129,7 +129,9 @@ fn own_host(context: &Context<'_, '_>) -> Option<String> {
 
 /// Claims and releases hosts after custom URLs were written or deleted. Returns an error with the
 /// first host that another organization has claimed in the meantime, or that exceeds the limit.
-pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String, HostRefusal)>> {
+pub(crate) fn update_domains(
+    context: &mut Context<'_, '_>,
+) -> Result<Result<(), (String, HostError)>> {
     let mut host_flags = BTreeMap::<String, bool>::new();
     for (_, url) in all_records::<CustomUrl>(context, RecordKind::CustomUrl)? {
         if let Some(host) = url.host.as_deref().and_then(host_name) {
@@ -137,7 +139,7 @@ pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String
         }
     }
     if let Some((host, _)) = host_flags.iter().nth(MAX_HOSTS) {
-        return Ok(Err((host.clone(), HostRefusal::TooMany)));
+        return Ok(Err((host.clone(), HostError::TooMany)));
     }
     let mut released = Vec::new();
     for row in context.rows(&OWN, [])? {
@@ -153,7 +155,7 @@ pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String
     }
     for (host, is_guest_portal) in host_flags {
         if context.execute(&CLAIM, values![&host, is_guest_portal])? == 0 {
-            return Ok(Err((host, HostRefusal::Taken)));
+            return Ok(Err((host, HostError::Taken)));
         }
     }
     Ok(Ok(()))
@@ -174,14 +176,14 @@ impl HostTally {
     pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Self> {
         let mut tally = Self::default();
         for (id, url) in all_records::<CustomUrl>(context, RecordKind::CustomUrl)? {
-            tally.note(id, url.host.as_deref());
+            tally.set_host(id, url.host.as_deref());
         }
         Ok(tally)
     }
 
     /// Sets the host of a custom URL; `None` removes it. Returns whether the host is new to the
     /// organization.
-    pub(crate) fn note(&mut self, id: Uuid, host: Option<&str>) -> bool {
+    pub(crate) fn set_host(&mut self, id: Uuid, host: Option<&str>) -> bool {
         if let Some(former) = self.host_of.remove(&id)
             && let Some(uses) = self.uses.get_mut(&former)
         {
@@ -202,24 +204,24 @@ impl HostTally {
 
     /// Returns an error if the organization would have too many hosts with this host for the custom
     /// URL.
-    pub(crate) fn refusal(&self, id: Uuid, host: &str) -> Option<HostRefusal> {
+    pub(crate) fn check_limit_with(&self, id: Uuid, host: &str) -> Option<HostError> {
         if self.uses.contains_key(host) {
             return None;
         }
         let former = self.host_of.get(&id);
         let is_given_up = former.is_some_and(|former| self.uses.get(former) == Some(&1));
         let count = self.uses.len() + 1 - usize::from(is_given_up);
-        (count > MAX_HOSTS).then_some(HostRefusal::TooMany)
+        (count > MAX_HOSTS).then_some(HostError::TooMany)
     }
 
     /// Returns an error if the organization has too many hosts.
-    pub(crate) fn excess(&self) -> Option<HostRefusal> {
-        (self.uses.len() > MAX_HOSTS).then_some(HostRefusal::TooMany)
+    pub(crate) fn check_limit(&self) -> Option<HostError> {
+        (self.uses.len() > MAX_HOSTS).then_some(HostError::TooMany)
     }
 }
 
 /// Releases all hosts of an organization that is erased.
-pub(crate) fn release_all(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
+pub(crate) fn release_domains(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
     system.tx.execute(&RELEASE_ALL, &values![organization])?;
     Ok(())
 }
@@ -237,7 +239,10 @@ pub(crate) fn find_domain(tx: &mut Transaction<'_>, host: &str) -> Result<Option
 
 /// Returns the host of a custom URL if it serves guest portals.
 pub(crate) fn portal_host(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
-    Ok(typed::<CustomUrl>(context, RecordKind::CustomUrl, id)?.and_then(CustomUrl::portal_host))
+    Ok(
+        record_as::<CustomUrl>(context, RecordKind::CustomUrl, id)?
+            .and_then(CustomUrl::portal_host),
+    )
 }
 
 /// Returns the hosts of all custom URLs that serve guest portals, by id of the custom URL.
@@ -313,29 +318,33 @@ mod tests {
         let mut tally = HostTally::default();
         let ids: Vec<Uuid> = (0..=1_001).map(Uuid::from_u128).collect();
         for (number, id) in ids.iter().enumerate().take(MAX_HOSTS) {
-            assert!(tally.note(*id, Some(&format!("h{number}.example"))));
+            assert!(tally.set_host(*id, Some(&format!("h{number}.example"))));
         }
         let (first, new) = (ids[0], ids[MAX_HOSTS]);
         assert_eq!(
-            tally.refusal(new, "other.example"),
-            Some(HostRefusal::TooMany)
+            tally.check_limit_with(new, "other.example"),
+            Some(HostError::TooMany)
         );
         assert_eq!(
-            tally.refusal(new, "h1.example"),
+            tally.check_limit_with(new, "h1.example"),
             None,
             "a host of the organization"
         );
-        assert_eq!(tally.refusal(first, "other.example"), None, "a change");
-        assert!(!tally.note(new, Some("H0.example")));
         assert_eq!(
-            tally.refusal(first, "other.example"),
-            Some(HostRefusal::TooMany),
+            tally.check_limit_with(first, "other.example"),
+            None,
+            "a change"
+        );
+        assert!(!tally.set_host(new, Some("H0.example")));
+        assert_eq!(
+            tally.check_limit_with(first, "other.example"),
+            Some(HostError::TooMany),
             "another custom URL keeps its host"
         );
-        assert!(tally.note(first, Some("other.example")));
-        assert_eq!(tally.excess(), Some(HostRefusal::TooMany));
-        tally.note(new, None);
-        assert_eq!(tally.excess(), None);
+        assert!(tally.set_host(first, Some("other.example")));
+        assert_eq!(tally.check_limit(), Some(HostError::TooMany));
+        tally.set_host(new, None);
+        assert_eq!(tally.check_limit(), None);
     }
 
     proptest! {

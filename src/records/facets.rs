@@ -77,7 +77,7 @@ pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
                 .map(digits);
             Facets {
                 status: text("status").map(str::to_owned),
-                check_in: text("checkIn").and_then(day),
+                check_in: text("checkIn").and_then(canonical_day),
                 name_key: Some(full_name(&part("firstName"), &part("lastName"))),
                 lookup_key: lookup_key(codes.chain(guest_email.clone()).chain(phone)),
                 guest_email,
@@ -114,7 +114,7 @@ fn email(guest: &Value) -> Option<String> {
 }
 
 /// Returns a day as `2026-11-21`, the form in which the database compares days.
-pub(super) fn day(text: &str) -> Option<String> {
+pub(super) fn canonical_day(text: &str) -> Option<String> {
     text.parse::<civil::Date>()
         .ok()
         .map(|date| date.to_string())
@@ -166,7 +166,7 @@ const fn is_unspaced(c: char) -> bool {
 /// it matches all three. The first two words may be anywhere in the name; the third and all
 /// following words must be in the order of the query. If folding removes every character, the
 /// patterns have the unfolded query, which matches no folded name.
-pub(crate) fn patterns(query: &str) -> [String; 3] {
+pub(crate) fn name_patterns(query: &str) -> [String; 3] {
     let folded = Some(run_together(&fold(query)))
         .filter(|folded| !folded.is_empty())
         .unwrap_or_else(|| query.to_owned());
@@ -246,7 +246,7 @@ const MIN_PHONE_DIGITS: usize = 5;
 /// Returns the `like … escape '!'` pattern that finds lookup keys by a query. The query can be the
 /// beginning of an e-mail address, the beginning of a code with digits, a whole code without
 /// digits, or a part of a phone number. Returns `None` for a query that can only be a name.
-pub(super) fn reference(query: &str) -> Option<String> {
+pub(super) fn reference_pattern(query: &str) -> Option<String> {
     let query = query.trim();
     let pattern = |before: &str, text: &str, after: &str| {
         let mut pattern = before.to_owned();
@@ -332,15 +332,15 @@ mod tests {
 
     #[test]
     fn pattern_characters_in_a_query_are_escaped() {
-        assert_eq!(patterns("100%_b!")[0], "%100!%!_b!!%");
-        assert_eq!(patterns("\u{301}")[0], "%\u{301}%");
-        assert_eq!(patterns(", ,")[0], "%, ,%");
+        assert_eq!(name_patterns("100%_b!")[0], "%100!%!_b!!%");
+        assert_eq!(name_patterns("\u{301}")[0], "%\u{301}%");
+        assert_eq!(name_patterns(", ,")[0], "%, ,%");
     }
 
     /// Returns whether a query matches a guest's name, by the `like` of both databases.
     fn finds(query: &str, first: &str, last: &str) -> bool {
         let key = full_name(&key(Some(first)), &key(Some(last)));
-        patterns(query).iter().all(|pattern| {
+        name_patterns(query).iter().all(|pattern| {
             let mut rest = key.as_str();
             pattern.split('%').all(|part| match rest.find(part) {
                 Some(offset) => {
@@ -386,7 +386,7 @@ mod tests {
         let key = stay.lookup_key.unwrap();
         assert_eq!(key, " hm4x9q qwertz 12345 ada@example.com 340600123456 ");
         let finds = |query: &str| {
-            let pattern = reference(query)?;
+            let pattern = reference_pattern(query)?;
             Some(key.contains(pattern.trim_matches('%')))
         };
         for query in [

@@ -18,9 +18,9 @@ use super::kinds::{
     CheckAccountFields, CustomFieldFields, FeeFields, LockCodeFields, UpsellFields, WaiverFields,
 };
 use super::kinds::{
-    CustomUrl, Declared, Device, Instruction, ManualImage, NAMES, NamedRecord, PaymentAccount,
-    Priced, Property, Reservation, ReviewRecord, TaskRecord, WITHHELD, Workflow, WorkflowStepRun,
-    photo_urls,
+    CustomUrl, DeclaredFields, Device, Instruction, ManualImage, NamedRecord, PaymentAccount,
+    PricedRecord, Property, REFERENCE_KEYWORD, Reservation, ReviewRecord, TaskRecord,
+    WITHHELD_KEYWORD, Workflow, WorkflowStepRun, photo_urls,
 };
 
 #[derive(
@@ -73,7 +73,7 @@ pub(super) enum LimitedAccess {
     /// Records of these properties, and records without a property.
     OnProperties,
     /// Records that these properties link to, such as their groups and tags.
-    AroundProperties,
+    LinkedToProperties,
     /// No records.
     None,
 }
@@ -123,7 +123,7 @@ struct Declaration {
 }
 
 impl Declaration {
-    const fn of<T: Declared>(read_permission: Permission) -> Self {
+    const fn of<T: DeclaredFields>(read_permission: Permission) -> Self {
         Self {
             schema: T::schema,
             by_hand: T::schema,
@@ -136,7 +136,7 @@ impl Declaration {
 
     /// Sets the fields in forms and CSV files. They include fields that the platform defines and
     /// that rules read.
-    const fn by_hand<T: Declared>(self) -> Self {
+    const fn by_hand<T: DeclaredFields>(self) -> Self {
         Self {
             by_hand: T::schema,
             ..self
@@ -186,13 +186,13 @@ impl RecordKind {
             Self::CustomUrl => Declaration::of::<CustomUrl>(ViewProperties).free(),
             Self::Image => Declaration::of::<ManualImage>(ViewProperties).free(),
             Self::Instruction => Declaration::of::<Instruction>(ViewProperties),
-            Self::FeeProduct => Declaration::of::<Priced>(ViewProperties)
+            Self::FeeProduct => Declaration::of::<PricedRecord>(ViewProperties)
                 .free()
                 .by_hand::<FeeFields>(),
-            Self::DamageWaiver => Declaration::of::<Priced>(ViewProperties)
+            Self::DamageWaiver => Declaration::of::<PricedRecord>(ViewProperties)
                 .free()
                 .by_hand::<WaiverFields>(),
-            Self::Upsell => Declaration::of::<Priced>(ViewProperties)
+            Self::Upsell => Declaration::of::<PricedRecord>(ViewProperties)
                 .free()
                 .by_hand::<UpsellFields>(),
             Self::BackgroundCheckAccount => Declaration::of::<NamedRecord>(ViewProperties)
@@ -218,7 +218,7 @@ impl RecordKind {
     /// access only some properties.
     pub(super) const fn limited_access(self) -> LimitedAccess {
         match self {
-            Self::PropertyGroup | Self::Tag => LimitedAccess::AroundProperties,
+            Self::PropertyGroup | Self::Tag => LimitedAccess::LinkedToProperties,
             Self::Instruction => LimitedAccess::None,
             Self::Property
             | Self::Reservation
@@ -331,30 +331,30 @@ impl RecordKind {
     }
 
     /// Returns the fields that no read of the public interface and no webhook returns.
-    pub(crate) fn withheld(self) -> &'static [String] {
+    pub(crate) fn withheld_fields(self) -> &'static [String] {
         &self.shape().withheld
     }
 
     /// Whether the schema of this kind names only the required fields; the platform defines the
     /// others.
-    pub(crate) const fn is_free(self) -> bool {
+    pub(crate) const fn has_open_schema(self) -> bool {
         self.declaration().is_free
     }
 
     /// Returns the fields that hold an id, or a list of ids.
-    pub(super) fn ids(self) -> &'static [String] {
+    pub(super) fn id_fields(self) -> &'static [String] {
         &self.shape().ids
     }
 
     /// Whether records of this kind may have a field of this name. Sync warns of any other name,
     /// because the platform may have misspelled it. A kind whose fields the platform defines accepts
     /// every name.
-    pub(crate) fn knows(self, field: &str) -> bool {
-        self.declaration().is_free || self.defines(field)
+    pub(crate) fn accepts_field(self, field: &str) -> bool {
+        self.declaration().is_free || self.describes_field(field)
     }
 
     /// Whether the schema of this kind describes a field of this name.
-    pub(crate) fn defines(self, field: &str) -> bool {
+    pub(crate) fn describes_field(self, field: &str) -> bool {
         self.shape().fields.contains_key(field)
     }
 
@@ -472,7 +472,7 @@ impl KindShape {
             }));
             if schema
                 .as_object_mut()
-                .is_some_and(|schema| schema.remove(WITHHELD).is_some())
+                .is_some_and(|schema| schema.remove(WITHHELD_KEYWORD).is_some())
             {
                 withheld.push(field.clone());
             }
@@ -500,7 +500,7 @@ fn text(value: Value) -> Option<String> {
 /// Removes the reference mark from the schema of a field and returns the kind of record that the
 /// field, or each item of the field, refers to.
 fn take_reference(schema: &mut Value) -> Option<RecordKind> {
-    let mark = schema.as_object_mut()?.remove(NAMES);
+    let mark = schema.as_object_mut()?.remove(REFERENCE_KEYWORD);
     match mark {
         Some(kind) => serde_json::from_value(kind).ok(),
         None => take_reference(schema.get_mut("items")?),
@@ -537,12 +537,12 @@ mod tests {
     #[test]
     fn a_kind_knows_only_its_own_fields() {
         assert!(
-            RecordKind::Property.knows("wifiPassword")
-                && RecordKind::Property.knows("customFields")
-                && !RecordKind::Property.knows("wifipassword")
+            RecordKind::Property.accepts_field("wifiPassword")
+                && RecordKind::Property.accepts_field("customFields")
+                && !RecordKind::Property.accepts_field("wifipassword")
         );
-        assert!(RecordKind::Tag.knows("name") && !RecordKind::Tag.knows("colour"));
-        assert!(RecordKind::LockCode.knows("anything"));
+        assert!(RecordKind::Tag.accepts_field("name") && !RecordKind::Tag.accepts_field("colour"));
+        assert!(RecordKind::LockCode.accepts_field("anything"));
         assert_eq!(
             RecordKind::Property.view_schema()["properties"].get("wifiPassword"),
             None
@@ -619,8 +619,8 @@ mod tests {
         assert_eq!(references(RecordKind::Shift), []);
         assert_eq!(
             (
-                RecordKind::Property.withheld(),
-                RecordKind::Review.withheld()
+                RecordKind::Property.withheld_fields(),
+                RecordKind::Review.withheld_fields()
             ),
             (
                 &["wifiPassword".to_owned()][..],
@@ -630,7 +630,7 @@ mod tests {
         for kind in RecordKind::VARIANTS {
             let schema = kind.schema().to_string();
             assert!(
-                !schema.contains(NAMES) && !schema.contains(WITHHELD),
+                !schema.contains(REFERENCE_KEYWORD) && !schema.contains(WITHHELD_KEYWORD),
                 "{} shows its marks",
                 kind.as_ref()
             );

@@ -17,7 +17,7 @@ use store::{Row, Statement, Value};
 use uuid::Uuid;
 
 use super::blocks::{self, PageStart};
-use super::facets::reference;
+use super::facets::reference_pattern;
 use super::stored::{self, Record};
 use super::{RecordKind, visibility};
 
@@ -312,7 +312,7 @@ fn changed(
     page: Page,
 ) -> Result<Listing<Record>> {
     let mut among = filter.among.clone();
-    if let Some(visible) = visibility::visible(context, kind)? {
+    if let Some(visible) = visibility::visible_record_ids(context, kind)? {
         among = Some(match among {
             Some(ids) => ids.into_iter().filter(|id| visible.contains(id)).collect(),
             None => visible.into_iter().collect(),
@@ -343,7 +343,7 @@ fn changed(
 
 /// Returns the ids of the records whose id or reference matches a query. Returns `None` if there are
 /// none; the caller then searches by name.
-pub(crate) fn referred(
+pub(crate) fn find_by_reference(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     query: &str,
@@ -355,7 +355,7 @@ pub(crate) fn referred(
     {
         return Ok(Some(vec![id]));
     }
-    let Some(pattern) = reference(query) else {
+    let Some(pattern) = reference_pattern(query) else {
         return Ok(None);
     };
     let rows = context.rows(
@@ -370,7 +370,7 @@ pub(crate) fn referred(
 }
 
 /// Returns the ids that are in both lists. Without a first list, returns `others`.
-pub(super) fn narrowed(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
+pub(super) fn intersect_ids(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
     match ids {
         Some(ids) => ids.into_iter().filter(|id| others.contains(id)).collect(),
         None => others,
@@ -397,7 +397,7 @@ fn changed_properties(
     for (kind, id) in links {
         if let Some(id) = id {
             let linked = linked(context, kind, id)?;
-            among = Some(narrowed(among, linked));
+            among = Some(intersect_ids(among, linked));
         }
     }
     let filter = Filter {

@@ -5,7 +5,7 @@
 //! `stored.rs` reads and writes records, `listing.rs` pages through them. `src/platform/batch.rs`
 //! calls `stored.rs` when the platform synchronizes.
 //!
-//! Higher modules register callbacks for deleted records ([`OnDeleted`], [`LinkingThings`]).
+//! Higher modules register callbacks for deleted records ([`OnDeleted`], [`LinkSources`]).
 
 pub(crate) mod blocks;
 mod canonical;
@@ -28,31 +28,31 @@ mod visibility;
 
 use engine::module::Module;
 
-pub(crate) use canonical::{canonical, is_set_by_the_service};
-pub(crate) use defaults::defaults;
-pub(crate) use deletions::{LinkingThings, OnChanged, OnDeleted, OnRelinked};
+pub(crate) use canonical::{canonicalize, is_service_field};
+pub(crate) use defaults::default_fields;
+pub(crate) use deletions::{LinkSources, OnChanged, OnDeleted, OnLinksChanged};
 pub(crate) use domains::{
-    HostTally, claimable as claimable_host, find_domain, follow as follow_domains, host_name,
-    portal_host, portal_hosts, release_all as release_domains,
+    HostTally, check_host as claimable_host, find_domain, host_name, portal_host, portal_hosts,
+    release_domains, update_domains as follow_domains,
 };
-pub(crate) use facets::{facets, patterns};
+pub(crate) use facets::{facets, name_patterns};
 pub(crate) use kind::Dependents;
 pub use kind::RecordKind;
 pub use kinds::{
     Device, DeviceType, Guest, Property, Reservation, ReservationStatus, SurveyKind, TaskRecord,
     TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
 };
-pub(crate) use kinds::{Oddity, oddity, settle_language};
-pub(crate) use listing::referred;
+pub(crate) use kinds::{ImplausibleDates, implausible_dates, normalize_guest_language};
+pub(crate) use listing::find_by_reference;
 pub use origin::RecordOrigin;
-pub(crate) use photos::Signer;
+pub(crate) use photos::AddressSigner;
 pub use photos::{FilesUrl, PhotoAddress, PhotoSigner};
-pub(crate) use reads::{basis, list_of};
-pub(crate) use sets::{first_missing, note_named, record_names};
+pub(crate) use reads::{cache_basis, list_schema};
+pub(crate) use sets::{first_missing, record_names, update_record_links};
 pub use stored::{Record, find_record, find_records, get_record};
 pub(crate) use stored::{
-    add_record, all_records, exists, linked_from, list_all, remove_record, replace_record,
-    save_record, typed, typed_among,
+    add_record, all_records, exists, link_sources, list_all, record_as, records_as, remove_record,
+    replace_record, save_record,
 };
 
 /// The registration of this module.

@@ -38,7 +38,7 @@ pub(super) fn list(
             total: 0,
         });
     }
-    let visible_ids = visibility::visible(context, kind)?;
+    let visible_ids = visibility::visible_record_ids(context, kind)?;
     let part = part.map(fold);
     let mut matches: Vec<(String, Timestamp, Uuid)> = Vec::new();
     for row in context.rows(&NAMES, values![kind.as_ref()])? {
@@ -84,11 +84,15 @@ pub(super) fn list(
 }
 
 /// Returns a record of any kind that the caller can access, or 404.
-pub(super) fn one(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<Record> {
+pub(super) fn get_any_record(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    id: Uuid,
+) -> Result<Record> {
     let is_hidden = match kind.limited_access() {
         LimitedAccess::None => context.property_scope().is_limited(),
-        LimitedAccess::OnProperties | LimitedAccess::AroundProperties => {
-            visibility::visible(context, kind)?
+        LimitedAccess::OnProperties | LimitedAccess::LinkedToProperties => {
+            visibility::visible_record_ids(context, kind)?
                 .is_some_and(|visible_ids| !visible_ids.contains(&id))
         }
     };

@@ -109,12 +109,12 @@ impl PhotoSigner {
 
     /// Returns a signer for addresses with another purpose. Its secret is derived from the secret of
     /// this signer.
-    pub(crate) fn signer(&self, purpose: &'static str) -> Result<Signer> {
+    pub(crate) fn signer(&self, purpose: &'static str) -> Result<AddressSigner> {
         // The derived secret is the MAC of the purpose. The message of a photo is always longer than
         // a purpose, so no signature of a photo equals a derived secret.
         let secret = self.0.clone().chain_update(purpose).finalize().into_bytes();
         Hmac::new_from_slice(&secret)
-            .map(Signer)
+            .map(AddressSigner)
             .map_err(Error::internal)
     }
 
@@ -185,9 +185,9 @@ impl PhotoSigner {
 }
 
 /// Signs and verifies addresses of one type.
-pub(crate) struct Signer(Hmac<Sha256>);
+pub(crate) struct AddressSigner(Hmac<Sha256>);
 
-impl Signer {
+impl AddressSigner {
     /// Returns the signature of an address. Each part must have the same length in every address of
     /// this type.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {

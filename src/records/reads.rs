@@ -15,7 +15,7 @@ use serde_json::json;
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::facets::{day, patterns};
+use super::facets::{canonical_day, name_patterns};
 use super::listing::{self, Filter, PropertyFilter};
 use super::stored::{self, Record};
 use super::{RecordKind, ReservationStatus, named_records};
@@ -41,10 +41,10 @@ fn property_and_stay_reads() -> Vec<Operation> {
                     name, external reference, group or tag. `search` finds one across all sorts of things.",
             )
             .not_for_tools(&["ids", "updatedSince"])
-            .cached(basis(RecordKind::Property))
+            .cached(cache_basis(RecordKind::Property))
             .may_lag()
             .pages(PageLimits { default: 50, max: 500 }, properties)
-            .with_output_schema(|| list_of(RecordKind::Property)),
+            .with_output_schema(|| list_schema(RecordKind::Property)),
         page(
             declare("listTags", "/tags", ViewProperties).tool(
                 "records",
@@ -75,10 +75,10 @@ fn property_and_stay_reads() -> Vec<Operation> {
                     day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
             )
             .not_for_tools(&["ids", "updatedSince"])
-            .cached(basis(RecordKind::Reservation))
+            .cached(cache_basis(RecordKind::Reservation))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, reservations)
-            .with_output_schema(|| list_of(RecordKind::Reservation)),
+            .with_output_schema(|| list_schema(RecordKind::Reservation)),
         one(
             declare("getReservation", "/reservations/{id}", ViewReservations).tool(
                 "reservations",
@@ -177,10 +177,10 @@ fn staff_and_device_reads() -> Vec<Operation> {
         declare("listCodes", "/lock-codes", ViewDevices)
             .tool("records", "List lock codes", "Door codes of locks; of one property with `propertyId`.")
             .not_for_tools(&["updatedSince"])
-            .cached(basis(RecordKind::LockCode))
+            .cached(cache_basis(RecordKind::LockCode))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, lock_codes)
-            .with_output_schema(|| list_of(RecordKind::LockCode)),
+            .with_output_schema(|| list_schema(RecordKind::LockCode)),
     ]
 }
 
@@ -278,7 +278,7 @@ fn any_kind_reads() -> Vec<Operation> {
             .may_lag()
             .run(|context, input: OneRecord| {
                 require(context, input.kind)?;
-                named_records::one(context, input.kind, input.id)
+                named_records::get_any_record(context, input.kind, input.id)
             }),
     ]
 }
@@ -435,7 +435,7 @@ fn reservations(
     input: ListReservations,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let day = |text: Option<String>| text.as_deref().and_then(day);
+    let day = |text: Option<String>| text.as_deref().and_then(canonical_day);
     let (among, name) = resolve_query(
         context,
         RecordKind::Reservation,
@@ -467,7 +467,7 @@ fn lock_codes(
     listing::list(context, RecordKind::LockCode, &filter, page)
 }
 
-/// The filter by name, as [`patterns`] builds it; `None` without a filter.
+/// The filter by name, as [`name_patterns`] builds it; `None` without a filter.
 type NamePatterns = Option<[String; 3]>;
 
 /// Translates a search query into the ids that a list is restricted to, or into name patterns. If
@@ -482,9 +482,9 @@ fn resolve_query(
     let Some(query) = query else {
         return Ok((ids, None));
     };
-    Ok(match listing::referred(context, kind, query)? {
-        Some(matching) => (Some(listing::narrowed(ids, matching)), None),
-        None => (ids, Some(patterns(query))),
+    Ok(match listing::find_by_reference(context, kind, query)? {
+        Some(matching) => (Some(listing::intersect_ids(ids, matching)), None),
+        None => (ids, Some(name_patterns(query))),
     })
 }
 
@@ -497,7 +497,7 @@ fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declarati
 fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> Operation {
     declaration
         .not_for_tools(&["updatedSince"])
-        .cached(basis(kind))
+        .cached(cache_basis(kind))
         .may_lag()
         .pages(
             PageLimits { default, max },
@@ -509,16 +509,16 @@ fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> O
                 listing::list(context, kind, &filter, page)
             },
         )
-        .with_output_schema(move || list_of(kind))
+        .with_output_schema(move || list_schema(kind))
 }
 
 /// Completes the declaration of a list of all records of a kind.
 fn all(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
-        .cached(basis(kind))
+        .cached(cache_basis(kind))
         .may_lag()
         .run(move |context, _: Nothing| -> Result<Vec<Record>> { stored::list_all(context, kind) })
-        .with_output_schema(move || list_of(kind))
+        .with_output_schema(move || list_schema(kind))
 }
 
 /// Completes the declaration of a read of one record by id.
@@ -531,7 +531,7 @@ fn one(declaration: Declaration, kind: RecordKind) -> Operation {
 
 /// Returns the revisions that a cached list of a kind depends on. A list contains only records of
 /// its kind.
-pub(crate) fn basis(kind: RecordKind) -> CacheBasis {
+pub(crate) fn cache_basis(kind: RecordKind) -> CacheBasis {
     if kind.is_stream() {
         CacheBasis::Everything
     } else {
@@ -540,7 +540,7 @@ pub(crate) fn basis(kind: RecordKind) -> CacheBasis {
 }
 
 /// Returns the JSON Schema of a list of records of a kind.
-pub(crate) fn list_of(kind: RecordKind) -> Schema {
+pub(crate) fn list_schema(kind: RecordKind) -> Schema {
     schema(json!({ "type": "array", "items": kind.view_schema() }))
 }
 

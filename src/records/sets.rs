@@ -58,7 +58,7 @@ pub(crate) fn record_names(
 /// before and after the write; `before` is empty for a new source. When a linked record is deleted,
 /// the service finds the source by its link and removes the link
 /// ([`LinkingThings`](super::LinkingThings)).
-pub(crate) fn note_named(
+pub(crate) fn update_record_links(
     context: &mut Context<'_, '_>,
     from_kind: &str,
     from: Uuid,

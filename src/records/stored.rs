@@ -117,7 +117,7 @@ impl Record {
         if kind == RecordKind::Review {
             complete_review(context, id, &mut fields)?;
         }
-        for field in kind.withheld() {
+        for field in kind.withheld_fields() {
             fields.remove(field);
         }
         fields.insert("id".into(), raw(&id)?);
@@ -203,7 +203,7 @@ pub fn get_record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> 
 
 /// Returns a record of the organization, deserialized to the type that rules read. Does not check
 /// the caller's access.
-pub(crate) fn typed<T: DeserializeOwned>(
+pub(crate) fn record_as<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     id: Uuid,
@@ -216,7 +216,7 @@ pub(crate) fn typed<T: DeserializeOwned>(
 
 /// Returns records of the organization by id, deserialized to the type that rules read. Does not
 /// check the caller's access.
-pub(crate) fn typed_among<T: DeserializeOwned>(
+pub(crate) fn records_as<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     ids: Vec<Uuid>,
@@ -331,7 +331,7 @@ pub(crate) fn add_record(
         .map(|(_, id)| *id);
     let doc = serde_json::to_string(&data).map_err(Error::internal)?;
     let (created_at, updated_at) = (Moment(now), Moment(begin_change(context)?));
-    blocks::note(context, kind, vec![(now, id)], &[])?;
+    blocks::update_block_counts(context, kind, vec![(now, id)], &[])?;
     save_all(
         context,
         vec![(
@@ -396,7 +396,7 @@ pub(crate) fn replace_record(
 const RECORDS_PER_TIMESTAMP: usize = 10;
 
 /// Changes the origin of reservations from a calendar feed to manual, so that people can edit them.
-pub(crate) fn give_to_people(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<()> {
+pub(crate) fn make_manual(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<()> {
     ids.sort_unstable();
     let mut at = begin_change(context)?;
     for ids in ids.chunks(RECORDS_PER_TIMESTAMP) {
@@ -431,17 +431,17 @@ pub(crate) fn remove_record(
     context.execute_deferred(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
     unlink_all(context, kind.as_ref(), vec![id])?;
-    blocks::note(context, kind, Vec::new(), &[position])?;
+    blocks::update_block_counts(context, kind, Vec::new(), &[position])?;
     Ok(true)
 }
 
 /// Returns the sources of links to a record, each as kind and id.
-pub(crate) fn linked_from(
+pub(crate) fn link_sources(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     id: Uuid,
 ) -> Result<Vec<(String, Uuid)>> {
-    Ok(linked_from_among(context, kind, vec![id])?
+    Ok(link_sources_of_all(context, kind, vec![id])?
         .into_iter()
         .map(|(kind, from, _)| (kind, from))
         .collect())
@@ -449,7 +449,7 @@ pub(crate) fn linked_from(
 
 /// Returns the links to some records of a kind: kind and id of the source, and id of the linked
 /// record.
-pub(crate) fn linked_from_among(
+pub(crate) fn link_sources_of_all(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     ids: Vec<Uuid>,

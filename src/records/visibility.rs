@@ -24,11 +24,11 @@ store::statements! {
 
 /// Returns the ids of the groups or tags that a limited caller can access. Returns `None` for other
 /// kinds and for unlimited callers.
-pub(super) fn visible(
+pub(super) fn visible_record_ids(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
 ) -> Result<Option<BTreeSet<Uuid>>> {
-    let (PropertyScope::Properties(properties), LimitedAccess::AroundProperties) =
+    let (PropertyScope::Properties(properties), LimitedAccess::LinkedToProperties) =
         (context.property_scope(), kind.limited_access())
     else {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(super) fn list(
     kind: RecordKind,
     page: Page,
 ) -> Result<Option<Listing<Record>>> {
-    let Some(visible) = visible(context, kind)? else {
+    let Some(visible) = visible_record_ids(context, kind)? else {
         return Ok(None);
     };
     let ids: Vec<Uuid> = visible.into_iter().collect();

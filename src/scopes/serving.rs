@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::resolution::{Assignments, Placement, Resolved, resolve};
 use super::{Target, TargetKind};
-use crate::records::{Property, RecordKind, typed_among};
+use crate::records::{Property, RecordKind, records_as};
 
 /// Maximum number of properties whose portals are resolved one by one. For more properties, all
 /// assignments are read at once.
@@ -73,7 +73,7 @@ pub(crate) fn portals_of(
         }
         return Ok(portals);
     }
-    for (id, property) in typed_among::<Property>(context, RecordKind::Property, properties)? {
+    for (id, property) in records_as::<Property>(context, RecordKind::Property, properties)? {
         let placement = Placement {
             property: id,
             group: property.property_group_id,

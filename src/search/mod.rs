@@ -33,7 +33,7 @@ use uuid::Uuid;
 
 pub(crate) use self::rank::FoundType;
 use self::rank::{Best, Hit, Query};
-use crate::records::{RecordKind, patterns, referred};
+use crate::records::{RecordKind, find_by_reference, name_patterns};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
 
@@ -171,11 +171,12 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
         offer_manuals(context, &coverage, &mut best)?;
     }
     offer_portals(context, &mut best)?;
-    let referred_ids = referred(context, RecordKind::Property, &input.query)?.unwrap_or_default();
+    let referred_ids =
+        find_by_reference(context, RecordKind::Property, &input.query)?.unwrap_or_default();
     offer_records(context, &coverage, &referred_ids, &mut best)?;
     if context.access.permissions.has(Permission::ViewReservations) {
         let referred_ids =
-            referred(context, RecordKind::Reservation, &input.query)?.unwrap_or_default();
+            find_by_reference(context, RecordKind::Reservation, &input.query)?.unwrap_or_default();
         offer_reservations(context, referred_ids, &mut best)?;
     }
     Ok(best.into_sorted().into_iter().map(FoundRow::from).collect())
@@ -284,7 +285,7 @@ fn offer_reservations(
             best.add_referred(FoundType::Reservation, stay.id, &stay.name);
         }
     }
-    let [first, second, rest] = patterns(best.wanted(FoundType::Reservation).text());
+    let [first, second, rest] = name_patterns(best.wanted(FoundType::Reservation).text());
     let params = values![first, second, rest, all, ids, MAX_RESERVATIONS];
     for row in context.rows(&RESERVATIONS, params)? {
         let stay = NamedStay::read(&row)?;

@@ -8,7 +8,7 @@ use engine::clock::Clock;
 use tokio::net::TcpListener;
 use vestibule_http::server::Tls;
 
-use crate::acme::CertificateKeeper;
+use crate::acme::CertificateRenewer;
 use crate::config::ServeFlags;
 
 /// Where the certificate of a server comes from.
@@ -16,19 +16,20 @@ pub enum CertificateSource {
     /// The files of the settings, which SIGHUP reloads.
     Files(Arc<Tls>),
     /// A certificate authority.
-    Authority(Arc<CertificateKeeper>),
+    Authority(Arc<CertificateRenewer>),
 }
 
 /// The TLS configuration of a server, and the renewal of its certificate. The renewal is `None` for a
 /// certificate from files; both are `None` without TLS.
-pub(super) type Certificates = (Option<Arc<Tls>>, Option<Arc<CertificateKeeper>>);
+pub(super) type Certificates = (Option<Arc<Tls>>, Option<Arc<CertificateRenewer>>);
 
 /// Opens the certificate of the settings, from files or from a certificate authority.
-pub(super) fn certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certificates, String> {
+pub(super) fn open_certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certificates, String> {
     let text = |error| format!("TLS: {error}");
     if let Some(settings) = flags.acme()? {
         let tls = Arc::new(Tls::managed().map_err(text)?);
-        let keeper = CertificateKeeper::open(settings, tls.clone(), clock.clone()).map_err(text)?;
+        let keeper =
+            CertificateRenewer::open(settings, tls.clone(), clock.clone()).map_err(text)?;
         return Ok((Some(tls), Some(Arc::new(keeper))));
     }
     let tls = flags
@@ -67,7 +68,7 @@ pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
 }
 
 /// Returns the URL of the address that the server listens on.
-pub(super) fn bound(address: SocketAddr, tls: Option<&Tls>) -> String {
+pub(super) fn listening_url(address: SocketAddr, tls: Option<&Tls>) -> String {
     format!(
         "{}://{address}",
         if tls.is_some() { "https" } else { "http" }

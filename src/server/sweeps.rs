@@ -48,7 +48,7 @@ const SWEEPS: [(&str, Batch); 11] = [
         people::sweep_sessions(tx, now)
     }),
     ("delete ended grants and tokens of apps", |tx, _, now| {
-        oauth::sweep(tx, now)
+        oauth::sweep_oauth(tx, now)
     }),
     (
         "bring forward timers of a clock that was ahead",
@@ -61,7 +61,7 @@ const SWEEPS: [(&str, Batch); 11] = [
     (
         "bring forward calendar feeds of a clock that was ahead",
         |tx, service, now| match service.app_state.extension::<CalendarFetcher>() {
-            Some(fetcher) => calendars::bring_forward(tx, fetcher.interval(), now),
+            Some(fetcher) => calendars::repair_future_feeds(tx, fetcher.interval(), now),
             None => Ok(false),
         },
     ),

@@ -4,35 +4,35 @@ use engine::moment::Moment;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::columns::Holds;
-use super::dates::FileDates;
-use super::names::CellNames;
+use super::columns::CellType;
+use super::dates::DateParser;
+use super::names::RecordLookup;
 
 /// The separator of the items of a list.
 const SEPARATOR: char = ';';
 
 /// Returns the value of a nonempty cell, or the error message.
-pub(super) fn value(
-    holds: &Holds,
+pub(super) fn parse_cell(
+    holds: &CellType,
     cell: &str,
-    dates: &FileDates,
-    names: &CellNames,
+    dates: &DateParser,
+    names: &RecordLookup,
 ) -> Result<Value, String> {
     match holds {
-        Holds::Text => Ok(json!(cell)),
-        Holds::Texts => Ok(items(cell).map(Value::from).collect()),
-        Holds::Integer => integer(cell).ok_or_else(|| "must be a whole number".to_owned()),
-        Holds::Number => number(cell).ok_or_else(|| "must be a number".to_owned()),
-        Holds::Switch => boolean(cell).ok_or_else(|| "must be yes or no".to_owned()),
-        Holds::Day => dates
+        CellType::Text => Ok(json!(cell)),
+        CellType::TextList => Ok(items(cell).map(Value::from).collect()),
+        CellType::Integer => integer(cell).ok_or_else(|| "must be a whole number".to_owned()),
+        CellType::Number => number(cell).ok_or_else(|| "must be a number".to_owned()),
+        CellType::Boolean => boolean(cell).ok_or_else(|| "must be yes or no".to_owned()),
+        CellType::Date => dates
             .day(cell)
             .map(|day| json!(day.to_string()))
             .ok_or_else(|| format!("must be a date of the form {}", dates.pattern())),
-        Holds::Moment => dates
-            .moment(cell)
+        CellType::Timestamp => dates
+            .timestamp(cell)
             .map(|timestamp| json!(Moment(timestamp)))
             .ok_or_else(|| format!("must be a date and a time of the form {}", dates.pattern())),
-        Holds::Choice(values) => {
+        CellType::Choice(values) => {
             let normalized = cell.to_lowercase().replace([' ', '-'], "_");
             let choice = values
                 .iter()
@@ -41,13 +41,15 @@ pub(super) fn value(
                 .map(|value| json!(value))
                 .ok_or_else(|| format!("must be one of {}", values.join(", ")))
         }
-        Holds::Reference(kind) => names.find(&[*kind], cell).map(|id| json!(id)),
-        Holds::References(kind) => {
+        CellType::Reference(kind) => names.find(&[*kind], cell).map(|id| json!(id)),
+        CellType::References(kind) => {
             let ids = items(cell).map(|item| names.find(&[*kind], item));
             let ids = ids.collect::<Result<Vec<Uuid>, _>>()?;
             Ok(json!(ids))
         }
-        Holds::Place => names.find(&super::names::PLACES, cell).map(|id| json!(id)),
+        CellType::Place => names
+            .find(&super::names::SCOPE_KINDS, cell)
+            .map(|id| json!(id)),
     }
 }
 
@@ -84,20 +86,20 @@ mod tests {
 
     #[test]
     fn cells_are_parsed_by_the_type_of_their_field() {
-        let read = |holds: Holds, cell: &str| {
-            let dates = FileDates::of(None, TimeZone::UTC).unwrap();
-            value(&holds, cell, &dates, &CellNames::default())
+        let read = |holds: CellType, cell: &str| {
+            let dates = DateParser::new(None, TimeZone::UTC).unwrap();
+            parse_cell(&holds, cell, &dates, &RecordLookup::default())
         };
-        let status = || Holds::Choice(vec!["confirmed".into(), "in_progress".into()]);
+        let status = || CellType::Choice(vec!["confirmed".into(), "in_progress".into()]);
         for (holds, cell, expected) in [
-            (Holds::Text, "a; b", json!("a; b")),
-            (Holds::Texts, "a; b;;", json!(["a", "b"])),
-            (Holds::Integer, "12", json!(12)),
-            (Holds::Number, "2.5", json!(2.5)),
-            (Holds::Switch, "Yes", json!(true)),
-            (Holds::Day, "2026-12-11", json!("2026-12-11")),
+            (CellType::Text, "a; b", json!("a; b")),
+            (CellType::TextList, "a; b;;", json!(["a", "b"])),
+            (CellType::Integer, "12", json!(12)),
+            (CellType::Number, "2.5", json!(2.5)),
+            (CellType::Boolean, "Yes", json!(true)),
+            (CellType::Date, "2026-12-11", json!("2026-12-11")),
             (
-                Holds::Moment,
+                CellType::Timestamp,
                 "2026-11-02T10:00:00Z",
                 json!("2026-11-02T10:00:00.000Z"),
             ),
@@ -107,11 +109,11 @@ mod tests {
             assert_eq!(read(holds.clone(), cell), Ok(expected), "{holds:?} {cell}");
         }
         for (holds, cell) in [
-            (Holds::Integer, "1.5"),
-            (Holds::Number, "many"),
-            (Holds::Number, "inf"),
-            (Holds::Switch, "maybe"),
-            (Holds::Day, "11/12/2026"),
+            (CellType::Integer, "1.5"),
+            (CellType::Number, "many"),
+            (CellType::Number, "inf"),
+            (CellType::Boolean, "maybe"),
+            (CellType::Date, "11/12/2026"),
             (status(), "gone"),
         ] {
             assert!(read(holds.clone(), cell).is_err(), "{holds:?} {cell}");

@@ -14,25 +14,25 @@ use crate::records::{RecordKind, all_records};
 pub(super) struct ColumnField {
     /// The path of the field in the record's data, such as `guest`, `firstName`.
     pub(super) path: Vec<String>,
-    pub(super) holds: Holds,
+    pub(super) cell_type: CellType,
     /// The name of the custom field; `None` for a field of the kind.
     pub(super) custom: Option<String>,
 }
 
 /// The type of a field's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum CellType {
     Text,
     /// A list of texts.
-    Texts,
+    TextList,
     Integer,
     Number,
     /// True or false.
-    Switch,
+    Boolean,
     /// A date.
-    Day,
+    Date,
     /// A timestamp.
-    Moment,
+    Timestamp,
     /// One of these texts.
     Choice(Vec<String>),
     /// The id of a record.
@@ -44,10 +44,10 @@ pub(super) enum Holds {
 }
 
 impl ColumnField {
-    fn new(path: Vec<String>, holds: Holds) -> Self {
+    fn new(path: Vec<String>, holds: CellType) -> Self {
         Self {
             path,
-            holds,
+            cell_type: holds,
             custom: None,
         }
     }
@@ -73,7 +73,7 @@ pub(super) enum Column {
 
 /// An error about a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WrongHeader {
+pub(super) struct HeaderError {
     pub(super) header: String,
     pub(super) message: String,
 }
@@ -111,7 +111,7 @@ pub(super) fn custom_fields(
         let name = data.get("name").and_then(Value::as_str)?.trim().to_owned();
         (!name.is_empty()).then(|| ColumnField {
             path: vec![CUSTOM_FIELDS.to_owned(), id.to_string()],
-            holds: Holds::Text,
+            cell_type: CellType::Text,
             custom: Some(name),
         })
     };
@@ -128,23 +128,23 @@ pub(crate) fn field_names(kind: RecordKind) -> Vec<String> {
 }
 
 /// Returns the type of a field that refers to other records.
-fn reference(kind: RecordKind, name: &str) -> Option<Holds> {
+fn reference(kind: RecordKind, name: &str) -> Option<CellType> {
     if kind == RecordKind::Instruction && name == "scopeId" {
-        return Some(Holds::Place);
+        return Some(CellType::Place);
     }
     let target = kind
         .form_references()
         .iter()
         .find(|reference| reference.field == name)?;
     Some(if name.ends_with('s') {
-        Holds::References(target.to)
+        CellType::References(target.to)
     } else {
-        Holds::Reference(target.to)
+        CellType::Reference(target.to)
     })
 }
 
 /// Returns the type of a field with this schema, or `None` if a cell cannot hold its values.
-fn holds(schema: &Value) -> Option<Holds> {
+fn holds(schema: &Value) -> Option<CellType> {
     let schema = not_null(schema);
     let is = |expected: &str| match &schema["type"] {
         Value::Array(types) => types.iter().any(|kind| kind == expected),
@@ -152,23 +152,23 @@ fn holds(schema: &Value) -> Option<Holds> {
     };
     if let Some(values) = schema["enum"].as_array() {
         let values = values.iter().filter_map(Value::as_str).map(str::to_owned);
-        return Some(Holds::Choice(values.collect()));
+        return Some(CellType::Choice(values.collect()));
     }
     if is("string") {
         return Some(match schema["format"].as_str() {
-            Some("date") => Holds::Day,
-            Some("date-time") => Holds::Moment,
-            _ => Holds::Text,
+            Some("date") => CellType::Date,
+            Some("date-time") => CellType::Timestamp,
+            _ => CellType::Text,
         });
     }
     if is("boolean") {
-        Some(Holds::Switch)
+        Some(CellType::Boolean)
     } else if is("integer") {
-        Some(Holds::Integer)
+        Some(CellType::Integer)
     } else if is("number") {
-        Some(Holds::Number)
+        Some(CellType::Number)
     } else if is("array") && schema["items"]["type"] == "string" {
-        Some(Holds::Texts)
+        Some(CellType::TextList)
     } else {
         None
     }
@@ -201,9 +201,9 @@ fn matches_field(header: &str, field: &ColumnField) -> bool {
     if field.custom.is_some() {
         return header == name || header == normalized(&field.path.join("."));
     }
-    let without_id = match field.holds {
-        Holds::Reference(_) => name.strip_suffix("id").map(str::to_owned),
-        Holds::References(_) => name
+    let without_id = match field.cell_type {
+        CellType::Reference(_) => name.strip_suffix("id").map(str::to_owned),
+        CellType::References(_) => name
             .strip_suffix("ids")
             .map(|without_id| format!("{without_id}s")),
         _ => None,
@@ -239,18 +239,18 @@ fn ambiguous_header(first: &ColumnField, second: &ColumnField) -> String {
 
 /// Returns the use of each column. `chosen` maps headers to the fields that the caller has chosen for
 /// them; other headers are matched by name. `custom` has the custom fields.
-pub(super) fn matched(
+pub(super) fn match_columns(
     kind: RecordKind,
     headers: &[String],
     chosen: &BTreeMap<String, String>,
     custom: Vec<ColumnField>,
-) -> Result<Vec<Column>, Vec<WrongHeader>> {
+) -> Result<Vec<Column>, Vec<HeaderError>> {
     let mut fields = fields(kind);
     fields.extend(custom);
     let mut errors = Vec::new();
     let mut columns: Vec<Option<Column>> = vec![None; headers.len()];
     for (header, field) in chosen {
-        let error = |message: String| WrongHeader {
+        let error = |message: String| HeaderError {
             header: header.clone(),
             message,
         };
@@ -283,7 +283,7 @@ pub(super) fn matched(
                         .any(|chosen| *chosen == column);
                 columns[index] = Some(if is_taken { Column::Ignored } else { column });
             }
-            Err(message) => errors.push(WrongHeader {
+            Err(message) => errors.push(HeaderError {
                 header: header.clone(),
                 message,
             }),
@@ -311,9 +311,9 @@ fn chosen_column(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result
     match matching_fields(fields, &header_key)[..] {
         [field] => Ok(Column::Field(field.clone())),
         [first, second, ..] => Err(ambiguous_header(first, second)),
-        [] if kind.is_free() => {
+        [] if kind.has_open_schema() => {
             let path = vec![name.trim().to_owned()];
-            Ok(Column::Field(ColumnField::new(path, Holds::Text)))
+            Ok(Column::Field(ColumnField::new(path, CellType::Text)))
         }
         [] => Err(format!("{name} is no field of this kind")),
     }
@@ -333,7 +333,7 @@ fn matched_column(fields: &[ColumnField], header: &str) -> Result<Column, String
 }
 
 /// Returns an error for each column whose field an earlier column also fills.
-fn duplicates(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
+fn duplicates(headers: &[String], columns: &[Column]) -> Vec<HeaderError> {
     let mut errors = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         let earlier = columns[..index].iter().position(|other| other == column);
@@ -342,7 +342,7 @@ fn duplicates(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
                 Column::Field(field) => field.name(),
                 _ => EXTERNAL_ID.to_owned(),
             };
-            errors.push(WrongHeader {
+            errors.push(HeaderError {
                 header: headers[index].clone(),
                 message: format!("is for {field}, as the column {} is", headers[earlier]),
             });
@@ -361,7 +361,7 @@ mod tests {
                 CUSTOM_FIELDS.to_owned(),
                 Uuid::from_u128(number).to_string(),
             ],
-            holds: Holds::Text,
+            cell_type: CellType::Text,
             custom: Some(name.to_owned()),
         };
         vec![
@@ -378,7 +378,7 @@ mod tests {
             .iter()
             .map(|(header, field)| ((*header).to_owned(), (*field).to_owned()))
             .collect();
-        match matched(kind, &headers, &chosen, custom()) {
+        match match_columns(kind, &headers, &chosen, custom()) {
             Ok(columns) => columns
                 .into_iter()
                 .map(|column| match column {

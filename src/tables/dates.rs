@@ -10,16 +10,16 @@ const ISO: &str = "%Y-%m-%d";
 
 /// The format of the dates in a file.
 #[derive(Debug, Clone)]
-pub(super) struct FileDates {
+pub(super) struct DateParser {
     pattern: String,
     /// The time zone of times without an offset.
     zone: TimeZone,
 }
 
-impl FileDates {
+impl DateParser {
     /// Creates a parser from a `strftime` pattern. Returns `None` if the pattern lacks the day, the
     /// month or the year.
-    pub(super) fn of(pattern: Option<&str>, zone: TimeZone) -> Option<Self> {
+    pub(super) fn new(pattern: Option<&str>, zone: TimeZone) -> Option<Self> {
         let dates = Self {
             pattern: pattern.unwrap_or(ISO).to_owned(),
             zone,
@@ -41,7 +41,7 @@ impl FileDates {
     }
 
     /// Parses a date with a time. Without a time, the result is midnight.
-    pub(super) fn moment(&self, text: &str) -> Option<Timestamp> {
+    pub(super) fn timestamp(&self, text: &str) -> Option<Timestamp> {
         let (date, rest) = self.split_date(text)?;
         let rest = rest.trim_start_matches(['T', 't', ',', ' ']).trim();
         if rest.is_empty() {
@@ -71,8 +71,8 @@ impl FileDates {
 mod tests {
     use super::*;
 
-    fn dates(pattern: Option<&str>) -> FileDates {
-        FileDates::of(pattern, TimeZone::get("Europe/Madrid").unwrap()).unwrap()
+    fn dates(pattern: Option<&str>) -> DateParser {
+        DateParser::new(pattern, TimeZone::get("Europe/Madrid").unwrap()).unwrap()
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
     fn times_without_an_offset_are_of_the_time_zone() {
         let timestamp = |pattern, text: &str| {
             dates(pattern)
-                .moment(text)
+                .timestamp(text)
                 .map(|timestamp| timestamp.to_string())
         };
         for (text, expected) in [
@@ -120,7 +120,7 @@ mod tests {
     fn a_pattern_names_day_month_and_year() {
         for pattern in ["%d/%m", "%Q", "", "day"] {
             assert!(
-                FileDates::of(Some(pattern), TimeZone::UTC).is_none(),
+                DateParser::new(Some(pattern), TimeZone::UTC).is_none(),
                 "{pattern}"
             );
         }

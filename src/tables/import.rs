@@ -21,15 +21,15 @@ use strum::VariantArray as _;
 use uuid::Uuid;
 
 use super::cells;
-use super::columns::{self, Column, ColumnField, EXTERNAL_ID, Holds};
-use super::dates::FileDates;
-use super::names::{CellNames, PLACES, id_of};
-use super::sheet::{self, Grid, SheetLine};
+use super::columns::{self, CellType, Column, ColumnField, EXTERNAL_ID};
+use super::dates::DateParser;
+use super::names::{RecordLookup, SCOPE_KINDS, id_of_external_id};
+use super::sheet::{self, CsvLine, CsvTable};
 use crate::platform::{
     MAX_RECORDS, OnInvalid, SyncRecord, SyncSettings, apply_records, issues_of_record,
     require_every_property,
 };
-use crate::records::{RecordKind, RecordOrigin, defaults, stored};
+use crate::records::{RecordKind, RecordOrigin, default_fields, stored};
 
 /// Imports the records of a CSV file.
 pub(crate) const IMPORT_RECORDS: OperationName<Imported> = OperationName::new("importRecords");
@@ -410,7 +410,7 @@ fn read(
             message,
         });
     };
-    let grid = match sheet::read(&table.csv) {
+    let grid = match sheet::parse_csv(&table.csv) {
         Ok(grid) => grid,
         Err(malformed) => {
             add_error(malformed.line, None, malformed.message);
@@ -427,15 +427,16 @@ fn read(
     } else {
         Vec::new()
     };
-    let columns = match columns::matched(table.kind, &grid.header.cells, &table.columns, custom) {
-        Ok(columns) => columns,
-        Err(errors) => {
-            for error in errors {
-                add_error(grid.header.number, Some(error.header), error.message);
+    let columns =
+        match columns::match_columns(table.kind, &grid.header.cells, &table.columns, custom) {
+            Ok(columns) => columns,
+            Err(errors) => {
+                for error in errors {
+                    add_error(grid.header.number, Some(error.header), error.message);
+                }
+                return Ok(None);
             }
-            return Ok(None);
-        }
-    };
+        };
     if !columns.contains(&Column::ExternalId) {
         let message = "the column that identifies a line is missing".to_owned();
         add_error(grid.header.number, Some(EXTERNAL_ID.to_owned()), message);
@@ -443,7 +444,7 @@ fn read(
     }
     let zone = context.organization.settings.timezone.as_deref();
     let zone = zone.and_then(|name| TimeZone::get(name).ok());
-    let dates = FileDates::of(table.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
+    let dates = DateParser::new(table.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
     let Some(dates) = dates else {
         return Err(Error::invalid(
             &["dateFormat"],
@@ -471,16 +472,16 @@ fn read(
 fn read_drafts(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
-    grid: &Grid,
+    grid: &CsvTable,
     columns: &[Column],
-    dates: &FileDates,
+    dates: &DateParser,
     imported: &mut Imported,
 ) -> Result<Vec<LineDraft>> {
-    let names = CellNames::load(context, referenced_kinds(columns))?;
+    let names = RecordLookup::load(context, referenced_kinds(columns))?;
     let id_column = columns
         .iter()
         .position(|column| *column == Column::ExternalId);
-    let external_id_of = |line: &SheetLine| {
+    let external_id_of = |line: &CsvLine| {
         let cell = id_column.and_then(|index| line.cells.get(index));
         cell.cloned().unwrap_or_default()
     };
@@ -488,9 +489,9 @@ fn read_drafts(
     let ids = grid
         .lines
         .iter()
-        .map(|line| id_of(organization, kind, &external_id_of(line)));
+        .map(|line| id_of_external_id(organization, kind, &external_id_of(line)));
     let stored_records = stored_records(context, kind, ids.collect())?;
-    let defaults = defaults(kind, &context.organization.settings, context.now());
+    let defaults = default_fields(kind, &context.organization.settings, context.now());
     let (mut seen, mut drafts) = (HashMap::<String, u64>::new(), Vec::new());
     let id_header = id_column.and_then(|index| grid.header.cells.get(index));
     for line in &grid.lines {
@@ -515,7 +516,7 @@ fn read_drafts(
         if line.cells.len() > columns.len() {
             add_error(None, "has more cells than the header line".to_owned());
         }
-        let id = id_of(organization, kind, &external_id);
+        let id = id_of_external_id(organization, kind, &external_id);
         let stored = stored_records.get(&id);
         let mut after = stored.map_or_else(|| defaults.clone(), |stored| stored.data.clone());
         for ((cell, column), header) in line.cells.iter().zip(columns).zip(&grid.header.cells) {
@@ -525,7 +526,7 @@ fn read_drafts(
             if cell.is_empty() {
                 continue;
             }
-            match cells::value(&field.holds, cell, dates, &names) {
+            match cells::parse_cell(&field.cell_type, cell, dates, &names) {
                 Ok(value) => set(&mut after, field, value),
                 Err(message) => add_error(Some(header), message),
             }
@@ -568,9 +569,9 @@ fn referenced_kinds(columns: &[Column]) -> BTreeSet<RecordKind> {
         let Column::Field(field) = column else {
             continue;
         };
-        match field.holds {
-            Holds::Reference(kind) | Holds::References(kind) => drop(kinds.insert(kind)),
-            Holds::Place => kinds.extend(PLACES),
+        match field.cell_type {
+            CellType::Reference(kind) | CellType::References(kind) => drop(kinds.insert(kind)),
+            CellType::Place => kinds.extend(SCOPE_KINDS),
             _ => {}
         }
     }

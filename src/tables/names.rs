@@ -17,7 +17,7 @@ store::statements! {
 }
 
 /// The kinds of records for which an instruction can be.
-pub(super) const PLACES: [RecordKind; 3] = [
+pub(super) const SCOPE_KINDS: [RecordKind; 3] = [
     RecordKind::Property,
     RecordKind::PropertyGroup,
     RecordKind::Tag,
@@ -25,13 +25,13 @@ pub(super) const PLACES: [RecordKind; 3] = [
 
 /// The records to which cells can refer, by id and by name.
 #[derive(Debug, Default)]
-pub(super) struct CellNames {
+pub(super) struct RecordLookup {
     organization: Uuid,
     ids: BTreeSet<(RecordKind, Uuid)>,
     by_name: HashMap<(RecordKind, String), Vec<Uuid>>,
 }
 
-impl CellNames {
+impl RecordLookup {
     /// Reads the records of these kinds.
     pub(super) fn load(context: &mut Context<'_, '_>, kinds: BTreeSet<RecordKind>) -> Result<Self> {
         let mut names = Self {
@@ -75,7 +75,7 @@ impl CellNames {
             [] => {
                 let ids = kinds
                     .iter()
-                    .map(|kind| (*kind, id_of(self.organization, *kind, cell)));
+                    .map(|kind| (*kind, id_of_external_id(self.organization, *kind, cell)));
                 ids.into_iter()
                     .find(|id| self.ids.contains(id))
                     .map(|(_, id)| id)
@@ -91,7 +91,7 @@ impl CellNames {
 
 /// Returns the id of the record with an external id. It is derived from the external id, so that
 /// every import finds the same record.
-pub(super) fn id_of(organization: Uuid, kind: RecordKind, external_id: &str) -> Uuid {
+pub(super) fn id_of_external_id(organization: Uuid, kind: RecordKind, external_id: &str) -> Uuid {
     Uuid::new_v5(
         &organization,
         format!("{}:{external_id}", kind.as_ref()).as_bytes(),

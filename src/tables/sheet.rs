@@ -2,7 +2,7 @@
 
 /// A line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SheetLine {
+pub(super) struct CsvLine {
     /// Number of the line in the file, from 1. A cell may contain line breaks; then the number is
     /// that of the first line.
     pub(super) number: u64,
@@ -12,20 +12,20 @@ pub(super) struct SheetLine {
 
 /// The lines of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Grid {
-    pub(super) header: SheetLine,
-    pub(super) lines: Vec<SheetLine>,
+pub(super) struct CsvTable {
+    pub(super) header: CsvLine,
+    pub(super) lines: Vec<CsvLine>,
 }
 
 /// The error of a line that is not valid CSV.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Malformed {
+pub(super) struct CsvError {
     pub(super) line: u64,
     pub(super) message: String,
 }
 
 /// Parses a file. Skips blank lines.
-pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
+pub(super) fn parse_csv(text: &str) -> Result<CsvTable, CsvError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(delimiter(text))
@@ -36,22 +36,22 @@ pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
     let mut lines = Vec::new();
     let mut counter = LineCounter::default();
     for record in reader.records() {
-        let record = record.map_err(|error| Malformed {
+        let record = record.map_err(|error| CsvError {
             line: error.position().map_or(1, csv::Position::line),
             message: error.to_string(),
         })?;
         let number = counter.line(text, record.position());
         let cells: Vec<String> = record.iter().map(str::to_owned).collect();
         if cells.iter().any(|cell| !cell.is_empty()) {
-            lines.push(SheetLine { number, cells });
+            lines.push(CsvLine { number, cells });
         }
     }
     let mut lines = lines.into_iter();
-    let header = lines.next().ok_or_else(|| Malformed {
+    let header = lines.next().ok_or_else(|| CsvError {
         line: 1,
         message: "the file has no header line".to_owned(),
     })?;
-    Ok(Grid {
+    Ok(CsvTable {
         header,
         lines: lines.collect(),
     })
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn cells(text: &str) -> Vec<(u64, Vec<String>)> {
-        let grid = read(text).unwrap();
+        let grid = parse_csv(text).unwrap();
         let lines = [vec![grid.header], grid.lines].concat();
         lines
             .into_iter()
@@ -140,6 +140,6 @@ mod tests {
 
     #[test]
     fn a_file_without_lines_is_refused() {
-        assert_eq!(read(" \n").unwrap_err().line, 1);
+        assert_eq!(parse_csv(" \n").unwrap_err().line, 1);
     }
 }

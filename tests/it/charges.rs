@@ -62,7 +62,7 @@ async fn report(house: &House<'_>, charge: &Value, body: Value) -> ApiResponse {
 
 /// Returns the notices about charges in the list of guest changes, each as kind and charge.
 async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
-    house.org.app.server.tell_charges().await;
+    house.org.app.server.fire_due_charges().await;
     let path = house.org.path("/guest-changes?limit=1000");
     let page = house.org.app.platform().get(&path).await.data();
     let items = page["items"].as_array().unwrap();
@@ -163,7 +163,7 @@ on_both! {
         app.clock.advance(18 * DAY + Duration::from_secs(4 * 3_600 + 29 * 60));
         assert_eq!(notices(&house).await, [], "a minute is missing");
         app.clock.advance(Duration::from_secs(61));
-        let both = [app.server.tell_charges(), app.server.tell_charges()];
+        let both = [app.server.fire_due_charges(), app.server.fire_due_charges()];
         futures_util::future::join_all(both).await;
         let due = ("charge_due".to_owned(), charge["id"].clone());
         assert_eq!(notices(&house).await, std::slice::from_ref(&due));
@@ -617,8 +617,8 @@ async fn two_nodes_send_each_notice_once() {
     app.clock.advance(30 * DAY);
     second.clock.advance(30 * DAY);
     let rounds = (0..4).map(async |_| {
-        app.server.tell_charges().await;
-        second.server.tell_charges().await;
+        app.server.fire_due_charges().await;
+        second.server.fire_due_charges().await;
     });
     futures_util::future::join_all(rounds).await;
     let reported = notices(&house).await;

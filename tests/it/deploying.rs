@@ -13,7 +13,7 @@ use clap::CommandFactory as _;
 use reqwest::{Method, Version};
 use serde_json::json;
 use tokio::task::JoinSet;
-use vestibule::app::{INSIDE_PATHS, PUBLIC_PATHS};
+use vestibule::app::{INTERNAL_PATHS, PUBLIC_PATHS};
 use vestibule::config::Cli;
 
 use crate::files::{form, uploads};
@@ -193,11 +193,11 @@ async fn every_route_is_public_or_inside() {
     assert!(paths.len() > 200, "{paths:?}");
     for path in &paths {
         assert!(
-            is_below(path, &PUBLIC_PATHS) != is_below(path, &INSIDE_PATHS),
+            is_below(path, &PUBLIC_PATHS) != is_below(path, &INTERNAL_PATHS),
             "{path}: add it to PUBLIC_PATHS or INSIDE_PATHS in src/app.rs"
         );
     }
-    for prefix in PUBLIC_PATHS.iter().chain(&INSIDE_PATHS) {
+    for prefix in PUBLIC_PATHS.iter().chain(&INTERNAL_PATHS) {
         assert!(
             paths.iter().any(|path| is_below(path, &[prefix])),
             "{prefix}"

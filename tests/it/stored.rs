@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use store::{Json, Value as Sql};
 use uuid::Uuid;
-use vestibule::server::offline;
+use vestibule::server::offline_service;
 
 use crate::erasure::furnish;
 use crate::support::house::House;
@@ -496,15 +496,15 @@ on_both! {
         org.put("", json!({})).await;
         assert_ne!(lists().await, expected, "it is the summaries that lists read");
         let database = serve_flags(&app.database_url, &[]).database;
-        offline(&database, app.clock.clone()).await.unwrap();
+        offline_service(&database, app.clock.clone()).await.unwrap();
         assert_ne!(lists().await, expected, "the version is the program's: nothing to do");
         app.change("update summary_version set version = 0", Vec::new()).await;
-        offline(&database, app.clock.clone()).await.unwrap();
+        offline_service(&database, app.clock.clone()).await.unwrap();
         assert_eq!(lists().await, expected);
         assert_eq!(versions().await, current);
 
         app.change("update summary_version set version = 99", Vec::new()).await;
-        offline(&database, app.clock.clone()).await.unwrap();
+        offline_service(&database, app.clock.clone()).await.unwrap();
         assert!(versions().await.iter().all(|(_, version)| *version == 99), "a newer program's are left to it");
     }
 

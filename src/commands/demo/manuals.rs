@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::making::AssignmentTarget::{self, District, Flat, Tag};
-use super::making::{DemoText, Maker};
+use super::builder::AssignmentTarget::{self, District, Flat, Tag};
+use super::builder::{DemoBuilder, DemoText};
 use super::{DISTRICT, ROOM_TYPE};
 
 /// A manual to create.
@@ -332,7 +332,7 @@ const FOR_NOBODY: &[DemoManual] = &[
 ];
 
 /// Creates the headings and the manuals with their assignments. Returns the number of manuals.
-pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, String> {
+pub(super) async fn build(maker: &DemoBuilder<'_>, now: Timestamp) -> Result<usize, String> {
     let mut headings = Vec::new();
     for title in HEADINGS {
         headings.push(maker.heading(title).await?);
@@ -349,7 +349,7 @@ pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, St
     Ok(manuals.len())
 }
 
-impl Maker<'_> {
+impl DemoBuilder<'_> {
     /// Creates a heading. Returns its id.
     async fn heading(&self, title: &DemoText) -> Result<Value, String> {
         let [english, ..] = title;

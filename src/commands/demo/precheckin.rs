@@ -5,9 +5,9 @@ use engine::ids::Ids;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::making::AssignmentTarget::{self, District, Flat, Portal, Tag};
-use super::making::{DemoText, Maker};
-use super::stays::{CHARGED, SIGNED};
+use super::builder::AssignmentTarget::{self, District, Flat, Portal, Tag};
+use super::builder::{DemoBuilder, DemoText};
+use super::stays::{WITH_CHARGES, WITH_CONTRACT};
 use super::{DISTRICT, ROOM_TYPE};
 
 /// A question of a step.
@@ -285,12 +285,12 @@ pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
 }
 
 /// Returns the id of a record by its name.
-pub(super) fn named(records: &[Value], name: &str) -> Value {
+pub(super) fn record_id_by_name(records: &[Value], name: &str) -> Value {
     id_by_field(records, "name", name)
 }
 
 /// Returns the id of the record of the branding's domain.
-pub(super) fn domain(records: &[Value]) -> Value {
+pub(super) fn branding_domain_id(records: &[Value]) -> Value {
     id_by_field(records, "host", DOMAIN)
 }
 
@@ -330,8 +330,7 @@ fn guest_steps(records: &[Value]) -> Vec<NewStep> {
             "document_expired": "fail", "document_unreadable": "fail", "name_mismatch": "review", "guest_underage": "review",
         },
     });
-    let background =
-        json!({ "leadTimeMaxDays": 14, "backgroundCheckAccountId": named(records, SCREENING) });
+    let background = json!({ "leadTimeMaxDays": 14, "backgroundCheckAccountId": record_id_by_name(records, SCREENING) });
     let others =
         json!({ "sortOrder": 0, "requiredGuestFields": ["firstName", "lastName", "birthDate"] });
     let report = json!({
@@ -420,7 +419,7 @@ fn stay_steps() -> Vec<NewStep> {
             ..step(
                 "agreement",
                 "Rental contract, signed elsewhere",
-                &[Flat(SIGNED)],
+                &[Flat(WITH_CONTRACT)],
                 json!({ "agreementType": "esign_a", "esignATemplateId": "rental-contract", "isMandatorySigning": true }),
             )
         },
@@ -436,13 +435,12 @@ fn stay_steps() -> Vec<NewStep> {
 
 /// Steps about payments: tax, deposit, protection.
 fn payment_steps(records: &[Value]) -> Vec<NewStep> {
-    let account = named(records, MAIN_ACCOUNT);
-    let tax =
-        json!({ "feeProductIds": [named(records, TOURIST_TAX)], "feesPaymentAccountId": account });
+    let account = record_id_by_name(records, MAIN_ACCOUNT);
+    let tax = json!({ "feeProductIds": [record_id_by_name(records, TOURIST_TAX)], "feesPaymentAccountId": account });
     let deposit = json!({
         "inclusionType": "all_except_selected", "excludedSources": ["booking.com"],
         "isSecurityDepositEnabled": true, "securityDepositAmountCents": 20_000, "securityDepositDaysBeforeCheckin": 2,
-        "securityDepositReleaseDaysAfterCheckout": 7, "securityDepositPaymentAccountId": named(records, DEPOSIT_ACCOUNT),
+        "securityDepositReleaseDaysAfterCheckout": 7, "securityDepositPaymentAccountId": record_id_by_name(records, DEPOSIT_ACCOUNT),
         "isDamageWaiverEnabled": true, "damageWaiverDepositAmountCents": 2500, "damageWaiverCapCents": 100_000,
         "damageWaiverPricingBasis": "per_stay", "damageWaiverPaymentAccountId": account,
     });
@@ -459,7 +457,7 @@ fn payment_steps(records: &[Value]) -> Vec<NewStep> {
             ..step(
                 "damage_deposit",
                 "Deposit or waiver",
-                &[Flat(0), Flat(1), Flat(2), Flat(3), Flat(CHARGED)],
+                &[Flat(0), Flat(1), Flat(2), Flat(3), Flat(WITH_CHARGES)],
                 deposit,
             )
         },
@@ -499,7 +497,7 @@ fn inactive_steps() -> Vec<NewStep> {
 }
 
 /// Creates the steps with their assignments. Returns their number.
-pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize, String> {
+pub(super) async fn build(maker: &DemoBuilder<'_>, records: &[Value]) -> Result<usize, String> {
     let groups = [
         guest_steps(records),
         stay_steps(),
@@ -513,7 +511,7 @@ pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize,
     Ok(steps.len())
 }
 
-impl Maker<'_> {
+impl DemoBuilder<'_> {
     /// Creates a step with its texts, questions and assignment.
     async fn step(&self, step: &NewStep) -> Result<(), String> {
         let mut fields = step.fields.clone();

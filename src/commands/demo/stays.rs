@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::LocalCaller;
-use super::precheckin::{BREAKFAST, named};
+use super::precheckin::{BREAKFAST, record_id_by_name};
 
 /// Index of the reservation whose pre-check-in waits for review.
 const IN_REVIEW: usize = 6;
@@ -22,22 +22,22 @@ const WITH_SURVEY: usize = 2;
 /// Index of the reservation with an extra in the cart.
 const WITH_CART: usize = 3;
 /// Index of the reservation whose portal has a domain of its own.
-pub(super) const UNDER_DOMAIN: usize = 7;
+pub(super) const WITH_DOMAIN: usize = 7;
 /// Index of the reservation with charges that are due.
-pub(super) const CHARGED: usize = 9;
+pub(super) const WITH_CHARGES: usize = 9;
 /// Index of the reservation whose guest has to repeat the photo of a document.
 const RETAKE: usize = 12;
 /// Index of the reservation whose guest has to sign a contract at an e-signature service.
-pub(super) const SIGNED: usize = 18;
+pub(super) const WITH_CONTRACT: usize = 18;
 
 /// The reservations that the banner lists, each with what its stay shows.
 pub(super) const EXAMPLES: [(&str, usize); 8] = [
     ("a photo to repeat", RETAKE),
-    ("charges that are due", CHARGED),
+    ("charges that are due", WITH_CHARGES),
     ("a survey to answer", WITH_SURVEY),
-    ("a contract to sign", SIGNED),
+    ("a contract to sign", WITH_CONTRACT),
     ("an extra in the cart", WITH_CART),
-    ("a domain of its own", UNDER_DOMAIN),
+    ("a domain of its own", WITH_DOMAIN),
     ("a new step to do", EXTENDED),
     ("a changed agreement", OUTDATED),
 ];
@@ -75,7 +75,7 @@ pub(super) async fn build(
         reservation(reservations, IN_REVIEW)?,
     )
     .await?;
-    let charged = reservation(reservations, CHARGED)?;
+    let charged = reservation(reservations, WITH_CHARGES)?;
     submit(platform, organization_path, charged).await?;
     let id = charged["id"].as_str().unwrap_or_default();
     api.call("approvePrecheckin", &[("id", id)], json!({}))
@@ -98,7 +98,7 @@ pub(super) async fn build(
     report(
         platform,
         organization_path,
-        reservation(reservations, SIGNED)?,
+        reservation(reservations, WITH_CONTRACT)?,
         "agreement",
         to_sign,
     )
@@ -109,7 +109,8 @@ pub(super) async fn build(
         reservation(reservations, WITH_CART)?,
     )
     .await?;
-    let cart = json!({ "items": [{ "upsellId": named(records, BREAKFAST), "quantity": 1 }] });
+    let cart =
+        json!({ "items": [{ "upsellId": record_id_by_name(records, BREAKFAST), "quantity": 1 }] });
     guest(platform)
         .call("saveCart", &[("token", &token)], cart)
         .await?;
@@ -173,7 +174,7 @@ async fn outdate(
         ("sourceTable", "precheck_step_detail"),
         ("thingId", agreement.unwrap_or_default()),
     ];
-    let texts = api.ask("listShownTexts", &query).await?;
+    let texts = api.query("listShownTexts", &query).await?;
     let text = texts.as_array().into_iter().flatten();
     let text = text
         .filter(|text| text["field"] == "contractTemplateTextMlTextId")

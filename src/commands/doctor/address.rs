@@ -29,7 +29,7 @@ const FORWARDED_PATHS: [&str; 3] = [
 /// Checks the public address. Returns the time in the response of the server there.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let Some(address) = &flags.public_address() else {
-        report.note(
+        report.add_note(
             ADDRESS,
             "it is not set, so links lead to the address that the service listens on",
             "set --public-url to the address that guests see",
@@ -38,7 +38,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
     };
     let url = Url::parse(address).ok()?;
     if url.scheme() == "http" && !is_loopback(&url) {
-        report.wrong_with(
+        report.add_error(
             ADDRESS,
             &format!("{address} is not https, so links, cookies and keys travel readably"),
             "serve TLS, or put a proxy with TLS before the service, and begin --public-url with https",
@@ -53,7 +53,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
     let response = match get(&client, &format!("{address}{METADATA}")).await {
         Ok(response) => response,
         Err(reason) => {
-            report.note(
+            report.add_note(
                 ADDRESS,
                 &format!("nothing answers at {address}: {reason}"),
                 "start the service, and check the DNS record, the proxy and its certificate",
@@ -73,7 +73,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
 async fn check_metadata(response: Response, address: &str, report: &mut DoctorReport) -> bool {
     let status = response.status();
     if status != StatusCode::OK {
-        report.wrong_with(
+        report.add_error(
             ADDRESS,
             &format!("{address}{METADATA} answers {status}"),
             "let the proxy pass on /.well-known; docs/how-to has a page for each proxy",
@@ -85,10 +85,10 @@ async fn check_metadata(response: Response, address: &str, report: &mut DoctorRe
         .as_ref()
         .and_then(|metadata| metadata["issuer"].as_str());
     if issuer == Some(address) {
-        report.good(ADDRESS, &format!("{address} leads to this service"));
+        report.add_success(ADDRESS, &format!("{address} leads to this service"));
         return true;
     }
-    report.wrong_with(
+    report.add_error(
         ADDRESS,
         &format!(
             "the service at {address} has the public URL {}",
@@ -113,7 +113,7 @@ async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut Doc
     for url in urls.chain(metadata_of_prefix) {
         let status = get(client, &url).await.map(|response| response.status());
         if status.is_ok_and(|status| status == StatusCode::NOT_FOUND || status.is_server_error()) {
-            report.wrong_with(
+            report.add_error(
                 ADDRESS,
                 &format!("{url} does not reach the service"),
                 "let the proxy pass this path on; docs/how-to has a page for each proxy",
@@ -122,7 +122,7 @@ async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut Doc
     }
     let metrics = get(client, &format!("{address}/metrics")).await;
     if !is_loopback(url) && metrics.is_ok_and(|response| response.status() == StatusCode::OK) {
-        report.note(
+        report.add_note(
             ADDRESS,
             &format!("{address}/metrics can be read without a credential"),
             "keep /metrics and /platform/v1 inside your network",

@@ -32,7 +32,7 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Doctor
                 check_name(&certificate.names, host.as_deref(), report);
                 check_validity(certificate.not_before, certificate.not_after, now, report);
             }
-            Err(error) => report.wrong_with(
+            Err(error) => report.add_error(
                 CERTIFICATE,
                 &error,
                 "give the chain in PEM, the own certificate first, and its key without a password",
@@ -43,13 +43,15 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Doctor
         return;
     };
     match PassSigner::read(path) {
-        Ok(signer) if signer.is_valid(now) => report.good(CERTIFICATE, "passes can be signed"),
-        Ok(_) => report.wrong_with(
+        Ok(signer) if signer.is_valid(now) => {
+            report.add_success(CERTIFICATE, "passes can be signed")
+        }
+        Ok(_) => report.add_error(
             CERTIFICATE,
             "the certificate for passes is not valid now, so no pass is offered",
             "renew it at Apple, and replace the file of --pass-certificate",
         ),
-        Err(error) => report.wrong_with(
+        Err(error) => report.add_error(
             CERTIFICATE,
             &error,
             "give the pass certificate, its key and Apple's intermediate in one PEM file",
@@ -66,8 +68,8 @@ async fn check_acme(
     report: &mut DoctorReport,
 ) {
     match examine_directory(&settings.directory, settings.root.as_deref()).await {
-        Ok(()) => report.good(CERTIFICATE, &format!("{} answers", settings.directory)),
-        Err(error) => report.wrong_with(
+        Ok(()) => report.add_success(CERTIFICATE, &format!("{} answers", settings.directory)),
+        Err(error) => report.add_error(
             CERTIFICATE,
             &error,
             "allow outgoing connections to it, and check --acme-directory and --acme-root",
@@ -79,7 +81,7 @@ async fn check_acme(
         let has_address = addresses
             .is_ok_and(|result| result.is_ok_and(|mut addresses| addresses.next().is_some()));
         if !has_address {
-            report.wrong_with(
+            report.add_error(
                 CERTIFICATE,
                 &format!("{name} has no address in DNS"),
                 "add an A or AAAA record that leads to this machine",
@@ -88,7 +90,7 @@ async fn check_acme(
     }
     let address = flags.listen_address();
     if address.port() != HTTPS_PORT {
-        report.note(
+        report.add_note(
             CERTIFICATE,
             &format!("the service listens on {address}, and the authority connects to port 443"),
             "forward port 443 there without ending TLS, or listen on port 443",
@@ -98,7 +100,7 @@ async fn check_acme(
     let examined = stored.and_then(|pem| pem.map(|pem| Tls::examine_pem(&pem)).transpose());
     match examined {
         Ok(Some(certificate)) if now < certificate.not_before || now > certificate.not_after => {
-            report.wrong_with(
+            report.add_error(
                 CERTIFICATE,
                 &format!(
                     "the stored one is valid from {} until {}, and not now",
@@ -113,14 +115,14 @@ async fn check_acme(
                 certificate.names.join(", "),
                 certificate.not_after
             );
-            report.good(CERTIFICATE, &until);
+            report.add_success(CERTIFICATE, &until);
         }
-        Ok(None) => report.note(
+        Ok(None) => report.add_note(
             CERTIFICATE,
             "none is stored yet",
             "start serve; port 443 of each name must be open to the internet",
         ),
-        Err(error) => report.wrong_with(
+        Err(error) => report.add_error(
             CERTIFICATE,
             &error,
             "give this process the rights of serve, or remove the file; serve then orders another",
@@ -137,7 +139,7 @@ fn check_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
     let Some(host) = host.filter(|host| !names.iter().any(|name| matches_host(name, host))) else {
         return;
     };
-    report.wrong_with(
+    report.add_error(
         CERTIFICATE,
         &format!("it is for {}, and not for {host}", names.join(", ")),
         "get a certificate for the host of --public-url",
@@ -148,19 +150,19 @@ fn check_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
 fn check_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mut DoctorReport) {
     let text = format!("valid from {from} until {until}");
     if now < from || now > until {
-        report.wrong_with(
+        report.add_error(
             CERTIFICATE,
             &format!("{text}, and not now"),
             "renew it, replace the files, and send SIGHUP to the running service",
         );
     } else if until.duration_since(now) < SOON {
-        report.note(
+        report.add_note(
             CERTIFICATE,
             &text,
             "renew it now; the service reads the new files on SIGHUP",
         );
     } else {
-        report.good(CERTIFICATE, &text);
+        report.add_success(CERTIFICATE, &text);
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
     let location = match Location::of(&url) {
         Ok(location) => location.to_string(),
         Err(error) => {
-            report.wrong_with(
+            report.add_error(
                 DATABASE,
                 &error.to_string(),
                 "write --database-url as sqlite:PATH or postgres://USER@HOST/NAME",
@@ -31,7 +31,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
     let examination = match result {
         Ok(examination) => examination,
         Err(error) => {
-            report.wrong_with(
+            report.add_error(
                 DATABASE,
                 &format!("{location}: {error}"),
                 "check --database-url, whether the server runs, and the rights of the role",
@@ -40,10 +40,10 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
         }
     };
     for (text, remedy) in &examination.faults {
-        report.wrong_with(DATABASE, &format!("{location}: {text}"), remedy);
+        report.add_error(DATABASE, &format!("{location}: {text}"), remedy);
     }
     for (text, remedy) in &examination.notes {
-        report.note(DATABASE, &format!("{location}: {text}"), remedy);
+        report.add_note(DATABASE, &format!("{location}: {text}"), remedy);
     }
     if examination.faults.is_empty() {
         let state = if examination.is_new {
@@ -55,7 +55,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
             .into_iter()
             .chain(examination.facts.iter().map(String::as_str))
             .collect();
-        report.good(DATABASE, &details.join(", "));
+        report.add_success(DATABASE, &details.join(", "));
     }
     examination
         .now

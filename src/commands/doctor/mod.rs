@@ -36,8 +36,8 @@ pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
         ("the public address", public_time),
     ];
     check_clock(clock.now(), &times, &mut report);
-    super::print(&report.to_string())?;
-    match report.wrong() {
+    super::print_text(&report.to_string())?;
+    match report.error_count() {
         0 => Ok(()),
         1 => Err("1 check found something wrong".into()),
         count => Err(format!("{count} checks found something wrong")),
@@ -52,7 +52,7 @@ fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mu
         let Some(time) = time else { continue };
         let ahead = now.duration_since(*time);
         if ahead.abs() > CLOCK_TOLERANCE {
-            report.wrong_with(
+            report.add_error(
                 CLOCK,
                 &format!("{now} here, and {time} at {name}"),
                 "set the time on both by NTP; sign-ins, signatures and schedules depend on it",
@@ -62,10 +62,10 @@ fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mu
         compared.push(*name);
     }
     if compared.is_empty() {
-        report.good(CLOCK, &format!("{now}; no other clock to compare it with"));
+        report.add_success(CLOCK, &format!("{now}; no other clock to compare it with"));
     } else {
         let others = compared.join(" and ");
-        report.good(CLOCK, &format!("{now}, the same as at {others}"));
+        report.add_success(CLOCK, &format!("{now}, the same as at {others}"));
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
             let mut report = DoctorReport::default();
             let other = other.map(|time| time.parse().unwrap());
             check_clock(now, &[("the database", other)], &mut report);
-            assert_eq!(report.wrong(), expected, "{report}");
+            assert_eq!(report.error_count(), expected, "{report}");
         }
     }
 }

@@ -5,7 +5,7 @@ use engine::clock::Clock;
 
 use super::report::DoctorReport;
 use crate::config::{Oidc, ServeFlags};
-use crate::people::{FROM_PROVIDER, IdentityProvider};
+use crate::people::{IdentityProvider, PROVIDER_CALLBACK};
 
 const PROVIDER: &str = "provider";
 
@@ -17,25 +17,25 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Doctor
         client_secret,
     }) = oidc
     else {
-        return report.good(PROVIDER, "none is set; members sign in by links");
+        return report.add_success(PROVIDER, "none is set; members sign in by links");
     };
     let Some(address) = &flags.public_address() else {
-        return report.wrong_with(
+        return report.add_error(
             PROVIDER,
             "without --public-url the redirect address changes with the listening address",
             "set --public-url",
         );
     };
-    let redirect = format!("{address}{FROM_PROVIDER}");
+    let redirect = format!("{address}{PROVIDER_CALLBACK}");
     let provider = match IdentityProvider::new(&issuer, &client_id, client_secret) {
         Ok(provider) => provider,
-        Err(error) => return report.wrong_with(PROVIDER, &error, "correct --oidc-issuer"),
+        Err(error) => return report.add_error(PROVIDER, &error, "correct --oidc-issuer"),
     };
-    match provider.examine(clock, &redirect).await {
-        Ok(keys) => report.good(
+    match provider.check_sign_in(clock, &redirect).await {
+        Ok(keys) => report.add_success(
             PROVIDER,
             &format!("{issuer} publishes its keys ({keys}) and takes {redirect}"),
         ),
-        Err((error, remedy)) => report.wrong_with(PROVIDER, &error, &remedy),
+        Err((error, remedy)) => report.add_error(PROVIDER, &error, &remedy),
     }
 }

@@ -6,11 +6,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
     /// The check passed.
-    Good,
+    Passed,
     /// The service works, but the operator should know about the finding.
     Note,
     /// The service does not work correctly.
-    Wrong,
+    Error,
 }
 
 /// The result of a check, and what the operator can do about it.
@@ -28,25 +28,25 @@ pub(super) struct DoctorReport(Vec<Finding>);
 
 impl DoctorReport {
     /// Adds the result of a check that passed.
-    pub(super) fn good(&mut self, area: &'static str, text: &str) {
-        self.add(area, Severity::Good, text, None);
+    pub(super) fn add_success(&mut self, area: &'static str, text: &str) {
+        self.add(area, Severity::Passed, text, None);
     }
 
     /// Adds a note for the operator, with a remedy.
-    pub(super) fn note(&mut self, area: &'static str, text: &str, remedy: &str) {
+    pub(super) fn add_note(&mut self, area: &'static str, text: &str, remedy: &str) {
         self.add(area, Severity::Note, text, Some(remedy));
     }
 
     /// Adds a fault, with a remedy.
-    pub(super) fn wrong_with(&mut self, area: &'static str, text: &str, remedy: &str) {
-        self.add(area, Severity::Wrong, text, Some(remedy));
+    pub(super) fn add_error(&mut self, area: &'static str, text: &str, remedy: &str) {
+        self.add(area, Severity::Error, text, Some(remedy));
     }
 
     /// Returns the number of faults.
-    pub(super) fn wrong(&self) -> usize {
+    pub(super) fn error_count(&self) -> usize {
         let findings = self.0.iter();
         findings
-            .filter(|finding| finding.severity == Severity::Wrong)
+            .filter(|finding| finding.severity == Severity::Error)
             .count()
     }
 
@@ -64,9 +64,9 @@ impl fmt::Display for DoctorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.0 {
             let severity = match finding.severity {
-                Severity::Good => "ok",
+                Severity::Passed => "ok",
                 Severity::Note => "note",
-                Severity::Wrong => "wrong",
+                Severity::Error => "wrong",
             };
             writeln!(f, "{severity:<6}{:<13}{}", finding.area, finding.text)?;
             if let Some(remedy) = &finding.remedy {
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn a_report_lists_results_and_remedies() {
         let mut report = DoctorReport::default();
-        report.good("clock", "right");
-        report.wrong_with("database", "gone", "start it");
+        report.add_success("clock", "right");
+        report.add_error("database", "gone", "start it");
         assert_eq!(
             report.to_string(),
             "ok    clock        right\nwrong database     gone\n                   -> start it\n"
         );
-        assert_eq!(report.wrong(), 1);
+        assert_eq!(report.error_count(), 1);
     }
 }

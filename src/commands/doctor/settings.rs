@@ -7,10 +7,10 @@ use crate::config::{ServeFlags, unknown_variables};
 const SETTINGS: &str = "settings";
 
 pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
-    let errors_before = report.wrong();
+    let errors_before = report.error_count();
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for unknown in unknown_variables(variables) {
-        report.note(
+        report.add_note(
             SETTINGS,
             &unknown,
             "correct the name, or remove the variable",
@@ -30,20 +30,20 @@ pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
         flags.acme().map(drop),
     ];
     for message in results.into_iter().filter_map(Result::err) {
-        report.wrong_with(
+        report.add_error(
             SETTINGS,
             &message,
             "correct the flag, the variable or the file of the secret",
         );
     }
     if flags.platform_keys().is_ok_and(|keys| keys.is_empty()) {
-        report.note(
+        report.add_note(
             SETTINGS,
             "no platform key is set, so /platform/v1 answers 401 to every request",
             "name a file with a key in VESTIBULE_PLATFORM_KEY_FILE, unless no platform sends records",
         );
     }
-    if report.wrong() == errors_before {
-        report.good(SETTINGS, "all values can be read");
+    if report.error_count() == errors_before {
+        report.add_success(SETTINGS, "all values can be read");
     }
 }

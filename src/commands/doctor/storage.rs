@@ -29,10 +29,10 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
         }
         (None, Some(path)) => {
             let text = format!("{}: the first start creates it", path.display());
-            return report.good(STORAGE, &text);
+            return report.add_success(STORAGE, &text);
         }
         (None, None) => {
-            return report.note(
+            return report.add_note(
                 STORAGE,
                 "no storage for files of guests is set, so uploads are answered 503",
                 "set --uploads-url to a directory of a volume or to a bucket",
@@ -45,7 +45,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
     };
     match result {
         Ok(files) => report_space(&files, &location, report),
-        Err(error) => report.wrong_with(
+        Err(error) => report.add_error(
             STORAGE,
             &format!("{location}: {error}"),
             "let this process write there; for a bucket, check the AWS_… variables",
@@ -77,15 +77,15 @@ async fn try_out(files: &Files) -> Result<(), String> {
 /// Reports how much space is free in a directory; a bucket has no limit.
 fn report_space(files: &Files, location: &str, report: &mut DoctorReport) {
     match files.space() {
-        Ok(Some(space)) if space.free < LOW_SPACE => report.note(
+        Ok(Some(space)) if space.free < LOW_SPACE => report.add_note(
             STORAGE,
             &format!("{location}: {} MiB are free", space.free >> 20),
             "make room; uploads are answered 503 below --uploads-reserve",
         ),
-        Ok(Some(space)) => report.good(
+        Ok(Some(space)) => report.add_success(
             STORAGE,
             &format!("{location}, {} GiB free", space.free >> 30),
         ),
-        _ => report.good(STORAGE, location),
+        _ => report.add_success(STORAGE, location),
     }
 }

@@ -32,7 +32,7 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec>
             spec.summary.clear();
         }
         // The form does not show the stored value of a secret. A new record has no stored value.
-        let is_withheld = kind.withheld().contains(&spec.name);
+        let is_withheld = kind.withheld_fields().contains(&spec.name);
         spec.is_readable = !is_withheld || stored.is_none();
         let named = kind
             .form_references()

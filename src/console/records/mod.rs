@@ -28,7 +28,7 @@ use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::visit::ConsoleRequest;
 use super::when;
 use super::words::{add_label, records_title};
-use crate::records::{RecordKind, RecordOrigin, defaults};
+use crate::records::{RecordKind, RecordOrigin, default_fields};
 use crate::tables::IMPORT_RECORDS;
 
 /// The screen of the records.
@@ -295,7 +295,7 @@ fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let kind = kind_of(request)?;
         let specs = specs(request, kind, None).await;
         let settings = &request.signed_in.organization.settings;
-        let mut values = defaults(kind, settings, request.service.clock.now());
+        let mut values = default_fields(kind, settings, request.service.clock.now());
         for spec in &specs {
             // A link to this form can contain initial values in its query.
             if let Some(text) = request.asks(&spec.name) {
@@ -368,7 +368,7 @@ fn completed(
     typed: Map<String, Value>,
 ) -> Map<String, Value> {
     let settings = &request.signed_in.organization.settings;
-    let mut data = defaults(kind, settings, request.service.clock.now());
+    let mut data = default_fields(kind, settings, request.service.clock.now());
     data.extend(typed);
     data
 }

@@ -11,7 +11,7 @@ use super::charge::StoredCharge;
 use super::moments::StayMoments;
 use super::records::{self, from_row};
 use crate::records::{
-    Dependents, Property, RecordKind, Reservation, ReservationStatus, typed_among,
+    Dependents, Property, RecordKind, Reservation, ReservationStatus, records_as,
 };
 
 store::statements! {
@@ -44,13 +44,13 @@ pub(in crate::guest) fn follow(
         .iter()
         .map(|stored| stored.charge.reservation_id)
         .collect();
-    let stays: HashMap<Uuid, Reservation> = typed_among(
+    let stays: HashMap<Uuid, Reservation> = records_as(
         context,
         RecordKind::Reservation,
         stays.into_iter().collect(),
     )?;
     let properties: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
-    let properties: HashMap<Uuid, Property> = typed_among(
+    let properties: HashMap<Uuid, Property> = records_as(
         context,
         RecordKind::Property,
         properties.into_iter().collect(),

@@ -34,7 +34,7 @@ use vestibule_http::surface::{RequestId, ServedOperation, refuse_as};
 
 use super::kind::is_shown;
 use super::records::{FileDocument, FileView, GuestFile};
-use crate::records::{PhotoSigner, Signer};
+use crate::records::{AddressSigner, PhotoSigner};
 
 /// Validity of an address.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -71,7 +71,7 @@ struct FileAddress {
 }
 
 impl FileAddress {
-    fn is_signed(&self, signer: &Signer) -> bool {
+    fn is_signed(&self, signer: &AddressSigner) -> bool {
         let (expires, view) = (self.expires.to_be_bytes(), [u8::from(self.is_view)]);
         signer.is_signed(
             &[

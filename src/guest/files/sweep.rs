@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use super::records::{self, REMOVALS};
 use crate::events;
-use crate::records::{Property, RecordKind, Reservation, typed, typed_among};
+use crate::records::{Property, RecordKind, Reservation, record_as, records_as};
 
 /// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -235,7 +235,7 @@ fn check_retention(
         .map(|row| Ok((row.get(0)?, row.get(1)?)))
         .collect::<Result<Vec<(Uuid, Uuid)>>>()?;
     let stays: HashSet<Uuid> = due.iter().map(|(_, stay)| *stay).collect();
-    let stays: HashMap<Uuid, Reservation> = typed_among(
+    let stays: HashMap<Uuid, Reservation> = records_as(
         &mut context,
         RecordKind::Reservation,
         stays.into_iter().collect(),
@@ -244,7 +244,7 @@ fn check_retention(
     for (id, reservation) in stays {
         let property = reservation
             .property_id
-            .map(|id| typed::<Property>(&mut context, RecordKind::Property, id))
+            .map(|id| record_as::<Property>(&mut context, RecordKind::Property, id))
             .transpose()?
             .flatten();
         next_checks.insert(id, next_look(&context, &reservation, property.as_ref())?);

@@ -10,7 +10,7 @@ use store::Row;
 use uuid::Uuid;
 
 use super::super::sync::OnInvalid;
-use super::super::versions::Versions;
+use super::super::versions::RecordVersions;
 use super::{BatchRecord, RecordState, SyncBatch, SyncRecord, referenced_records, references};
 use crate::events;
 use crate::records::{HostTally, RecordKind, RecordOrigin, stored};
@@ -37,14 +37,17 @@ impl SyncBatch {
             writer,
             on_invalid,
             change_time: stored::begin_change(context)?,
-            versions: Versions::load(context, versioned.map(|record| (record.kind, record.id)))?,
+            versions: RecordVersions::load(
+                context,
+                versioned.map(|record| (record.kind, record.id)),
+            )?,
             ..Self::default()
         };
         let mut wanted: BTreeMap<RecordKind, HashSet<Uuid>> = BTreeMap::new();
         let mut doomed: BTreeMap<RecordKind, HashSet<Uuid>> = BTreeMap::new();
         for record in sent {
             wanted.entry(record.kind).or_default().insert(record.id);
-            match record.written() {
+            match record.data_to_write() {
                 Some(data) => {
                     for (_, kind, id) in references(record.kind, data) {
                         wanted.entry(kind).or_default().insert(id);
@@ -58,7 +61,7 @@ impl SyncBatch {
                 batch.referrers.insert((kind, *id), BTreeSet::new());
             }
             for (from_kind, from, id) in
-                stored::linked_from_among(context, kind, ids.into_iter().collect())?
+                stored::link_sources_of_all(context, kind, ids.into_iter().collect())?
             {
                 if let Ok(from_kind) = from_kind.parse::<RecordKind>() {
                     wanted.entry(from_kind).or_default().insert(from);

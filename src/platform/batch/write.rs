@@ -15,7 +15,7 @@ use crate::events;
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
 use crate::records::{
-    LinkingThings, OnChanged, OnDeleted, OnRelinked, RecordKind, facets, follow_domains,
+    LinkSources, OnChanged, OnDeleted, OnLinksChanged, RecordKind, facets, follow_domains,
 };
 
 store::statements! {
@@ -98,7 +98,7 @@ impl SyncBatch {
             gone.entry(*kind).or_default().push((created_at.0, *id));
         }
         for kind in RecordKind::VARIANTS.iter().copied() {
-            blocks::note(
+            blocks::update_block_counts(
                 context,
                 kind,
                 added.remove(&kind).unwrap_or_default(),
@@ -120,16 +120,16 @@ impl SyncBatch {
             }
         }
         for (kind, ids) in relinked {
-            for OnRelinked(note) in context.listed() {
+            for OnLinksChanged(note) in context.listed() {
                 note(context, kind, &ids)?;
             }
             stored::unlink_all(context, kind.as_ref(), ids)?;
         }
         stored::link_all(context, links.into_iter())?;
         context.execute_many(&INSERT_GUEST_LINK, tokens)?;
-        events::note_arrived_reviews(context, std::mem::take(&mut self.new_reviews))?;
+        events::record_arrived_reviews(context, std::mem::take(&mut self.new_reviews))?;
         events::set_timers(context, &self.timers)?;
-        events::fire_all(context, &self.happenings)
+        events::fire_all(context, &self.record_events)
     }
 
     /// Returns the stored records to delete, with their time of creation.
@@ -150,7 +150,7 @@ impl SyncBatch {
     ) -> Result<()> {
         let mut by_kind: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
         let mut linking: HashMap<&str, Vec<(Uuid, RecordKind, Uuid)>> = HashMap::new();
-        let known = context.listed::<LinkingThings>();
+        let known = context.listed::<LinkSources>();
         for ((kind, id), _) in removed {
             by_kind.entry(*kind).or_default().push(*id);
             for (from, of) in self
@@ -158,12 +158,12 @@ impl SyncBatch {
                 .remove(&(*kind, *id))
                 .unwrap_or_default()
             {
-                let module = known.iter().find(|module| module.filed_as == from);
+                let module = known.iter().find(|module| module.from_kind == from);
                 let module = module.ok_or_else(|| {
                     Error::internal("a record of an unknown kind refers to this one")
                 })?;
                 linking
-                    .entry(module.filed_as)
+                    .entry(module.from_kind)
                     .or_default()
                     .push((of, *kind, *id));
             }
@@ -175,8 +175,8 @@ impl SyncBatch {
             }
         }
         for module in known {
-            if let Some(links) = linking.get(module.filed_as) {
-                (module.forget)(context, links)?;
+            if let Some(links) = linking.get(module.from_kind) {
+                (module.remove_links)(context, links)?;
             }
         }
         Ok(())

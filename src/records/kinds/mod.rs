@@ -79,16 +79,18 @@ pub(super) use by_hand::{
 pub use devices::{Device, DeviceType};
 pub use properties::Property;
 pub use reservations::{Guest, Reservation, ReservationStatus, VerificationStatus};
-pub(crate) use reservations::{Oddity, oddity, settle_language};
+pub(crate) use reservations::{ImplausibleDates, implausible_dates, normalize_guest_language};
 pub use reviews::SurveyKind;
 pub(super) use reviews::{ReviewRecord, photo_urls};
-pub(super) use setup::{CustomUrl, Instruction, ManualImage, NamedRecord, PaymentAccount, Priced};
+pub(super) use setup::{
+    CustomUrl, Instruction, ManualImage, NamedRecord, PaymentAccount, PricedRecord,
+};
 pub use tasks::{TaskRecord, TaskStatus};
-pub(super) use values::{NAMES, WITHHELD};
+pub(super) use values::{REFERENCE_KEYWORD, WITHHELD_KEYWORD};
 pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 
 /// A type whose fields are declared by `record!`.
-pub(super) trait Declared {
+pub(super) trait DeclaredFields {
     /// Returns the JSON Schema of all fields, with the marks of [`values`].
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }

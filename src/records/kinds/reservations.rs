@@ -13,7 +13,7 @@ use strum::{AsRefStr, VariantArray};
 use uuid::Uuid;
 
 use super::values::{
-    Channel, Day, Headcount, LanguageTag, OneOf, OrNull, Part, PropertyId, TimeOfDay,
+    Channel, Day, Headcount, LanguageTag, NestedObject, OneOf, OrNull, PropertyId, TimeOfDay,
 };
 use super::{FLAT, Property};
 
@@ -42,7 +42,7 @@ record! {
         /// Code of the booking at its channel, by which staff find the stay. Null: none.
         booking_code: Option<Label>;
         /// The guest who booked.
-        guest: Part<Guest>, read as Guest;
+        guest: NestedObject<Guest>, read as Guest;
         /// Whether the guest stayed before; some steps skip them then. Null: no.
         is_returning_guest: Option<bool>, read as Option<bool>;
         /// How many adults come; null while it is not known.
@@ -96,7 +96,7 @@ record! {
 
 /// An implausible date of a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Oddity {
+pub enum ImplausibleDates {
     /// The stay ends before its first night is over, so there is no stay.
     NoNight,
     /// The stay was booked after its first day.
@@ -105,17 +105,17 @@ pub enum Oddity {
 
 /// Checks the dates of a reservation by the calendar of its flat, or by UTC if the flat is unknown.
 #[must_use]
-pub fn oddity(reservation: &Reservation, zone: &TimeZone) -> Option<Oddity> {
+pub fn implausible_dates(reservation: &Reservation, zone: &TimeZone) -> Option<ImplausibleDates> {
     if reservation.check_out <= reservation.check_in {
-        return Some(Oddity::NoNight);
+        return Some(ImplausibleDates::NoNight);
     }
     let booked = zone.to_datetime(reservation.booked_at.0).date();
-    (booked > reservation.check_in).then_some(Oddity::BookedLate)
+    (booked > reservation.check_in).then_some(ImplausibleDates::BookedLate)
 }
 
 /// Normalizes the language of a reservation's guest to a BCP 47 tag or null, in place. Returns the
 /// original text if it is not a tag (rules: records#kinds).
-pub(crate) fn settle_language(reservation: &mut Object) -> Option<String> {
+pub(crate) fn normalize_guest_language(reservation: &mut Object) -> Option<String> {
     let language = reservation.get_mut("guest")?.get_mut("language")?;
     let text = match &*language {
         Value::Null => return None,
@@ -218,10 +218,14 @@ mod tests {
         ] {
             let mut data: Object =
                 serde_json::from_value(json!({ "guest": { "language": input } })).unwrap();
-            assert_eq!(settle_language(&mut data).is_some(), is_invalid, "{input}");
+            assert_eq!(
+                normalize_guest_language(&mut data).is_some(),
+                is_invalid,
+                "{input}"
+            );
             assert_eq!(data["guest"]["language"], expected, "{input}");
         }
-        assert_eq!(settle_language(&mut Object::new()), None);
+        assert_eq!(normalize_guest_language(&mut Object::new()), None);
     }
 
     #[test]
@@ -231,7 +235,7 @@ mod tests {
                 "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": booked,
                 "checkIn": check_in, "checkOut": check_out, "guest": {},
             });
-            oddity(
+            implausible_dates(
                 &serde_json::from_value(reservation).unwrap(),
                 &TimeZone::get(zone).unwrap(),
             )
@@ -241,13 +245,13 @@ mod tests {
         for check_out in ["2026-12-11", "2026-12-10"] {
             assert_eq!(
                 of(early, "2026-12-11", check_out, "UTC"),
-                Some(Oddity::NoNight)
+                Some(ImplausibleDates::NoNight)
             );
         }
         let late = "2026-12-12T05:00:00Z";
         assert_eq!(
             of(late, "2026-12-11", "2026-12-14", "UTC"),
-            Some(Oddity::BookedLate)
+            Some(ImplausibleDates::BookedLate)
         );
         assert_eq!(
             of(late, "2026-12-11", "2026-12-14", "America/Los_Angeles"),

@@ -7,7 +7,7 @@ use strum::VariantArray;
 
 use super::FLAT;
 use super::values::{
-    AtMost, ByName, LongText, OneOf, PropertyId, Rating, ReservationId, WithheldField,
+    AtMost, LongText, MapByName, OneOf, PropertyId, Rating, ReservationId, WithheldField,
 };
 
 record! {
@@ -26,7 +26,7 @@ record! {
         /// The rating as a whole, from 1 to 5; null where none was given.
         overall_rating: Option<Rating>;
         /// A rating from 1 to 5 for each category, by its name; null where none was given.
-        category_ratings: Option<ByName<Rating>>;
+        category_ratings: Option<MapByName<Rating>>;
         /// The guest's text for everyone, up to 20,000 characters.
         public_text: Option<LongText>;
         /// The guest's text for the host alone, up to 20,000 characters. Returned only with

@@ -17,7 +17,7 @@ record! {
 
 record! {
     /// A record with a price: fees, damage waivers and extras.
-    pub struct Priced {
+    pub struct PricedRecord {
         /// Its name; may be empty.
         name: Label;
         /// Price, in the minor unit of the currency: a whole number of at least 0. Null: the price

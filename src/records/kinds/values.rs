@@ -1,7 +1,7 @@
 //! Types for the fields in `record!` declarations. Each type only supplies a JSON Schema and is
 //! never instantiated.
 //!
-//! Two internal schema keywords, [`NAMES`] and [`WITHHELD`], mark references and withheld fields.
+//! Two internal schema keywords, [`REFERENCE_KEYWORD`] and [`WITHHELD_KEYWORD`], mark references and withheld fields.
 //! `kind.rs` removes them before a schema is published.
 
 use std::marker::PhantomData;
@@ -11,13 +11,13 @@ use serde::Serialize;
 use serde_json::Value;
 use strum::VariantArray;
 
-use super::Declared;
+use super::DeclaredFields;
 use crate::records::RecordKind;
 
 /// The schema keyword of an id of another record. Its value is the kind of that record.
-pub(in crate::records) const NAMES: &str = "x-names";
+pub(in crate::records) const REFERENCE_KEYWORD: &str = "x-names";
 /// The schema keyword of a field that no read of the public interface and no webhook returns.
-pub(in crate::records) const WITHHELD: &str = "x-withheld";
+pub(in crate::records) const WITHHELD_KEYWORD: &str = "x-withheld";
 
 /// Implements an inline JSON Schema for a type, instead of a named one.
 macro_rules! inline {
@@ -171,9 +171,9 @@ impl<const MOST: usize, T: JsonSchema> JsonSchema for AtMost<MOST, T> {
 }
 
 /// An object with one value for each name; a value may be null.
-pub(super) struct ByName<T>(PhantomData<T>);
+pub(super) struct MapByName<T>(PhantomData<T>);
 
-impl<T: JsonSchema> JsonSchema for ByName<T> {
+impl<T: JsonSchema> JsonSchema for MapByName<T> {
     inline!(
         generator,
         json_schema!({ "type": "object", "additionalProperties": Option::<T>::json_schema(generator) })
@@ -181,9 +181,9 @@ impl<T: JsonSchema> JsonSchema for ByName<T> {
 }
 
 /// An object inside a record, declared by `record!`.
-pub(super) struct Part<T>(PhantomData<T>);
+pub(super) struct NestedObject<T>(PhantomData<T>);
 
-impl<T: Declared> JsonSchema for Part<T> {
+impl<T: DeclaredFields> JsonSchema for NestedObject<T> {
     inline!(generator, T::schema(generator));
 }
 
@@ -193,7 +193,7 @@ pub(super) struct WithheldField<T>(PhantomData<T>);
 impl<T: JsonSchema> JsonSchema for WithheldField<T> {
     inline!(generator, {
         let mut schema = T::json_schema(generator);
-        schema.insert(WITHHELD.into(), Value::Bool(true));
+        schema.insert(WITHHELD_KEYWORD.into(), Value::Bool(true));
         schema
     });
 }

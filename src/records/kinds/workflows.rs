@@ -6,7 +6,7 @@ use serde::Serialize;
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::values::{OneOf, Part, WorkflowId};
+use super::values::{NestedObject, OneOf, WorkflowId};
 use crate::records::RecordKind;
 
 record! {
@@ -15,9 +15,9 @@ record! {
         /// Name of the workflow; may be empty.
         name: Label, read as String;
         /// The nodes of the version that is being edited; null: there is none.
-        draft_nodes: Option<Vec<Part<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
+        draft_nodes: Option<Vec<NestedObject<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
         /// The nodes of the version that runs; null: there is none.
-        live_nodes: Option<Vec<Part<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
+        live_nodes: Option<Vec<NestedObject<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
     }
 }
 

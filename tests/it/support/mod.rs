@@ -225,7 +225,7 @@ impl App {
     ) -> Self {
         choose_tls_provider();
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
-        let server = Server::start_within(
+        let server = Server::start_with_limits(
             serve_flags(&database_url, flags),
             clock.clone(),
             names,

@@ -16,13 +16,13 @@ pub(super) enum AssignmentTarget {
 }
 
 /// Creates the demo's data through the API.
-pub(super) struct Maker<'m> {
+pub(super) struct DemoBuilder<'m> {
     pub(super) api: &'m LocalCaller<'m>,
     pub(super) portfolio: &'m Portfolio,
     pub(super) portals: &'m [Value],
 }
 
-impl Maker<'_> {
+impl DemoBuilder<'_> {
     /// Creates a text in its three languages. Returns the id of the text.
     pub(super) async fn text(&self, source: &str, text: &DemoText) -> Result<Value, String> {
         let [english, ..] = text;
