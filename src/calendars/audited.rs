@@ -18,7 +18,10 @@ fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFe
 }
 
 /// Describes the feed with the input's `id`.
-pub(super) fn audited_feed(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
+pub(super) fn audited_feed(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some(feed) = find_feed(context, id(input, "id")) else {
         return Ok(None);
     };

@@ -273,7 +273,7 @@ impl ServeFlags {
         }
         Ok(keys
             .into_iter()
-            .filter(|key| !secret_without_blanks.is_empty())
+            .filter(|key| !key.is_empty())
             .map(str::to_owned)
             .collect())
     }
@@ -329,7 +329,7 @@ impl ServeFlags {
             })),
             (Some(_), None) => Err("--oidc-issuer needs --oidc-client-id".into()),
             (None, Some(_)) => Err("--oidc-client-id needs --oidc-issuer".into()),
-            (None, None) if client_secret.is_some_and(|secret| !raw_secret.is_empty()) => {
+            (None, None) if client_secret.is_some_and(|secret| !secret.is_empty()) => {
                 Err("--oidc-client-secret needs --oidc-issuer".into())
             }
             (None, None) => Ok(None),

@@ -35,7 +35,7 @@ pub fn setting_lines(raw: &str) -> Result<Vec<&str>, String> {
     let lines = raw
         .trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
         .split('\n');
-    setting_lines.map(trim_setting).collect()
+    lines.map(trim_setting).collect()
 }
 
 /// Returns the text of a key. A blank in the key is an error.

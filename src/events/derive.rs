@@ -641,7 +641,7 @@ mod tests {
     #[test]
     fn device_events_depend_on_old_and_new_presence() {
         let (keep, nothing) = (TimerEffect::Keep, Vec::new);
-        for (before, after, fires, timer) in [
+        for (before, after, events, timer) in [
             (Online, Online, nothing(), keep),
             (
                 Online,

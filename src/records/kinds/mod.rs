@@ -43,7 +43,7 @@ macro_rules! record {
             $($read)*
         }
 
-        impl $crate::records::kinds::Declared for $name {
+        impl $crate::records::kinds::DeclaredFields for $name {
             fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 #[derive(schemars::JsonSchema)]
                 #[schemars(rename_all = "camelCase")]

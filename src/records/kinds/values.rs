@@ -52,7 +52,7 @@ macro_rules! value {
 /// the service empties the field, so rules read an `Option`.
 macro_rules! reference {
     ($(#[$doc:meta])* $name:ident to $kind:ident) => {
-        value!($(#[$doc])* $name, { "type": "string", "format": "uuid", NAMES: RecordKind::$kind });
+        value!($(#[$doc])* $name, { "type": "string", "format": "uuid", REFERENCE_KEYWORD: RecordKind::$kind });
     };
 }
 
