@@ -44,10 +44,10 @@ use crate::config::{DatabaseFlags, ServeFlags};
 use crate::console::{AnonymousLimits, PageLimits};
 use crate::devices::DeviceConnector;
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
-use crate::guest::{self, ChargeTeller, UploadLimits, UploadRetention};
+use crate::guest::{self, ChargeNoticeWorker, UploadLimits, UploadRetention};
 use crate::manuals::StockPhotos;
 use crate::oauth::{ClientDocumentFetcher, Registrations};
-use crate::page::{Apns, Pages, PassPushes, PassSigner};
+use crate::page::{Apns, PageCache, PassPushes, PassSigner};
 use crate::people::{IdentityProvider, SignInSettings};
 use crate::platform::{BackupStatusFile, ConsoleKeys};
 use crate::records::{FilesUrl, PhotoSigner};
@@ -216,7 +216,7 @@ impl Server {
         let parts = uploads.into_iter().fold(parts, |parts, files| {
             parts.with(Uploads::new(files, flags.uploads_reserve))
         });
-        let parts = parts.with(Pages::seeing(
+        let parts = parts.with(PageCache::with_processors(
             flags
                 .processors
                 .map_or_else(processors::count, NonZeroUsize::get),
@@ -276,7 +276,7 @@ impl Server {
             .map(|url| Translator::new(service.clone(), &url, translator_key))
             .transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
-        let teller = ChargeTeller::new(service.clone());
+        let teller = ChargeNoticeWorker::new(service.clone());
         let (swept, kept) = (dependencies.clone(), metrics.clone());
         if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
             fetcher.set_service(&service);
@@ -424,7 +424,9 @@ impl Server {
 
     /// Fires the events of charges that are due, as the background task does. Returns their number.
     pub async fn fire_due_charges(&self) -> usize {
-        ChargeTeller::new(self.service.clone()).run_once().await
+        ChargeNoticeWorker::new(self.service.clone())
+            .run_once()
+            .await
     }
 
     /// Notifies phones of changed passes, as the background task does.

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::labels;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 use crate::page;
 use crate::words::{fill, in_language};
 
@@ -140,7 +140,7 @@ fn collect_rows(
             for (place, item) in items.iter().enumerate() {
                 let number = (place + 1).to_string();
                 let label = below(fill(
-                    request.words.submissions.guest_number,
+                    request.texts.submissions.guest_number,
                     &[("number", &number)],
                 ));
                 collect_rows(request, &label, item, depth + 1, rows);
@@ -174,7 +174,7 @@ fn called(request: &ConsoleRequest, name: &str) -> String {
 fn in_words(request: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
     match field {
         "choice" => Some(labels::choice(request.language, value)),
-        "documentType" => Some(document(request, value)),
+        "documentType" => Some(document_label(request, value)),
         "gender" => {
             let genders = in_language(request.language).0.genders();
             genders
@@ -191,7 +191,7 @@ fn in_words(request: &ConsoleRequest, field: &str, value: &str) -> Option<String
 }
 
 /// Returns the label of a document type. A type that the organization defined is its own label.
-pub fn document(request: &ConsoleRequest, kind: &str) -> String {
+pub fn document_label(request: &ConsoleRequest, kind: &str) -> String {
     page::document(kind, in_language(request.language).0)
         .unwrap_or(kind)
         .to_owned()
@@ -200,8 +200,8 @@ pub fn document(request: &ConsoleRequest, kind: &str) -> String {
 fn plain(request: &ConsoleRequest, value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::Bool(true) => request.words.frame.yes.to_owned(),
-        Value::Bool(false) => request.words.frame.no.to_owned(),
+        Value::Bool(true) => request.texts.frame.yes.to_owned(),
+        Value::Bool(false) => request.texts.frame.no.to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => items
             .iter()

@@ -9,14 +9,14 @@ use engine::format;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::form::{InputKind, Spec, specs};
+use super::form::{FieldSpec, InputKind, specs};
 use super::frame::ConsoleFrame;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::stays::{self, StayItem};
 use super::texts::texts;
-use super::visit::ConsoleRequest;
-use super::when::{self, When};
+use super::time_format::{self, FormattedTime};
 use super::words::{AuditedAction, ConsoleWords, describe_action, entrance, precheckin_status};
 use super::{labels, operation_calls};
 use crate::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
@@ -93,7 +93,7 @@ pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]
     let names = AuditNames(stays_of(request, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &LastWrite)| {
         describe_action(
-            &request.words.audit,
+            &request.texts.audit,
             &AuditedAction {
                 operation: &write.operation,
                 who,
@@ -116,7 +116,7 @@ struct DescribedChange {
 
 /// An entry of the log, in words.
 pub struct AuditLine {
-    pub at: When,
+    pub at: FormattedTime,
     pub text: String,
     fields: Vec<DescribedChange>,
     count: String,
@@ -129,7 +129,7 @@ pub struct AuditLine {
 
 impl AuditLine {
     fn of(request: &ConsoleRequest, entry: &AuditEntry, names: &AuditNames) -> Self {
-        let words = &request.words.audit;
+        let words = &request.texts.audit;
         let who =
             entry
                 .actor
@@ -160,7 +160,7 @@ impl AuditLine {
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
-            at: when::of(request, entry.occurred_at),
+            at: time_format::of(request, entry.occurred_at),
             text,
             fields,
             count: match entry.changes.as_slice() {
@@ -170,7 +170,7 @@ impl AuditLine {
             more: (more > 0).then(|| fill(words.more, &[("count", &more.to_string())])),
             thing: id
                 .as_deref()
-                .and_then(|id| way(request, screen_of(&entry.target.kind)?, id)),
+                .and_then(|id| resource_address(request, screen_of(&entry.target.kind)?, id)),
             history: id.map(|id| request.address_with(SCREEN.path, &[("target", &id)])),
         }
     }
@@ -193,7 +193,7 @@ fn screen_of(kind: &str) -> Option<&'static str> {
 }
 
 /// Returns the input field of the operation that a change belongs to.
-fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<Spec> {
+fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<FieldSpec> {
     specs(
         operation_calls::operation(&request.service, operation)?,
         None,
@@ -310,7 +310,7 @@ async fn stays_of(
         return HashMap::new();
     }
     let named = |stay: StayItem| {
-        let days = when::days(request, &stay.check_in, &stay.check_out);
+        let days = time_format::days(request, &stay.check_in, &stay.check_out);
         (
             stay.id.to_string(),
             format!("{} ({days})", stay.called(request)),
@@ -343,7 +343,7 @@ fn describe(
     change: &Change,
     names: &AuditNames,
 ) -> DescribedChange {
-    let words = &request.words.audit;
+    let words = &request.texts.audit;
     let label = called(request, entry, &change.field);
     if change.before.is_null() && change.after.is_null() {
         return DescribedChange {
@@ -426,11 +426,11 @@ fn shortened(text: &str) -> String {
 fn plain(
     request: &ConsoleRequest,
     field: &str,
-    spec: Option<&Spec>,
+    spec: Option<&FieldSpec>,
     value: &Value,
     names: &AuditNames,
 ) -> String {
-    let words = request.words;
+    let words = request.texts;
     let is_choice = spec.is_some_and(|spec| {
         matches!(
             spec.kind,
@@ -447,7 +447,7 @@ fn plain(
             (None, "permissions") => words.access.permission(text).to_owned(),
             (None, "status") => precheckin_status(&words.submissions, text).0.to_owned(),
             (None, "language" | "languages") => own_name(text).to_owned(),
-            (None, "expiresAt" | "since" | "at") => when::moment(request, text).text,
+            (None, "expiresAt" | "since" | "at") => time_format::timestamp(request, text).text,
             (None, _) if is_choice => labels::choice(request.language, text),
             (None, _) => text.clone(),
         },
@@ -497,7 +497,9 @@ struct AuditPage<'v> {
 }
 
 fn id_of<'v>(request: &'v ConsoleRequest, name: &str) -> Option<&'v str> {
-    request.asks(name).filter(|id| format::is_uuid(id))
+    request
+        .query_parameter(name)
+        .filter(|id| format::is_uuid(id))
 }
 
 async fn lines(request: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLine> {
@@ -516,7 +518,7 @@ async fn lines(request: &ConsoleRequest, entries: &[AuditEntry]) -> Vec<AuditLin
     entries.iter().map(line).collect()
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let (after, target, actor) = (
             id_of(request, "after"),
@@ -545,7 +547,7 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .collect();
             request.address_with(SCREEN.path, &query)
         });
-        let words = &request.words.audit;
+        let words = &request.texts.audit;
         let page = AuditPage {
             frame: ConsoleFrame::new(request, words.audit),
             about: match (target, actor) {
@@ -559,18 +561,18 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             is_behind: after.is_some(),
             older,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
 /// The latest changes of a resource, for the template `console/changed.html`.
-pub struct Changed {
+pub struct LatestChanges {
     pub lines: Vec<AuditLine>,
     pub all: String,
     pub words: &'static ConsoleWords,
 }
 
-impl Changed {
+impl LatestChanges {
     /// Reads the latest changes. Returns `None` if there are none or the member may not read the
     /// log.
     pub async fn of(request: &ConsoleRequest, target: Uuid) -> Option<Self> {
@@ -591,7 +593,7 @@ impl Changed {
         (!lines.is_empty()).then_some(Self {
             lines,
             all,
-            words: request.words,
+            words: request.texts,
         })
     }
 }

@@ -7,9 +7,11 @@ use engine::field::{HexColor, StoredAs};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::audit::Changed;
+use super::audit::LatestChanges;
 use super::editor::{self, Editor};
-use super::form::{FormView, Layout, Reading, Resource, Section, StoredResource, typed};
+use super::form::{
+    FormView, Layout, ReadFuture, Resource, Section, StoredResource, changed_values,
+};
 use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
@@ -17,8 +19,8 @@ use super::portals;
 use super::preview::PreviewForm;
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::page::contrast;
 
 /// The screen of the brandings.
@@ -35,13 +37,13 @@ pub static SCREEN: Screen = Screen {
             "/brandings/new",
             editor::new::<BrandingEditor>,
         )
-        .needing(&["createPortalBranding"]),
+        .with_needs(&["createPortalBranding"]),
         ScreenPage::post(
             "createBrandingOnScreen",
             "/brandings/new",
             editor::create::<BrandingEditor>,
         )
-        .needing(&["createPortalBranding"]),
+        .with_needs(&["createPortalBranding"]),
         ScreenPage::get(
             "getBrandingScreen",
             "/brandings/{id}",
@@ -52,13 +54,13 @@ pub static SCREEN: Screen = Screen {
             "/brandings/{id}",
             editor::save::<BrandingEditor>,
         )
-        .needing(&["listPortalBrandings", "updatePortalBranding"]),
+        .with_needs(&["listPortalBrandings", "updatePortalBranding"]),
         ScreenPage::post(
             "previewBrandingOnScreen",
             "/brandings/{id}/preview",
             preview,
         )
-        .needing(&["listPortalBrandings", "createPortalPreview"]),
+        .with_needs(&["listPortalBrandings", "createPortalPreview"]),
     ],
 };
 
@@ -84,7 +86,7 @@ pub static BRANDING: Resource = Resource {
                 title: |words| words.portals.links,
             },
         ],
-        elsewhere: &["showPoweredBy"],
+        omitted: &["showPoweredBy"],
         markdown: &[],
         names: &[],
         rules: &[],
@@ -116,12 +118,12 @@ pub struct ColourPair {
 fn colour_pairs(request: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
     let colour = |name: &str| {
         let colour = request
-            .sent(name)
+            .form_value(name)
             .or(branding.get(name).and_then(Value::as_str))
             .filter(|colour| !colour.is_empty());
         StoredAs::<String>::stored(HexColor(colour.unwrap_or("#ffffff").to_owned()))
     };
-    let words = &request.words.portals;
+    let words = &request.texts.portals;
     let pairs = [
         (words.text_on_background, "textColor", "backgroundColor"),
         (
@@ -181,7 +183,7 @@ async fn all(request: &ConsoleRequest) -> Result<Vec<Value>, ConsoleRefusal> {
     request.get("listPortalBrandings", json!({})).await
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let all = all(request).await?;
         let paging = Paging::of(request, "/brandings", all.len());
@@ -197,15 +199,15 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .filter(|colour| contrast(colour, colour).is_some())
                 .collect(),
         };
-        let rows = paging.cut(all).iter().map(row).collect();
+        let rows = paging.rows_of_page(all).iter().map(row).collect();
         let new = request
             .may(BRANDING.create)
             .then(|| request.address("/brandings/new"));
-        Ok(reply::of(
+        Ok(reply::page_of_template(
             request,
             200,
             &BrandingList {
-                frame: ConsoleFrame::new(request, request.words.portals.brandings),
+                frame: ConsoleFrame::new(request, request.texts.portals.brandings),
                 rows,
                 paging,
                 new,
@@ -223,7 +225,7 @@ struct BrandingPage<'v> {
     preview: Option<PreviewForm>,
     /// Name and console address of each portal that uses the branding.
     portals: Vec<(String, String)>,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
     placeholders: Placeholders,
 }
 
@@ -256,9 +258,10 @@ impl Editor for BrandingEditor {
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &request.words.portals;
+        let words = &request.texts.portals;
         let title = stored.map_or(words.new_branding, |stored| stored.text("name"));
-        let frame = ConsoleFrame::new(request, title).below(request, words.brandings, "/brandings");
+        let frame =
+            ConsoleFrame::new(request, title).with_parent(request, words.brandings, "/brandings");
         let (mut used, mut colours, mut preview, mut changed) =
             (Vec::new(), Vec::new(), None, None);
         if let Some(stored) = stored {
@@ -266,7 +269,7 @@ impl Editor for BrandingEditor {
             colours = colour_pairs(request, &stored.value);
             preview = PreviewForm::of(request, &format!("/brandings/{}/preview", stored.id))
                 .filter(|_| !used.is_empty());
-            changed = Changed::of(request, stored.id).await;
+            changed = LatestChanges::of(request, stored.id).await;
         }
         let portals = used
             .iter()
@@ -278,7 +281,7 @@ impl Editor for BrandingEditor {
                 )
             })
             .collect();
-        reply::of(
+        reply::page_of_template(
             request,
             status,
             &BrandingPage {
@@ -294,7 +297,7 @@ impl Editor for BrandingEditor {
     }
 }
 
-fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     Box::pin(async move {
         let id_text = id.to_string();
         let one = all(request)
@@ -306,15 +309,15 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     })
 }
 
-fn preview(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let stored = stored(request, request.named("id")?).await?;
+        let stored = stored(request, request.path_id("id")?).await?;
         let portal = portals_of(request, &stored)
             .await
             .into_iter()
             .next()
             .ok_or_else(ConsoleRefusal::missing)?;
-        let mut typed = typed(request, &BRANDING)?;
+        let mut typed = changed_values(request, &BRANDING)?;
         // A new text has no id yet, so the preview gets the text instead of an id.
         if let Some(callout) = typed.remove("calloutMessageId") {
             typed.insert("calloutMessage".to_owned(), callout["text"].clone());

@@ -13,9 +13,9 @@ use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::Paging;
 use super::refusal::{ConsoleRefusal, FormAttempt};
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
-use super::visit::ConsoleRequest;
-use super::when::{self, When};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
+use super::time_format::{self, FormattedTime};
 use crate::calendars::{Ambiguous, CalendarFeed, GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
 use crate::words::fill;
 
@@ -38,28 +38,28 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST_CALENDAR_FEEDS.id()),
     pages: &[
         ScreenPage::get("getCalendarsScreen", "/calendars", list),
-        ScreenPage::get("getNewCalendarScreen", "/calendars/new", new).needing(&[CREATE, FLATS]),
+        ScreenPage::get("getNewCalendarScreen", "/calendars/new", new).with_needs(&[CREATE, FLATS]),
         ScreenPage::post("createCalendarOnScreen", "/calendars/new", create)
-            .needing(&[CREATE, FLATS]),
-        ScreenPage::get("getCalendarScreen", "/calendars/{id}", show).needing(&[READ]),
+            .with_needs(&[CREATE, FLATS]),
+        ScreenPage::get("getCalendarScreen", "/calendars/{id}", show).with_needs(&[READ]),
         ScreenPage::post(
             "refreshCalendarOnScreen",
             "/calendars/{id}/refresh",
             refresh,
         )
-        .needing(&[READ, REFRESH]),
+        .with_needs(&[READ, REFRESH]),
         ScreenPage::post("decideOnScreen", "/calendars/{id}/held", decide)
-            .needing(&[READ, HELD, DECIDE]),
+            .with_needs(&[READ, HELD, DECIDE]),
         ScreenPage::get("getDeleteCalendarScreen", "/calendars/{id}/delete", ask)
-            .needing(&[READ, DELETE]),
+            .with_needs(&[READ, DELETE]),
         ScreenPage::post("deleteCalendarOnScreen", "/calendars/{id}/delete", delete)
-            .needing(&[READ, DELETE]),
+            .with_needs(&[READ, DELETE]),
     ],
 };
 
 /// Returns the label of a feed's state, and the class of the label.
 fn state_label(request: &ConsoleRequest, feed: &CalendarFeed) -> (&'static str, &'static str) {
-    let words = &request.words.calendars;
+    let words = &request.texts.calendars;
     if feed.last_error.is_some() {
         (words.failing, "bad")
     } else if feed.last_fetched_at.is_some() {
@@ -74,7 +74,7 @@ fn failure(request: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
     let error = feed.last_error.as_ref()?;
     let known = feed
         .last_error_code
-        .and_then(|code| request.words.calendars.failure(code));
+        .and_then(|code| request.texts.calendars.failure(code));
     Some(match known {
         // The message has details, such as a status, and is in English.
         Some(_) if request.language == "en" => error.clone(),
@@ -85,7 +85,7 @@ fn failure(request: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
 
 /// Reads the feed that the path names.
 async fn named(request: &ConsoleRequest) -> Result<Arc<CalendarFeed>, ConsoleRefusal> {
-    let arguments = json!({ "id": request.named("id")? });
+    let arguments = json!({ "id": request.path_id("id")? });
     request.read(GET_CALENDAR_FEED, arguments).await
 }
 
@@ -108,12 +108,12 @@ struct CalendarList<'v> {
     new: Option<String>,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let feeds = request.read(LIST_CALENDAR_FEEDS, json!({})).await?;
         let paging = Paging::of(request, SCREEN.path, feeds.len());
-        let feeds = paging.cut(feeds.iter().collect());
-        let flats = flats::among(request, feeds.iter().map(|feed| feed.property_id)).await?;
+        let feeds = paging.rows_of_page(feeds.iter().collect());
+        let flats = flats::by_ids(request, feeds.iter().map(|feed| feed.property_id)).await?;
         let row = |feed: &CalendarFeed| FeedRow {
             way: request.address(&format!("/calendars/{}", feed.id)),
             flat: flats
@@ -127,12 +127,12 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             url: feed.url.clone(),
         };
         let page = CalendarList {
-            frame: ConsoleFrame::new(request, request.words.calendars.feeds),
+            frame: ConsoleFrame::new(request, request.texts.calendars.feeds),
             rows: feeds.into_iter().map(row).collect(),
             paging,
-            new: way(request, "/calendars/new", ""),
+            new: resource_address(request, "/calendars/new", ""),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -152,10 +152,12 @@ struct NewCalendar<'v> {
 }
 
 fn form(request: &ConsoleRequest, attempt: FormAttempt) -> Response {
-    let words = &request.words.calendars;
+    let words = &request.texts.calendars;
     // The link from a flat's page contains the name of the flat.
     let query = |name: &str| {
-        let text = request.sent(name).or_else(|| request.asks(name));
+        let text = request
+            .form_value(name)
+            .or_else(|| request.query_parameter(name));
         text.unwrap_or_default().to_owned()
     };
     let chosen = query("ambiguous");
@@ -165,7 +167,7 @@ fn form(request: &ConsoleRequest, attempt: FormAttempt) -> Response {
         ("ignore", words.ignore),
     ];
     let page = NewCalendar {
-        frame: ConsoleFrame::new(request, words.new).below(request, words.feeds, SCREEN.path),
+        frame: ConsoleFrame::new(request, words.new).with_parent(request, words.feeds, SCREEN.path),
         action: request.address("/calendars/new"),
         key: request.form_key(),
         flat: query("flat"),
@@ -174,18 +176,18 @@ fn form(request: &ConsoleRequest, attempt: FormAttempt) -> Response {
         choices: choices
             .map(|(value, label)| (value, label, value == chosen))
             .into(),
-        messages: attempt.of,
-        is_kept: attempt.is_kept,
+        messages: attempt.messages,
+        is_kept: attempt.is_returned,
     };
-    reply::of(request, attempt.status, &page)
+    reply::page_of_template(request, attempt.status, &page)
 }
 
-fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn new(request: &ConsoleRequest) -> ScreenResponse<'_> {
     let attempt = FormAttempt::of(request, None);
     Box::pin(std::future::ready(Ok(form(request, attempt))))
 }
 
-fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return Ok(form(request, FormAttempt::of(request, None)));
@@ -193,13 +195,13 @@ fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !request.may(CREATE) {
             return Err(ConsoleRefusal::forbidden());
         }
-        let typed = |name: &str| request.sent(name).unwrap_or_default().trim();
+        let typed = |name: &str| request.form_value(name).unwrap_or_default().trim();
         let flat = typed("flat");
-        let Ok(property) = flats::meant(request, flat).await? else {
-            let problem = fill(request.words.calendars.which_flat, &[("name", flat)]);
+        let Ok(property) = flats::by_name(request, flat).await? else {
+            let problem = fill(request.texts.calendars.which_flat, &[("name", flat)]);
             return Ok(form(
                 request,
-                FormAttempt::answered(request, 400, vec![problem]),
+                FormAttempt::with_messages(request, 400, vec![problem]),
             ));
         };
         let ambiguous = Some(typed("ambiguous")).filter(|choice| !choice.is_empty());
@@ -209,10 +211,14 @@ fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let created = request
             .create::<Value>(CREATE, arguments, &request.key(CREATE))
             .await;
-        match ConsoleRefusal::of_what_was_sent(created)? {
+        match ConsoleRefusal::split_by_input(created)? {
             Ok(created) => {
                 let path = format!("/calendars/{}", created["id"].as_str().unwrap_or_default());
-                Ok(reply::done(request, &path, CompletedAction::Created))
+                Ok(reply::redirect_with_confirmation(
+                    request,
+                    &path,
+                    CompletedAction::Created,
+                ))
             }
             Err(refusal) => Ok(form(request, FormAttempt::of(request, Some(&refusal)))),
         }
@@ -235,8 +241,8 @@ struct CalendarPage<'v> {
     state: (&'static str, &'static str),
     failure: Option<String>,
     ambiguous: &'static str,
-    last: Option<When>,
-    tried: Option<When>,
+    last: Option<FormattedTime>,
+    tried: Option<FormattedTime>,
     /// The entries that wait for a decision. `None` if the member may not read them.
     held: Option<Vec<HeldRow>>,
     may_decide: bool,
@@ -253,8 +259,8 @@ async fn one(
     messages: Vec<String>,
 ) -> Result<Response, ConsoleRefusal> {
     let feed = named(request).await?;
-    let words = &request.words.calendars;
-    let flats = flats::among(request, std::iter::once(feed.property_id)).await?;
+    let words = &request.texts.calendars;
+    let flats = flats::by_ids(request, std::iter::once(feed.property_id)).await?;
     let flat = flats
         .get(&feed.property_id)
         .map_or_else(|| feed.property_id.to_string(), |flat| flat.name.clone());
@@ -266,7 +272,7 @@ async fn one(
     let title = format!("{flat} · {}", feed.channel);
     let id = feed.id.to_string();
     let page = CalendarPage {
-        frame: ConsoleFrame::new(request, title).below(request, words.feeds, SCREEN.path),
+        frame: ConsoleFrame::new(request, title).with_parent(request, words.feeds, SCREEN.path),
         state: state_label(request, &feed),
         failure: failure(request, &feed),
         ambiguous: match feed.ambiguous {
@@ -274,19 +280,19 @@ async fn one(
             Ambiguous::Ignore => words.ignore,
             Ambiguous::Import => words.import,
         },
-        last: when::of_any(request, feed.last_fetched_at),
-        tried: when::of_any(request, feed.last_attempt_at),
+        last: time_format::of_any(request, feed.last_fetched_at),
+        tried: time_format::of_any(request, feed.last_attempt_at),
         held,
         may_decide: may_decide(request),
         may_refresh: request.may(REFRESH),
-        delete: way(request, "/calendars/{id}/delete", &id),
+        delete: resource_address(request, "/calendars/{id}/delete", &id),
         path: request.address(&format!("/calendars/{id}")),
         key: request.new_key(),
         feed,
         flat,
         messages,
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
 /// Reads the reservations of a feed that wait for a decision.
@@ -308,19 +314,19 @@ async fn held(request: &ConsoleRequest, feed: Uuid) -> Result<Vec<HeldRow>, Cons
         let id: Uuid = text("id").parse().ok()?;
         Some(HeldRow {
             id,
-            days: when::days(request, text("checkIn"), text("checkOut")),
-            way: way(request, "/stays/{id}", &id.to_string()),
+            days: time_format::days(request, text("checkIn"), text("checkOut")),
+            way: resource_address(request, "/stays/{id}", &id.to_string()),
         })
     };
     let records = held_records(request, feed).await?;
     Ok(records.into_iter().filter_map(row).collect())
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(one(request, 200, Vec::new()))
 }
 
-fn refresh(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn refresh(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let feed = named(request).await?;
         let path = format!("/calendars/{}", feed.id);
@@ -330,8 +336,8 @@ fn refresh(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let refreshed = request
             .create::<Value>(REFRESH, json!({ "id": feed.id }), &request.key(REFRESH))
             .await;
-        match ConsoleRefusal::of_what_was_sent(refreshed)? {
-            Ok(_) => Ok(reply::to(request, &path)),
+        match ConsoleRefusal::split_by_input(refreshed)? {
+            Ok(_) => Ok(reply::redirect(request, &path)),
             Err(refusal) => one(request, refusal.status, refusal.sentences(request)).await,
         }
     })
@@ -340,11 +346,11 @@ fn refresh(request: &ConsoleRequest) -> ScreenAnswer<'_> {
 /// Returns whether the member may decide on held entries. As for every change of records by hand,
 /// the member needs access to all flats.
 fn may_decide(request: &ConsoleRequest) -> bool {
-    request.answers_for_organization() && request.may(DECIDE)
+    request.manages_whole_organization() && request.may(DECIDE)
 }
 
 /// Confirms or cancels a held entry.
-fn decide(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn decide(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !may_decide(request) {
             return Err(ConsoleRefusal::missing());
@@ -354,10 +360,16 @@ fn decide(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             return one(request, 200, Vec::new()).await;
         }
         let path = format!("/calendars/{}", feed.id);
-        let (sent, status) = match (request.sent("confirm"), request.sent("refuse")) {
+        let (sent, status) = match (request.form_value("confirm"), request.form_value("refuse")) {
             (Some(id), _) => (id, "confirmed"),
             (None, Some(id)) => (id, "cancelled"),
-            (None, None) => return Ok(reply::done(request, &path, CompletedAction::Unchanged)),
+            (None, None) => {
+                return Ok(reply::redirect_with_confirmation(
+                    request,
+                    &path,
+                    CompletedAction::Unchanged,
+                ));
+            }
         };
         let records = held_records(request, feed.id).await?;
         let found = records
@@ -365,7 +377,11 @@ fn decide(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
         // Another member has decided in the meantime.
         let Some(mut data) = found else {
-            return Ok(reply::done(request, &path, CompletedAction::Unchanged));
+            return Ok(reply::redirect_with_confirmation(
+                request,
+                &path,
+                CompletedAction::Unchanged,
+            ));
         };
         for own in ["id", "createdAt", "updatedAt", "origin"] {
             data.remove(own);
@@ -373,8 +389,12 @@ fn decide(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         data.insert("status".into(), status.into());
         let record = json!({ "kind": "reservation", "id": sent, "data": data });
         let decided = request.change(DECIDE, json!({ "records": [record] })).await;
-        match ConsoleRefusal::of_what_was_sent(decided)? {
-            Ok(_) => Ok(reply::done(request, &path, CompletedAction::Saved)),
+        match ConsoleRefusal::split_by_input(decided)? {
+            Ok(_) => Ok(reply::redirect_with_confirmation(
+                request,
+                &path,
+                CompletedAction::Saved,
+            )),
             Err(refusal) => one(request, refusal.status, refusal.sentences(request)).await,
         }
     })
@@ -396,41 +416,45 @@ async fn confirmation(
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
     let feed = named(request).await?;
-    let words = &request.words.calendars;
+    let words = &request.texts.calendars;
     let path = format!("/calendars/{}", feed.id);
     let FormAttempt {
         status,
-        of: messages,
-        is_kept,
+        messages,
+        is_returned: is_kept,
     } = FormAttempt::of(request, refused.as_ref());
     let page = CalendarConfirmation {
         frame: ConsoleFrame::new(request, words.delete_title)
-            .below(request, words.feeds, SCREEN.path)
-            .below(request, feed.channel.clone(), &path),
+            .with_parent(request, words.feeds, SCREEN.path)
+            .with_parent(request, feed.channel.clone(), &path),
         action: request.address(&format!("{path}/delete")),
         back: request.address(&path),
         feed,
         messages,
         is_kept,
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
-fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(confirmation(request, None))
 }
 
-fn delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn delete(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return confirmation(request, None).await;
         }
         let arguments = json!({
-            "id": request.named("id")?, "cancelUpcoming": request.sent("cancelUpcoming").is_some(),
+            "id": request.path_id("id")?, "cancelUpcoming": request.form_value("cancelUpcoming").is_some(),
         });
         let deleted = request.change(DELETE, arguments).await;
-        match ConsoleRefusal::of_what_was_sent(deleted)? {
-            Ok(_) => Ok(reply::done(request, SCREEN.path, CompletedAction::Removed)),
+        match ConsoleRefusal::split_by_input(deleted)? {
+            Ok(_) => Ok(reply::redirect_with_confirmation(
+                request,
+                SCREEN.path,
+                CompletedAction::Removed,
+            )),
             Err(refusal) => confirmation(request, Some(refusal)).await,
         }
     })

@@ -7,13 +7,13 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::audit::Changed;
+use super::audit::LatestChanges;
 use super::frame::{CompletedAction, ConsoleFrame};
-use super::merge::{MergeResult, fate};
+use super::merge::{MergeResult, merge};
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use crate::manuals::{CategoryView, LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, ManualRow};
 
 /// The screen of the categories.
@@ -25,22 +25,22 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalManualCategories"),
     pages: &[
         ScreenPage::get("getCategoriesScreen", "/categories", list),
-        ScreenPage::post("changeCategoriesOnScreen", "/categories", change).needing(&[
+        ScreenPage::post("changeCategoriesOnScreen", "/categories", change).with_needs(&[
             "listPortalManualCategories",
             "createPortalManualCategory",
             "reorderPortalManualCategories",
         ]),
         ScreenPage::get("getCategoryScreen", "/categories/{id}", show),
         ScreenPage::post("renameCategoryOnScreen", "/categories/{id}", rename)
-            .needing(&["listPortalManualCategories", "updatePortalManualCategory"]),
+            .with_needs(&["listPortalManualCategories", "updatePortalManualCategory"]),
         ScreenPage::get(
             "getRemoveCategoryScreen",
             "/categories/{id}/remove",
             ask_to_remove,
         )
-        .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
+        .with_needs(&["listPortalManualCategories", "deletePortalManualCategory"]),
         ScreenPage::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
-            .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
+            .with_needs(&["listPortalManualCategories", "deletePortalManualCategory"]),
     ],
 };
 
@@ -105,17 +105,17 @@ async fn page(
         id: category.id,
     };
     let page = CategoryList {
-        frame: ConsoleFrame::new(request, request.words.manuals.categories),
+        frame: ConsoleFrame::new(request, request.texts.manuals.categories),
         action: request.address("/categories"),
         key: request.new_key(),
         may_move: request.may("reorderPortalManualCategories") && categories.len() <= MOST,
         lines: categories.iter().map(line).collect(),
         title: title.to_owned(),
-        note: (!title.is_empty() && !request.may_write()).then_some(request.words.frame.is_kept),
+        note: (!title.is_empty() && !request.may_write()).then_some(request.texts.frame.is_kept),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
         may_create: request.may("createPortalManualCategory"),
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         problem.map_or(200, |(status, _)| status),
         &page,
@@ -127,14 +127,14 @@ fn messages(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> (u16, String)
     (refusal.status, refusal.sentences(request).join(" "))
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { page(request, "", None).await })
 }
 
 /// Handles the form of the list: creates a category or moves one.
-fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn change(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        if let Some(title) = request.sent("title") {
+        if let Some(title) = request.form_value("title") {
             if !request.may_write() {
                 return page(request, title, None).await;
             }
@@ -146,7 +146,7 @@ fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 )
                 .await;
             return match created {
-                Ok(_) => Ok(reply::done(
+                Ok(_) => Ok(reply::redirect_with_confirmation(
                     request,
                     "/categories",
                     CompletedAction::Created,
@@ -156,7 +156,7 @@ fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         let id = |name: &str| {
             request
-                .sent(name)
+                .form_value(name)
                 .and_then(|text| text.parse::<Uuid>().ok())
         };
         let before: Vec<Uuid> = all(request, request.language)
@@ -176,7 +176,7 @@ fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 Some(place + 1).filter(|next| *next < order.len())
             };
             order.swap(place, other.unwrap_or(place));
-        } else if let Some(sent) = request.sent("order") {
+        } else if let Some(sent) = request.form_value("order") {
             let sent: Vec<Uuid> = sent
                 .split(',')
                 .filter_map(|id| id.parse().ok())
@@ -192,7 +192,7 @@ fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             return page(request, "", None).await;
         }
         if order == before {
-            return Ok(reply::done(
+            return Ok(reply::redirect_with_confirmation(
                 request,
                 "/categories",
                 CompletedAction::Unchanged,
@@ -205,7 +205,11 @@ fn change(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             )
             .await
         {
-            Ok(_) => Ok(reply::done(request, "/categories", CompletedAction::Moved)),
+            Ok(_) => Ok(reply::redirect_with_confirmation(
+                request,
+                "/categories",
+                CompletedAction::Moved,
+            )),
             Err(refusal) => page(request, "", Some(messages(request, &refusal))).await,
         }
     })
@@ -228,7 +232,7 @@ struct CategoryPage<'v> {
     note: Option<&'static str>,
     problem: Option<String>,
     may_change: bool,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
 }
 
 /// Further content of the page, besides the category.
@@ -244,7 +248,7 @@ struct CategoryExtras<'v> {
 
 /// Reads the category that the path names, and its title in English.
 async fn named(request: &ConsoleRequest) -> Result<(CategoryView, String), ConsoleRefusal> {
-    let id = request.named("id")?;
+    let id = request.path_id("id")?;
     let all = all(request, "en").await?;
     let category = all
         .iter()
@@ -266,38 +270,38 @@ async fn one(
         extras.problem.as_ref().map_or(200, |(status, _)| *status)
     };
     let page = CategoryPage {
-        frame: ConsoleFrame::new(request, title.clone()).below(
+        frame: ConsoleFrame::new(request, title.clone()).with_parent(
             request,
-            request.words.manuals.categories,
+            request.texts.manuals.categories,
             "/categories",
         ),
         action: request.address(&format!("/categories/{id}")),
-        remove: way(request, "/categories/{id}/remove", &id.to_string()),
+        remove: resource_address(request, "/categories/{id}/remove", &id.to_string()),
         was: extras.was.unwrap_or(&title).to_owned(),
         title: extras.typed.map_or(title, str::to_owned),
         theirs: extras.theirs,
         languages: category
             .title_id
-            .and_then(|id| way(request, "/translations/{id}", &id.to_string())),
+            .and_then(|id| resource_address(request, "/translations/{id}", &id.to_string())),
         note: extras.note,
         problem: extras.problem.map(|(_, text)| text),
         may_change: request.may("updatePortalManualCategory"),
-        changed: Changed::of(request, id).await,
+        changed: LatestChanges::of(request, id).await,
     };
-    reply::of(request, status, &page)
+    reply::page_of_template(request, status, &page)
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(
         async move { Ok(one(request, named(request).await?, CategoryExtras::default()).await) },
     )
 }
 
-fn rename(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn rename(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let known = named(request).await?;
-        let typed = request.sent("title").unwrap_or_default();
-        let was = request.sent("was").unwrap_or(&known.1).to_owned();
+        let typed = request.form_value("title").unwrap_or_default();
+        let was = request.form_value("was").unwrap_or(&known.1).to_owned();
         let extras = CategoryExtras {
             typed: Some(typed),
             ..CategoryExtras::default()
@@ -305,14 +309,14 @@ fn rename(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !request.may_write() {
             let extras = CategoryExtras {
                 was: Some(&was),
-                note: Some(request.words.frame.is_kept),
+                note: Some(request.texts.frame.is_kept),
                 ..extras
             };
             return Ok(one(request, known, extras).await);
         }
-        let is_theirs = request.sent("choose.title") == Some("theirs");
-        match fate(was.as_str(), &known.1, typed) {
-            MergeResult::Asked if !is_theirs => {
+        let is_theirs = request.form_value("choose.title") == Some("theirs");
+        match merge(was.as_str(), &known.1, typed) {
+            MergeResult::Conflict if !is_theirs => {
                 let theirs = Some(known.1.clone());
                 Ok(one(request, known, CategoryExtras { theirs, ..extras }).await)
             }
@@ -322,14 +326,18 @@ fn rename(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                     .get::<Value>("updatePortalManualCategory", arguments)
                     .await
                 {
-                    Ok(_) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
+                    Ok(_) => Ok(reply::redirect_with_confirmation(
+                        request,
+                        &request.path,
+                        CompletedAction::Saved,
+                    )),
                     Err(refusal) => {
                         let problem = Some(self::messages(request, &refusal));
                         Ok(one(request, known, CategoryExtras { problem, ..extras }).await)
                     }
                 }
             }
-            _ => Ok(reply::done(
+            _ => Ok(reply::redirect_with_confirmation(
                 request,
                 &request.path,
                 CompletedAction::Unchanged,
@@ -354,32 +362,32 @@ async fn ask(
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
     let (CategoryView { id, .. }, title) = named(request).await?;
-    let words = &request.words.manuals;
+    let words = &request.texts.manuals;
     let manuals = request.read(LIST_PORTAL_MANUALS, json!({})).await.ok();
-    let frame = ConsoleFrame::new(request, words.remove_category).below(
+    let frame = ConsoleFrame::new(request, words.remove_category).with_parent(
         request,
         words.categories,
         "/categories",
     );
     let page = CategoryConfirmation {
-        frame: frame.below(request, title, &format!("/categories/{id}")),
+        frame: frame.with_parent(request, title, &format!("/categories/{id}")),
         action: request.address(&format!("/categories/{id}/remove")),
         back: request.address(&format!("/categories/{id}")),
         count: manuals.map(|manuals| count_in(id, &manuals)),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         problem.map_or(200, |(status, _)| status),
         &page,
     ))
 }
 
-fn ask_to_remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn ask_to_remove(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(ask(request, None))
 }
 
-fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn remove(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return ask(request, None).await;
@@ -387,11 +395,11 @@ fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         match request
             .get::<Value>(
                 "deletePortalManualCategory",
-                json!({ "id": request.named("id")? }),
+                json!({ "id": request.path_id("id")? }),
             )
             .await
         {
-            Ok(_) => Ok(reply::done(
+            Ok(_) => Ok(reply::redirect_with_confirmation(
                 request,
                 "/categories",
                 CompletedAction::Removed,

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::visit::ConsoleRequest;
-use super::when::{self, When};
+use super::request::ConsoleRequest;
+use super::time_format::{self, FormattedTime};
 use super::words::{ConsoleWords, charge_kind, charge_status};
 use crate::guest::{Charge, LIST_RESERVATION_CHARGES};
 
@@ -23,8 +23,8 @@ pub struct ChargeRow {
     pub name: Option<String>,
     pub amount: String,
     pub status: (&'static str, &'static str),
-    pub due: When,
-    pub release: Option<When>,
+    pub due: FormattedTime,
+    pub release: Option<FormattedTime>,
     /// The name of the payment account. `None` if no account is charged.
     pub account: Option<String>,
     pub message: Option<String>,
@@ -67,7 +67,7 @@ impl StayCharges {
                 .iter()
                 .map(|one| row(request, one, &accounts, &things))
                 .collect(),
-            words: request.words,
+            words: request.texts,
         })
     }
 }
@@ -92,7 +92,7 @@ fn row(
     accounts: &HashMap<Uuid, String>,
     things: &HashMap<Uuid, String>,
 ) -> ChargeRow {
-    let words = &request.words.charges;
+    let words = &request.texts.charges;
     let thing = charge.fee_product_id.or(charge.damage_waiver_id);
     ChargeRow {
         kind: charge_kind(words, charge.kind),
@@ -102,8 +102,8 @@ fn row(
             Some(&charge.currency),
         ),
         status: charge_status(words, charge.status),
-        due: when::of(request, charge.due_at),
-        release: when::of_any(request, charge.release_at),
+        due: time_format::of(request, charge.due_at),
+        release: time_format::of_any(request, charge.release_at),
         account: charge
             .payment_account_id
             .map(|id| accounts.get(&id).cloned().unwrap_or_else(|| id.to_string())),

@@ -4,13 +4,14 @@ use axum::response::Response;
 use serde_json::{Map, Value};
 
 use super::form::{
-    FormOutcome, FormView, Resource, StoredResource, create_form_with, created, edit_form, saved,
+    FormOutcome, FormView, Resource, StoredResource, create_form_with, create_from_form, edit_form,
+    save_form,
 };
 use super::frame::CompletedAction;
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::ScreenAnswer;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::ScreenResponse;
 
 /// A kind of resource that has a form. Its screen lists [`new`], [`create`], [`show`] and [`save`]
 /// as pages.
@@ -40,7 +41,7 @@ fn address_of_new<E: Editor>(request: &ConsoleRequest) -> String {
 }
 
 /// Shows the form for a new resource.
-pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let values = E::initial_values(request).await?;
         let action = address_of_new::<E>(request);
@@ -50,23 +51,27 @@ pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
 }
 
 /// Creates a resource from the submitted form, and leads to its form.
-pub fn create<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn create<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        match created(request, E::RESOURCE, address_of_new::<E>(request)).await? {
+        match create_from_form(request, E::RESOURCE, address_of_new::<E>(request)).await? {
             FormOutcome::Done(made) => {
                 let id = made["id"].as_str().unwrap_or_default();
                 let path = format!("{}/{id}", E::PATH);
-                Ok(reply::done(request, &path, CompletedAction::Created))
+                Ok(reply::redirect_with_confirmation(
+                    request,
+                    &path,
+                    CompletedAction::Created,
+                ))
             }
-            FormOutcome::Again(form) => Ok(E::page(request, None, *form).await),
+            FormOutcome::Refused(form) => Ok(E::page(request, None, *form).await),
         }
     })
 }
 
 /// Shows the form that changes a resource.
-pub fn show<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let stored = (E::RESOURCE.stored)(request, request.named("id")?).await?;
+        let stored = (E::RESOURCE.stored)(request, request.path_id("id")?).await?;
         let action = request.address(&request.path);
         let form = edit_form(request, E::RESOURCE, &stored, action).await?;
         Ok(E::page(request, Some(&stored), form).await)
@@ -74,16 +79,20 @@ pub fn show<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
 }
 
 /// Saves the changes of the submitted form.
-pub fn save<E: Editor>(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn save<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let before = (E::RESOURCE.stored)(request, request.named("id")?).await?;
+        let before = (E::RESOURCE.stored)(request, request.path_id("id")?).await?;
         let action = request.address(&request.path);
-        match saved(request, E::RESOURCE, &before, action).await? {
+        match save_form(request, E::RESOURCE, &before, action).await? {
             FormOutcome::Done(is_changed) => {
                 let action = CompletedAction::of_save(is_changed);
-                Ok(reply::done(request, &request.path, action))
+                Ok(reply::redirect_with_confirmation(
+                    request,
+                    &request.path,
+                    action,
+                ))
             }
-            FormOutcome::Again(form) => Ok(E::page(request, Some(&before), *form).await),
+            FormOutcome::Refused(form) => Ok(E::page(request, Some(&before), *form).await),
         }
     })
 }

@@ -4,8 +4,8 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::screens::way;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::resource_address;
 use super::words::ConsoleBeginWords;
 
 /// A step of the checklist: the list operation whose result is not empty when the step is done, the
@@ -42,20 +42,20 @@ pub struct FirstStep {
 /// Returns the checklist; empty if every step is done. Only members who manage the whole
 /// organization get it.
 pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
-    if !request.answers_for_organization() {
+    if !request.manages_whole_organization() {
         return Vec::new();
     }
     let tasks = TASKS
         .iter()
-        .filter_map(|task| Some((task, way(request, task.1, "")?)));
+        .filter_map(|task| Some((task, resource_address(request, task.1, "")?)));
     let steps = join_all(tasks.map(|(task, way)| line(request, task, way))).await;
     let mut steps: Vec<FirstStep> = steps.into_iter().flatten().collect();
     if steps.iter().all(|step| step.is_done) {
         return Vec::new();
     }
-    if let Some(way) = way(request, PORTALS, "") {
+    if let Some(way) = resource_address(request, PORTALS, "") {
         let preview = FirstStep {
-            label: request.words.begin.first_preview,
+            label: request.texts.begin.first_preview,
             is_done: is_previewed(request).await,
             way,
         };
@@ -87,7 +87,7 @@ async fn line(
     };
     let rows: Vec<Value> = request.get(list, arguments).await.ok()?;
     Some(FirstStep {
-        label: label(&request.words.begin),
+        label: label(&request.texts.begin),
         is_done: !rows.is_empty(),
         way,
     })

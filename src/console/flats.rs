@@ -10,7 +10,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::refusal::ConsoleRefusal;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 
 /// The operation that reads flats.
 const READ: &str = "listProperties";
@@ -40,7 +40,7 @@ impl FlatSummary {
 }
 
 /// Reads flats by id. Omits flats that the member cannot access.
-pub async fn among(
+pub async fn by_ids(
     request: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,
 ) -> Result<BTreeMap<Uuid, FlatSummary>, ConsoleRefusal> {
@@ -63,7 +63,7 @@ pub fn zone_among(flats: &BTreeMap<Uuid, FlatSummary>, id: Option<Uuid>) -> Time
 /// Returns the time zone of a flat; UTC if it is unknown.
 pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     zone_among(
-        &among(request, id.into_iter()).await.unwrap_or_default(),
+        &by_ids(request, id.into_iter()).await.unwrap_or_default(),
         id,
     )
 }
@@ -85,12 +85,16 @@ impl FlatFilter {
     /// Reads the filter from the query: the flat with the id in the query, otherwise the flat with
     /// the typed name. `path` is the path of the list.
     pub async fn of(request: &ConsoleRequest, path: &str) -> Result<Self, ConsoleRefusal> {
-        let text = request.asks("flat").unwrap_or_default().trim().to_owned();
+        let text = request
+            .query_parameter("flat")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
         let id = request
-            .asks("propertyId")
+            .query_parameter("propertyId")
             .filter(|id| format::is_uuid(id))
             .and_then(|id| id.parse().ok());
-        let is_offered = are_found(request);
+        let is_offered = may_search(request);
         let known = Self {
             is_offered,
             text,
@@ -100,7 +104,7 @@ impl FlatFilter {
         if id.is_some() || known.text.is_empty() || !is_offered {
             return Ok(known);
         }
-        match meant(request, &known.text).await? {
+        match by_name(request, &known.text).await? {
             Ok(id) => Ok(Self {
                 id: Some(id),
                 ..known
@@ -121,19 +125,19 @@ impl FlatFilter {
     }
 
     /// Returns whether the typed name matches several flats or none. The list is then empty.
-    pub const fn is_open(&self) -> bool {
+    pub const fn is_ambiguous(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
 }
 
 /// Returns whether the member may search flats.
-pub fn are_found(request: &ConsoleRequest) -> bool {
+pub fn may_search(request: &ConsoleRequest) -> bool {
     request.may(READ)
 }
 
 /// Returns the flat with this name: the only match, or the only one with exactly this name.
 /// Otherwise the inner error has the matches.
-pub async fn meant(
+pub async fn by_name(
     request: &ConsoleRequest,
     name: &str,
 ) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {

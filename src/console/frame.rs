@@ -6,8 +6,8 @@ use strum::{AsRefStr, EnumString};
 
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{SCREENS, Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::{SCREENS, Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::words::ConsoleWords;
 use crate::page::icon;
 use crate::people::{self, LANGUAGES};
@@ -95,10 +95,10 @@ pub struct ConsoleFrame<'v> {
     pub sign_out: String,
     pub choose_language: String,
     /// The path of the current page, to which the language form returns.
-    pub here: String,
+    pub current_path: String,
     pub languages: [(&'static str, &'static str); 3],
     /// The confirmation of the action that was just completed.
-    pub done: Option<&'static str>,
+    pub confirmation: Option<&'static str>,
     /// The breadcrumbs: title and address.
     pub crumbs: Vec<(String, String)>,
 }
@@ -120,7 +120,7 @@ pub struct ScreenLink {
 impl<'v> ConsoleFrame<'v> {
     /// Builds the frame of a page with this title.
     pub fn new(request: &'v ConsoleRequest, title: impl Into<String>) -> Self {
-        let words = request.words;
+        let words = request.texts;
         Self {
             title: title.into(),
             language: request.language,
@@ -136,10 +136,10 @@ impl<'v> ConsoleFrame<'v> {
             home: request.address(""),
             sign_out: people::address(&request.service, "/sign-out"),
             choose_language: request.address("/language"),
-            here: request.path.clone(),
+            current_path: request.path.clone(),
             languages: [("en", "English"), ("es", "Español"), ("fr", "Français")],
-            done: request
-                .asks("done")
+            confirmation: request
+                .query_parameter("done")
                 .and_then(|done| done.parse::<CompletedAction>().ok())
                 .map(|done| done.sentence(words)),
             crumbs: Vec::new(),
@@ -147,7 +147,12 @@ impl<'v> ConsoleFrame<'v> {
     }
 
     /// Adds the breadcrumb of a parent page.
-    pub fn below(mut self, request: &ConsoleRequest, title: impl Into<String>, path: &str) -> Self {
+    pub fn with_parent(
+        mut self,
+        request: &ConsoleRequest,
+        title: impl Into<String>,
+        path: &str,
+    ) -> Self {
         self.crumbs.push((title.into(), request.address(path)));
         self
     }
@@ -155,7 +160,7 @@ impl<'v> ConsoleFrame<'v> {
 
 /// Returns the links to the screens that the member may see.
 fn navigation(request: &ConsoleRequest) -> Vec<NavigationGroup> {
-    let words = &request.words.frame;
+    let words = &request.texts.frame;
     let groups = [
         (ScreenGroup::Today, words.today),
         (ScreenGroup::Setup, words.setup),
@@ -163,7 +168,7 @@ fn navigation(request: &ConsoleRequest) -> Vec<NavigationGroup> {
     ];
     let way = |screen: &&&Screen| ScreenLink {
         icon: icon(screen.icon),
-        label: (screen.title)(request.words),
+        label: (screen.title)(request.texts),
         href: request.address(screen.path),
         is_current: std::ptr::eq(**screen, request.screen),
     };
@@ -209,7 +214,7 @@ pub struct ReplacementPage {
 
 impl ReplacementPage {
     pub fn new(language: &'static str, refusal: &ConsoleRefusal, words: &ConsoleWords) -> Self {
-        let (title, text) = notice(refusal, words);
+        let (title, text) = heading_and_text(refusal, words);
         Self {
             frame: Bare::new(language, title),
             text,
@@ -228,8 +233,9 @@ struct RefusalPage<'v> {
 
 /// Returns the page for a refusal.
 pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
-    let (title, text) = notice(refusal, request.words);
-    let says_more = matches!(refusal.status, 400 | 403 | 409 | 422) && !refusal.is_of_foreign_form;
+    let (title, text) = heading_and_text(refusal, request.texts);
+    let says_more =
+        matches!(refusal.status, 400 | 403 | 409 | 422) && !refusal.is_of_another_session;
     let message = if says_more {
         refusal.message.as_str()
     } else {
@@ -241,17 +247,20 @@ pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
         details: message,
     };
     retriable(
-        reply::of(request, refusal.status, &page),
+        reply::page_of_template(request, refusal.status, &page),
         refusal.retry_after,
     )
 }
 
 /// Returns heading and text about a refusal: what happened, and what the member can do.
-pub fn notice(refusal: &ConsoleRefusal, words: &ConsoleWords) -> (&'static str, &'static str) {
+pub fn heading_and_text(
+    refusal: &ConsoleRefusal,
+    words: &ConsoleWords,
+) -> (&'static str, &'static str) {
     let words = &words.frame;
     match refusal.status {
         401 => (words.session_ended, words.sign_in_again),
-        403 if refusal.is_of_foreign_form => (words.foreign_form, words.foreign_form_text),
+        403 if refusal.is_of_another_session => (words.foreign_form, words.foreign_form_text),
         403 => (words.not_allowed, words.not_allowed_text),
         404 => (words.missing, words.missing_text),
         429 => (words.too_many, words.too_many_text),
@@ -262,18 +271,18 @@ pub fn notice(refusal: &ConsoleRefusal, words: &ConsoleWords) -> (&'static str, 
 }
 
 /// Stores the selected language in a cookie and redirects to the previous page.
-fn choose_language(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn choose_language(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let chosen = request
-            .sent("language")
+            .form_value("language")
             .filter(|tag| LANGUAGES.contains(tag))
             .unwrap_or("en");
         let here = request
-            .sent("here")
+            .form_value("here")
             .filter(|path| path.is_empty() || is_path(path))
             .unwrap_or_default();
         Ok(people::with_language(
-            reply::to(request, here),
+            reply::redirect(request, here),
             &request.service,
             chosen,
         ))

@@ -14,15 +14,15 @@ use uuid::Uuid;
 use super::first_steps::{FirstStep, first_steps};
 use super::flats;
 use super::frame::ConsoleFrame;
-use super::ready;
+use super::ready_made_set;
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::stays::{self, StayItem};
 use super::submissions;
-use super::visit::ConsoleRequest;
+use super::time_format;
 use super::webhooks;
-use super::when;
 use crate::events::WebhookSubscription;
 use crate::guest::LIST_PRECHECKIN_SUBMISSIONS;
 use crate::manuals::LIST_PORTAL_MANUALS;
@@ -39,9 +39,18 @@ pub static SCREEN: Screen = Screen {
     needs: None,
     pages: &[
         ScreenPage::get("getConsoleHome", "", home),
-        ScreenPage::get("getReadySetScreen", ready::PATH, ready::ask).needing(ready::NEEDS),
-        ScreenPage::post("createReadySetOnScreen", ready::PATH, ready::create)
-            .needing(ready::NEEDS),
+        ScreenPage::get(
+            "getReadySetScreen",
+            ready_made_set::PATH,
+            ready_made_set::ask,
+        )
+        .with_needs(ready_made_set::NEEDS),
+        ScreenPage::post(
+            "createReadySetOnScreen",
+            ready_made_set::PATH,
+            ready_made_set::create,
+        )
+        .with_needs(ready_made_set::NEEDS),
     ],
 };
 
@@ -96,8 +105,9 @@ async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal
     let Some(last) = if_readable(request.read(GET_LAST_BACKUP, json!({})).await)? else {
         return Ok(Vec::new());
     };
-    let words = &request.words.begin;
-    let text = |sentence: &str, at: Moment| fill(sentence, &[("at", &when::of(request, at).text)]);
+    let words = &request.texts.begin;
+    let text =
+        |sentence: &str, at: Moment| fill(sentence, &[("at", &time_format::of(request, at).text)]);
     let made = last.last_backup_at.map_or_else(
         || words.no_backup.to_owned(),
         |at| text(words.backed_up, at),
@@ -164,7 +174,7 @@ async fn waiting(request: &ConsoleRequest) -> Result<Option<WaitingSubmissions>,
             .map(|one| submissions::SubmissionRow::of(request, one))
             .collect(),
         all: fill(
-            request.words.begin.waiting_all,
+            request.texts.begin.waiting_all,
             &[("count", &answer.total.unwrap_or_default().to_string())],
         ),
         way: request.address(submissions::SCREEN.path),
@@ -179,19 +189,19 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
     // tomorrow in some time zone.
     let now = request.service.clock.now();
     let (first, last) = (
-        when::day_at(now, -12),
-        when::day_at(now, 14).saturating_add(1.days()),
+        time_format::day_at(now, -12),
+        time_format::day_at(now, 14).saturating_add(1.days()),
     );
     let (from, to) = (first.to_string(), last.to_string());
     let arguments =
         json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
-    let Some(answer) = if_readable(request.ask::<Vec<StayItem>>(stays::LIST, arguments).await)?
+    let Some(answer) = if_readable(request.call::<Vec<StayItem>>(stays::LIST, arguments).await)?
     else {
         return Ok(None);
     };
     let mut coming = answer.data;
     // The most likely arrivals come first, because only a few stays are checked.
-    let today = when::today(request).to_string();
+    let today = time_format::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(
             other.check_in < today,
@@ -200,9 +210,9 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
         ))
     });
     coming.truncate(SCAN_LIMIT);
-    let flats = flats::among(request, coming.iter().filter_map(|stay| stay.property_id)).await?;
+    let flats = flats::by_ids(request, coming.iter().filter_map(|stay| stay.property_id)).await?;
     coming.retain(|stay| {
-        when::is_today_or_tomorrow(
+        time_format::is_today_or_tomorrow(
             &stay.check_in,
             now,
             &flats::zone_among(&flats, stay.property_id),
@@ -237,7 +247,7 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
                 so_far: if all == 0 {
                     String::new()
                 } else {
-                    let so_far = fill(request.words.stays.so_far, &so_far);
+                    let so_far = fill(request.texts.stays.so_far, &so_far);
                     let opened = row.opened.map(|opened| format!("{so_far} · {opened}"));
                     opened.unwrap_or(so_far)
                 },
@@ -253,7 +263,7 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
     ];
     Ok(Some(Arrivals {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
-        all: request.words.begin.arrivals_all,
+        all: request.texts.begin.arrivals_all,
         way: request.address_with(stays::SCREEN.path, &query),
     }))
 }
@@ -267,7 +277,7 @@ async fn failing(
             if_readable(webhooks::in_state(request, state, MOST).await)?.unwrap_or_default(),
         );
     }
-    let words = &request.words.begin;
+    let words = &request.texts.begin;
     let row = |one: WebhookSubscription| {
         let about = match (one.disabled_at, one.consecutive_failures) {
             (Some(_), _) => words.disabled.to_owned(),
@@ -317,8 +327,8 @@ async fn untranslated(
         .collect();
     let ids: Vec<Uuid> = of_steps.union(&of_manuals).copied().take(TITLES).collect();
     let places = [
-        ("steps", request.words.steps.steps, of_steps),
-        ("manuals", request.words.manuals.manuals, of_manuals),
+        ("steps", request.texts.steps.steps, of_steps),
+        ("manuals", request.texts.manuals.manuals, of_manuals),
     ];
     let mut missing = Vec::new();
     for language in others {
@@ -344,7 +354,7 @@ async fn untranslated(
                     "/translations",
                     &[("of", *of), ("language", language.as_str()), ("todo", "1")],
                 );
-                missing.push((fill(request.words.begin.missing_in, &sentence), way));
+                missing.push((fill(request.texts.begin.missing_in, &sentence), way));
             }
         }
     }
@@ -369,9 +379,9 @@ async fn problems_to_fix(
     Ok((steps, untranslated))
 }
 
-fn home(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn home(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.frame;
+        let words = &request.texts.frame;
         let title = fill(words.welcome, &[("name", request.signed_in.name())]);
         let about = fill(
             words.welcome_text,
@@ -397,15 +407,15 @@ fn home(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let lacking = all.into_iter().take(MOST).map(|(id, nickname, issue)| {
             (
                 nickname,
-                request.words.begin.issue(&issue),
-                way(request, "/steps/{id}", &id.to_string()),
+                request.texts.begin.issue(&issue),
+                resource_address(request, "/steps/{id}", &id.to_string()),
             )
         });
         let page = ConsoleHome {
             frame: ConsoleFrame::new(request, title),
             about,
             first: first_steps(request).await,
-            ready: way(request, ready::PATH, ""),
+            ready: resource_address(request, ready_made_set::PATH, ""),
             backups: backups(request).await?,
             has_work: waiting.is_some() || arrivals.is_some(),
             waiting,
@@ -416,13 +426,13 @@ fn home(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             lacking_more: (more > 0).then(|| {
                 (
                     fill(
-                        request.words.begin.lacking_more,
+                        request.texts.begin.lacking_more,
                         &[("count", &more.to_string())],
                     ),
-                    way(request, "/steps", ""),
+                    resource_address(request, "/steps", ""),
                 )
             }),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }

@@ -9,18 +9,18 @@ pub enum MergeResult {
     /// The typed value is written, because only the member changed the value.
     Typed,
     /// The member must choose, because both sides changed the value to different ones.
-    Asked,
+    Conflict,
 }
 
 /// Merges one value: `was` is the value that the form was opened with, `stored` the stored value,
 /// `typed` the submitted value.
-pub fn fate<T: PartialEq + ?Sized>(was: &T, stored: &T, typed: &T) -> MergeResult {
+pub fn merge<T: PartialEq + ?Sized>(was: &T, stored: &T, typed: &T) -> MergeResult {
     if typed == was || typed == stored {
         MergeResult::Stored
     } else if stored == was {
         MergeResult::Typed
     } else {
-        MergeResult::Asked
+        MergeResult::Conflict
     }
 }
 
@@ -35,9 +35,13 @@ mod tests {
             ("a", "b", "a", MergeResult::Stored),
             ("a", "b", "b", MergeResult::Stored),
             ("a", "a", "b", MergeResult::Typed),
-            ("a", "b", "c", MergeResult::Asked),
+            ("a", "b", "c", MergeResult::Conflict),
         ] {
-            assert_eq!(fate(was, stored, typed), expected, "{was} {stored} {typed}");
+            assert_eq!(
+                merge(was, stored, typed),
+                expected,
+                "{was} {stored} {typed}"
+            );
         }
     }
 }

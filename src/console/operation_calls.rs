@@ -26,7 +26,7 @@ pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
 
 /// The parsed response of an operation.
 #[derive(Debug, Clone)]
-pub struct OperationAnswer<T> {
+pub struct OperationResponse<T> {
     /// The `data` of the response.
     pub data: T,
     /// The total number of rows of a paged list.
@@ -34,14 +34,14 @@ pub struct OperationAnswer<T> {
 }
 
 /// The answer of an operation, before a screen chooses its type.
-pub struct RawOperationAnswer {
+pub struct RawOperationResponse {
     answer: LocalAnswer,
     id: Uuid,
 }
 
-impl RawOperationAnswer {
+impl RawOperationResponse {
     /// Returns the answer as the operation's own type.
-    pub fn value<O>(self) -> Result<OperationAnswer<Arc<O>>, ConsoleRefusal>
+    pub fn value<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
     where
         O: Send + Sync + 'static,
     {
@@ -50,7 +50,7 @@ impl RawOperationAnswer {
 
     /// Returns the answer of a create as the operation's own type. The answer to a form that was sent
     /// before is parsed, because it was recorded as text.
-    pub fn created<O>(self) -> Result<OperationAnswer<Arc<O>>, ConsoleRefusal>
+    pub fn created<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
     where
         O: DeserializeOwned + Send + Sync + 'static,
     {
@@ -58,14 +58,14 @@ impl RawOperationAnswer {
     }
 
     /// Returns the answer as another type that has the same JSON.
-    pub fn understood<T: DeserializeOwned>(self) -> Result<OperationAnswer<T>, ConsoleRefusal> {
+    pub fn parse<T: DeserializeOwned>(self) -> Result<OperationResponse<T>, ConsoleRefusal> {
         understood(self.id, self.answer.json())
     }
 }
 
 /// Calls an operation as this caller. `arguments` has the parameters of path, query and body.
 /// Refusals are in the given language.
-pub async fn ask(
+pub async fn call(
     service: &Arc<Service>,
     caller: Arc<Identified>,
     id: Uuid,
@@ -73,11 +73,11 @@ pub async fn ask(
     arguments: Value,
     key: Option<&str>,
     language: &str,
-) -> Result<RawOperationAnswer, ConsoleRefusal> {
+) -> Result<RawOperationResponse, ConsoleRefusal> {
     let request = request(id, operation, arguments, key, caller);
     let outcome = pipeline::call(service, operation, request).await;
     match outcome.answer {
-        Ok(answer) => Ok(RawOperationAnswer { answer, id }),
+        Ok(answer) => Ok(RawOperationResponse { answer, id }),
         Err(error) => Err(ConsoleRefusal {
             retry_after: outcome.retry_after,
             ..ConsoleRefusal::of(&error, language)
@@ -88,9 +88,9 @@ pub async fn ask(
 fn understood<T>(
     id: Uuid,
     answer: engine::error::Result<LocalData<T>>,
-) -> Result<OperationAnswer<T>, ConsoleRefusal> {
+) -> Result<OperationResponse<T>, ConsoleRefusal> {
     match answer {
-        Ok(LocalData { data, total }) => Ok(OperationAnswer {
+        Ok(LocalData { data, total }) => Ok(OperationResponse {
             data,
             total: total.and_then(|total| usize::try_from(total).ok()),
         }),
@@ -103,7 +103,7 @@ fn understood<T>(
 }
 
 /// Logs that a part of an answer could not be parsed, and returns the refusal for the member.
-pub fn not_understood(id: Uuid, operation: &str, cause: &serde_json::Error) -> ConsoleRefusal {
+pub fn unparsable(id: Uuid, operation: &str, cause: &serde_json::Error) -> ConsoleRefusal {
     tracing::error!(request_id = %id, operation, %cause, "the console cannot parse an answer of an operation");
     ConsoleRefusal::broken()
 }

@@ -1,6 +1,6 @@
 //! Pages of long lists, with links to the previous and the next page.
 
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
 use crate::words::fill;
 
@@ -16,16 +16,16 @@ pub struct Paging {
     /// The number of the last row on the page.
     pub last: usize,
     /// Address of the previous page.
-    pub before: Option<String>,
+    pub previous: Option<String>,
     /// Address of the next page.
-    pub behind: Option<String>,
+    pub next: Option<String>,
 }
 
 impl Paging {
     /// Returns the offset from the query; 0 if there is none.
     pub fn offset(request: &ConsoleRequest) -> usize {
         request
-            .asks("from")
+            .query_parameter("from")
             .and_then(|text| text.parse().ok())
             .unwrap_or(0)
     }
@@ -55,13 +55,13 @@ impl Paging {
             total,
             first: if total == 0 { 0 } else { offset + 1 },
             last,
-            before: (offset > 0).then(|| address(offset.saturating_sub(ROWS))),
-            behind: (last < total).then(|| address(last)),
+            previous: (offset > 0).then(|| address(offset.saturating_sub(ROWS))),
+            next: (last < total).then(|| address(last)),
         }
     }
 
     /// Returns the rows of this page out of all rows.
-    pub fn cut<T>(&self, mut rows: Vec<T>) -> Vec<T> {
+    pub fn rows_of_page<T>(&self, mut rows: Vec<T>) -> Vec<T> {
         rows.truncate(self.last);
         rows.drain(..self.first.saturating_sub(1).min(rows.len()));
         rows
@@ -78,12 +78,12 @@ impl Paging {
     }
 
     /// Returns the offset of the previous page.
-    pub const fn begins_before(&self) -> usize {
+    pub const fn previous_offset(&self) -> usize {
         self.first.saturating_sub(1 + ROWS)
     }
 
     /// Returns whether the list has several pages.
     pub const fn is_needed(&self) -> bool {
-        self.before.is_some() || self.behind.is_some()
+        self.previous.is_some() || self.next.is_some()
     }
 }

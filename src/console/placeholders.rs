@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::flats;
 use super::refusal::ConsoleRefusal;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
 use crate::guest::{MissingValue, PREVIEW_TRANSLATION};
 use crate::translations::StayValue;
@@ -45,7 +45,7 @@ pub struct Placeholders {
 
 impl Placeholders {
     pub async fn of(request: &ConsoleRequest) -> Self {
-        let words = &request.words.translations;
+        let words = &request.texts.translations;
         let code = |name: &str| format!("{{{{{name}}}}}");
         let stay = StayValue::VARIANTS
             .iter()
@@ -71,7 +71,7 @@ impl Placeholders {
             .collect();
         Self {
             rows: stay.chain(custom).collect(),
-            words: request.words,
+            words: request.texts,
         }
     }
 }
@@ -98,25 +98,29 @@ impl FlatTextPreview {
         text: Option<Uuid>,
         path: &str,
     ) -> Result<Option<Self>, ConsoleRefusal> {
-        let Some(text) = text.filter(|_| request.may(PREVIEW) && flats::are_found(request)) else {
+        let Some(text) = text.filter(|_| request.may(PREVIEW) && flats::may_search(request)) else {
             return Ok(None);
         };
-        let flat = request.asks("flat").unwrap_or_default().trim().to_owned();
+        let flat = request
+            .query_parameter("flat")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
         let mut preview = Self {
             path: request.address(path),
             choices: Vec::new(),
             html: None,
             messages: Vec::new(),
-            words: request.words,
+            words: request.texts,
             flat,
         };
         if preview.flat.is_empty() {
             return Ok(Some(preview));
         }
-        match flats::meant(request, &preview.flat).await? {
+        match flats::by_name(request, &preview.flat).await? {
             Ok(property) => preview.fill(request, text, property).await?,
             Err(flats) => {
-                let message = request.words.calendars.which_flat;
+                let message = request.texts.calendars.which_flat;
                 preview
                     .messages
                     .push(fill(message, &[("name", &preview.flat)]));
@@ -135,7 +139,7 @@ impl FlatTextPreview {
         let arguments = json!({ "id": text, "propertyId": property, "language": request.language });
         let filled = request.read(PREVIEW_TRANSLATION, arguments).await?;
         self.html.clone_from(&filled.html);
-        let message = request.words.translations.no_value;
+        let message = request.texts.translations.no_value;
         let sentence = |missing: &MissingValue| {
             let name = format!("{{{{{}}}}}", missing.placeholder);
             fill(message, &[("name", &name)])

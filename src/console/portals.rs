@@ -6,18 +6,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::assign::{Entity, UseCount};
-use super::audit::Changed;
+use super::assign::{AssignableResource, UseCount};
+use super::audit::LatestChanges;
 use super::editor::{self, Editor};
-use super::form::{FormView, Layout, Reading, Resource, Section, StoredResource, typed};
+use super::form::{
+    FormView, Layout, ReadFuture, Resource, Section, StoredResource, changed_values,
+};
 use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
 use super::preview::PreviewForm;
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 
 /// The screen of the portals.
 pub static SCREEN: Screen = Screen {
@@ -33,27 +35,27 @@ pub static SCREEN: Screen = Screen {
             "/portals/new",
             editor::new::<PortalEditor>,
         )
-        .needing(&["createPortal"]),
+        .with_needs(&["createPortal"]),
         ScreenPage::post(
             "createPortalOnScreen",
             "/portals/new",
             editor::create::<PortalEditor>,
         )
-        .needing(&["createPortal"]),
+        .with_needs(&["createPortal"]),
         ScreenPage::get(
             "getPortalScreen",
             "/portals/{id}",
             editor::show::<PortalEditor>,
         )
-        .needing(&["getPortal"]),
+        .with_needs(&["getPortal"]),
         ScreenPage::post(
             "updatePortalOnScreen",
             "/portals/{id}",
             editor::save::<PortalEditor>,
         )
-        .needing(&["getPortal", "updatePortal"]),
+        .with_needs(&["getPortal", "updatePortal"]),
         ScreenPage::post("previewPortalOnScreen", "/portals/{id}/preview", preview)
-            .needing(&["getPortal", "createPortalPreview"]),
+            .with_needs(&["getPortal", "createPortalPreview"]),
     ],
 };
 
@@ -87,7 +89,7 @@ pub static PORTAL: Resource = Resource {
                 title: |words| words.portals.during,
             },
         ],
-        elsewhere: &[],
+        omitted: &[],
         markdown: &[],
         names: &[],
         rules: &[],
@@ -121,13 +123,13 @@ struct PortalList<'v> {
     new: Option<String>,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let mut rows: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
         rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
         let paging = Paging::of(request, "/portals", rows.len());
         let rows = paging
-            .cut(rows)
+            .rows_of_page(rows)
             .into_iter()
             .map(|row| (request.address(&format!("/portals/{}", row.id)), row))
             .map(|(way, row)| (row, way));
@@ -135,12 +137,12 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .may(PORTAL.create)
             .then(|| request.address("/portals/new"));
         let page = PortalList {
-            frame: ConsoleFrame::new(request, request.words.portals.portals),
+            frame: ConsoleFrame::new(request, request.texts.portals.portals),
             rows: rows.collect(),
             paging,
             new,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -151,7 +153,7 @@ struct PortalPage<'v> {
     form: FormView,
     preview: Option<PreviewForm>,
     used: Option<UseCount>,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
     placeholders: Placeholders,
 }
 
@@ -168,7 +170,7 @@ impl Editor for PortalEditor {
         let portals: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
         let mut values = Map::new();
         // The first portal is meant for all flats. A limited member does not see every portal.
-        if request.answers_for_organization() && !portals.iter().any(|portal| portal.is_default) {
+        if request.manages_whole_organization() && !portals.iter().any(|portal| portal.is_default) {
             values.insert("isDefault".to_owned(), json!(true));
         }
         Ok(values)
@@ -180,16 +182,17 @@ impl Editor for PortalEditor {
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &request.words.portals;
+        let words = &request.texts.portals;
         let title = stored.map_or_else(|| words.new.to_owned(), title);
-        let frame = ConsoleFrame::new(request, title).below(request, words.portals, "/portals");
+        let frame =
+            ConsoleFrame::new(request, title).with_parent(request, words.portals, "/portals");
         let (mut preview, mut used, mut changed) = (None, None, None);
         if let Some(stored) = stored {
             preview = PreviewForm::of(request, &format!("/portals/{}/preview", stored.id));
-            used = UseCount::of(request, Entity::Portal, stored.id).await;
-            changed = Changed::of(request, stored.id).await;
+            used = UseCount::of(request, AssignableResource::Portal, stored.id).await;
+            changed = LatestChanges::of(request, stored.id).await;
         }
-        reply::of(
+        reply::page_of_template(
             request,
             status,
             &PortalPage {
@@ -204,7 +207,7 @@ impl Editor for PortalEditor {
     }
 }
 
-fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     Box::pin(async move {
         request
             .get::<Value>("getPortal", json!({ "id": id }))
@@ -221,9 +224,9 @@ fn title(stored: &StoredResource) -> String {
         .map_or_else(|| stored.id.to_string(), str::to_owned)
 }
 
-fn preview(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let id = request.named("id")?;
-        super::preview::open(request, id, ("portal", typed(request, &PORTAL)?)).await
+        let id = request.path_id("id")?;
+        super::preview::open(request, id, ("portal", changed_values(request, &PORTAL)?)).await
     })
 }

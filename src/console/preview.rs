@@ -10,10 +10,10 @@ use uuid::Uuid;
 use super::frame::Bare;
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
 use crate::guest::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW};
-use crate::page::look;
+use crate::page::render;
 use crate::people;
 use crate::words::own_name;
 
@@ -36,7 +36,7 @@ impl PreviewForm {
             action: request.address(path),
             form: request.signed_in.form_token(),
             languages: languages.iter().map(name).collect(),
-            words: request.words,
+            words: request.texts,
         })
     }
 }
@@ -55,8 +55,8 @@ pub async fn open(
     portal: Uuid,
     typed: (&str, Map<String, Value>),
 ) -> Result<Response, ConsoleRefusal> {
-    let language = request.sent("language").filter(|tag| !tag.is_empty());
-    let is_all = request.sent("includeInactive").is_some();
+    let language = request.form_value("language").filter(|tag| !tag.is_empty());
+    let is_all = request.form_value("includeInactive").is_some();
     let mut arguments = json!({ "id": portal, "language": language, "includeInactive": is_all });
     if !typed.1.is_empty() {
         arguments[typed.0] = typed.1.into();
@@ -64,16 +64,16 @@ pub async fn open(
     show(request, arguments).await
 }
 
-/// If the form has the field `look`, renders the guest page for the iframe. Otherwise creates a
+/// If the form has the field `render`, renders the guest page for the iframe. Otherwise creates a
 /// preview link and redirects to it.
 pub async fn show(request: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
-    if request.sent("look").is_none() {
+    if request.form_value("look").is_none() {
         return redirect_to_preview(request, arguments).await;
     }
     match request.read(PREVIEW_GUEST_VIEW, arguments).await {
-        Ok(view) => Ok(look(view, request.service.clock.now())),
+        Ok(view) => Ok(render(view, request.service.clock.now())),
         Err(refusal) if refusal.status == 400 => {
-            let frame = Bare::new(request.language, request.words.portals.preview_wrong);
+            let frame = Bare::new(request.language, request.texts.portals.preview_wrong);
             let page = InvalidPreview {
                 frame,
                 messages: refusal.sentences(request),

@@ -2,7 +2,7 @@
 
 use engine::error::{Error, ErrorKind, PathSegment, Reason};
 
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 use super::{labels, words};
 use crate::words::fill;
 
@@ -21,7 +21,7 @@ pub struct ConsoleRefusal {
     /// Whether another request with the same idempotency key is in progress.
     pub is_in_flight: bool,
     /// Whether the form does not belong to the session.
-    pub is_of_foreign_form: bool,
+    pub is_of_another_session: bool,
 }
 
 /// An issue of a field.
@@ -88,7 +88,7 @@ impl ConsoleRefusal {
             more,
             retry_after: error.retry_after(),
             is_in_flight: error.is_in_flight(),
-            is_of_foreign_form: false,
+            is_of_another_session: false,
         }
     }
 
@@ -108,10 +108,10 @@ impl ConsoleRefusal {
     }
 
     /// Returns the refusal for a form that does not belong to the session.
-    pub fn foreign_form() -> Self {
+    pub fn form_of_another_session() -> Self {
         Self {
             status: 403,
-            is_of_foreign_form: true,
+            is_of_another_session: true,
             ..Self::default()
         }
     }
@@ -128,7 +128,7 @@ impl ConsoleRefusal {
             let label = field.map(|name| labels::label(request.language, name));
             label.map_or_else(
                 || issue.message.clone(),
-                |label| request.words.frame.labelled(&label, &issue.message),
+                |label| request.texts.frame.labelled(&label, &issue.message),
             )
         });
         let general = if self.issues.is_empty() {
@@ -141,7 +141,7 @@ impl ConsoleRefusal {
 
     /// Returns whether the submitted values caused the refusal. The form is then shown again with
     /// the messages.
-    pub const fn is_about_what_was_sent(&self) -> bool {
+    pub const fn is_about_input(&self) -> bool {
         matches!(self.status, 400 | 403 | 404 | 409 | 422)
     }
 }
@@ -149,9 +149,9 @@ impl ConsoleRefusal {
 impl ConsoleRefusal {
     /// Returns a refusal that the submitted values caused as an inner error, after which the form
     /// is shown again. Other refusals are the outer error, which has its own page.
-    pub fn of_what_was_sent<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
+    pub fn split_by_input<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
         match sent {
-            Err(refusal) if !refusal.is_about_what_was_sent() => Err(refusal),
+            Err(refusal) if !refusal.is_about_input() => Err(refusal),
             sent => Ok(sent),
         }
     }
@@ -162,9 +162,9 @@ pub struct FormAttempt {
     /// The status of the page.
     pub status: u16,
     /// The error messages above the form.
-    pub of: Vec<String>,
+    pub messages: Vec<String>,
     /// Whether the form returned after a new sign-in and has not been sent in this session.
-    pub is_kept: bool,
+    pub is_returned: bool,
 }
 
 impl FormAttempt {
@@ -173,15 +173,15 @@ impl FormAttempt {
         let (status, text) = refused.map_or((200, Vec::new()), |refusal| {
             (refusal.status, refusal.sentences(request))
         });
-        Self::answered(request, status, text)
+        Self::with_messages(request, status, text)
     }
 
     /// Returns the parts for a form with this status and these messages.
-    pub fn answered(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
+    pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,
-            of: text,
-            is_kept: !request.fields.is_empty() && !request.may_write(),
+            messages: text,
+            is_returned: !request.fields.is_empty() && !request.may_write(),
         }
     }
 }

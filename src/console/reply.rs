@@ -10,7 +10,7 @@ use engine::pipeline::Service;
 use http::HeaderMap;
 use uuid::Uuid;
 
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 use super::words;
 use super::{frame, refusal::ConsoleRefusal};
 use crate::people;
@@ -45,7 +45,11 @@ pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
 }
 
 /// Renders a template as a page.
-pub fn of(request: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
+pub fn page_of_template(
+    request: &ConsoleRequest,
+    status: u16,
+    template: &impl Template,
+) -> Response {
     page(status, rendered(template), request.language)
 }
 
@@ -56,12 +60,16 @@ pub fn framed(request: &ConsoleRequest, status: u16, template: &impl Template) -
 
 /// Redirects to a path below the console. After a form, a redirect ensures that reloading the page
 /// does not send the form again.
-pub fn to(request: &ConsoleRequest, path: &str) -> Response {
+pub fn redirect(request: &ConsoleRequest, path: &str) -> Response {
     people::redirect(&request.address(path))
 }
 
 /// Redirects to a path below the console whose page confirms the completed action.
-pub fn done(request: &ConsoleRequest, path: &str, done: frame::CompletedAction) -> Response {
+pub fn redirect_with_confirmation(
+    request: &ConsoleRequest,
+    path: &str,
+    done: frame::CompletedAction,
+) -> Response {
     let address = request.address(path);
     let (address, place) = address.split_once('#').unwrap_or((&address, ""));
     let joint = if address.contains('?') { '&' } else { '?' };

@@ -2,7 +2,7 @@
 //!
 //! Pages require a session. A visitor without one is redirected to the sign-in and then back. A
 //! form contains the token of its session. If the session has ended when the form is sent, the form
-//! is shown again after the sign-in ([`saved_form`]) and changes nothing until it is sent again. A
+//! is shown again after the sign-in ([`returned_form`]) and changes nothing until it is sent again. A
 //! form that cannot be handled temporarily is returned as well.
 
 use std::collections::BTreeMap;
@@ -23,9 +23,9 @@ use vestibule_http::surface::{
 };
 
 use super::refusal::ConsoleRefusal;
+use super::request::{BASE, ConsoleFields, ConsoleRequest, ConsoleRequestParts, first_value};
 use super::screens::{SCREENS, Screen, ScreenPage};
-use super::visit::{BASE, ConsoleFields, ConsoleRequest, Parts, first};
-use super::{frame, reply, saved_form};
+use super::{frame, reply, returned_form};
 use crate::people::{self, FormLimits};
 
 /// Limits of a member's form. The longest text fits with three bytes per character. A larger form
@@ -180,13 +180,13 @@ async fn enter(
         .into_iter()
         .map(|(name, value)| (name, plain(&value)))
         .collect();
-    let is_typed = is_post && is_form && saved_form::is_from_here(&service, &parts.headers);
+    let is_typed = is_post && is_form && returned_form::is_same_origin(&service, &parts.headers);
     let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
         Err(error) if is_typed => {
             let refusal = ConsoleRefusal::of(&error, people::language(&service, &parts.headers));
             return noted(
-                saved_form::again(&service, &parts.headers, &asked_for, &fields, &refusal),
+                returned_form::again(&service, &parts.headers, &asked_for, &fields, &refusal),
                 page.name,
                 None,
             );
@@ -195,16 +195,16 @@ async fn enter(
     };
     let Some(signed_in) = signed_in else {
         let response = if is_typed {
-            saved_form::page(&service, &parts.headers, &asked_for, &fields)
+            returned_form::page(&service, &parts.headers, &asked_for, &fields)
         } else {
             people::redirect_to_sign_in(&service, &asked_for)
         };
         return noted(response, page.name, None);
     };
-    let is_own = first(&fields, "form").is_some_and(|form| signed_in.is_own_form(form));
+    let is_own = first_value(&fields, "form").is_some_and(|form| signed_in.is_own_form(form));
     let is_kept = !is_own
-        && saved_form::is_kept(&fields)
-        && saved_form::is_from_here(&service, &parts.headers);
+        && returned_form::is_returned(&fields)
+        && returned_form::is_same_origin(&service, &parts.headers);
     let params = readable(params);
     let is_there = params.is_some();
     let params = params
@@ -223,7 +223,7 @@ async fn enter(
         credential: Credential::Member(signed_in.member_id),
     };
     let query = query(&parts);
-    let request = ConsoleRequest::new(Parts {
+    let request = ConsoleRequest::new(ConsoleRequestParts {
         service,
         id,
         signed_in,
@@ -242,11 +242,11 @@ async fn enter(
     } else if page.method == Method::POST && !is_form {
         Err(ConsoleRefusal {
             status: 400,
-            message: request.words.frame.too_large.to_owned(),
+            message: request.texts.frame.too_large.to_owned(),
             ..ConsoleRefusal::default()
         })
     } else if page.method == Method::POST && !is_own && !is_kept {
-        Err(ConsoleRefusal::foreign_form())
+        Err(ConsoleRefusal::form_of_another_session())
     } else {
         answered(&request, page).await
     };
@@ -271,11 +271,11 @@ fn refused(
         fields,
         ..
     } = request;
-    if page.method == Method::POST && saved_form::is_for_a_moment(refusal) {
-        return saved_form::again(service, headers, asked_for, fields, refusal);
+    if page.method == Method::POST && returned_form::is_temporary(refusal) {
+        return returned_form::again(service, headers, asked_for, fields, refusal);
     }
     if page.method == Method::POST && refusal.status == 401 {
-        return saved_form::page(service, headers, asked_for, fields);
+        return returned_form::page(service, headers, asked_for, fields);
     }
     frame::refusal(request, refusal)
 }
@@ -341,7 +341,7 @@ async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response 
         organization: Some(signed_in.organization.id),
         credential: Credential::Member(signed_in.member_id),
     };
-    let request = ConsoleRequest::new(Parts {
+    let request = ConsoleRequest::new(ConsoleRequestParts {
         service,
         id,
         signed_in,

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use http::Method;
 
 use super::refusal::ConsoleRefusal;
-use super::visit::{BASE, ConsoleRequest};
+use super::request::{BASE, ConsoleRequest};
 use super::words::ConsoleWords;
 use super::{
     access, assign, audit, brandings, calendars, categories, frame, home, manuals, portals,
@@ -63,7 +63,7 @@ pub enum ScreenGroup {
 }
 
 /// The future response of a page.
-pub type ScreenAnswer<'v> = BoxFuture<'v, Result<Response, ConsoleRefusal>>;
+pub type ScreenResponse<'v> = BoxFuture<'v, Result<Response, ConsoleRefusal>>;
 
 /// A page: method, path, and handler.
 pub struct ScreenPage {
@@ -78,7 +78,7 @@ pub struct ScreenPage {
     /// Whether the page's form contains a file.
     pub takes_file: bool,
     /// The handler.
-    pub run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
+    pub run: for<'v> fn(&'v ConsoleRequest) -> ScreenResponse<'v>,
 }
 
 impl ScreenPage {
@@ -86,7 +86,7 @@ impl ScreenPage {
     pub const fn get(
         name: &'static str,
         path: &'static str,
-        run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
+        run: for<'v> fn(&'v ConsoleRequest) -> ScreenResponse<'v>,
     ) -> Self {
         Self {
             name,
@@ -102,7 +102,7 @@ impl ScreenPage {
     pub const fn post(
         name: &'static str,
         path: &'static str,
-        run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
+        run: for<'v> fn(&'v ConsoleRequest) -> ScreenResponse<'v>,
     ) -> Self {
         Self {
             name,
@@ -116,14 +116,14 @@ impl ScreenPage {
 
     /// Allows a file in the form.
     #[must_use]
-    pub const fn taking_file(mut self) -> Self {
+    pub const fn with_file(mut self) -> Self {
         self.takes_file = true;
         self
     }
 
     /// Sets the operations that the page needs.
     #[must_use]
-    pub const fn needing(mut self, needs: &'static [&'static str]) -> Self {
+    pub const fn with_needs(mut self, needs: &'static [&'static str]) -> Self {
         self.needs = needs;
         self
     }
@@ -170,7 +170,7 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
 
 /// Returns the address of a resource on the page with this path. Returns `None` if there is no such
 /// page or the member may not open it.
-pub fn way(request: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
+pub fn resource_address(request: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
     let pages = SCREENS
         .iter()
         .flat_map(|screen| screen.pages.iter().map(move |page| (screen, page)));

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::frame::ConsoleFrame;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::stays;
-use super::visit::ConsoleRequest;
-use super::when;
+use super::time_format;
 use super::words::ConsoleWords;
 use crate::search::{FoundRow, FoundType, SEARCH};
 use crate::words::fill;
@@ -102,7 +102,7 @@ fn called(request: &ConsoleRequest, found: &FoundRow) -> String {
         .rsplit_once(SEPARATOR)
         .filter(|_| found.found_type == FoundType::Reservation)
     {
-        Some((name, day)) => format!("{name}{SEPARATOR}{}", when::day(request, day)),
+        Some((name, day)) => format!("{name}{SEPARATOR}{}", time_format::day(request, day)),
         None => found.name.clone(),
     }
 }
@@ -116,13 +116,17 @@ fn place(request: &ConsoleRequest, page: Option<&str>, found: &FoundRow) -> Opti
             .may(stays::LIST)
             .then(|| request.address_with(stays::SCREEN.path, &query));
     }
-    way(request, page?, &found.id.to_string())
+    resource_address(request, page?, &found.id.to_string())
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.search;
-        let query = request.asks("query").unwrap_or_default().trim().to_owned();
+        let words = &request.texts.search;
+        let query = request
+            .query_parameter("query")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
         let found = if query.is_empty() {
             Arc::default()
         } else {
@@ -132,7 +136,7 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let group = |(kind, title, page): ResultKind| {
             let of_kind = found.iter().filter(|found| found.found_type == kind);
             ResultGroup {
-                title: title(request.words),
+                title: title(request.texts),
                 found: of_kind
                     .map(|found| (called(request, found), place(request, page, found)))
                     .collect(),
@@ -156,6 +160,6 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             sorts,
             is_cut,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }

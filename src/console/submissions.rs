@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::answers::{self, AnswerLine};
-use super::audit::Changed;
+use super::audit::LatestChanges;
 use super::charges::StayCharges;
 use super::flats::{self, FlatFilter};
 use super::frame::{CompletedAction, ConsoleFrame};
@@ -18,9 +18,9 @@ use super::labels;
 use super::paging::{Paging, ROWS};
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
-use super::visit::ConsoleRequest;
-use super::when::{self, When};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
+use super::time_format::{self, FormattedTime};
 use super::words::{precheckin_status, progress_status, step_state};
 use crate::guest::{
     AddressedFile, FlagKind, FlagView, GET_PRECHECKIN_SUBMISSION, LIST_PRECHECKIN_SUBMISSIONS,
@@ -38,19 +38,19 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         ScreenPage::get("getSubmissionsScreen", "/submissions", list),
         ScreenPage::get("getSubmissionScreen", "/submissions/{id}", show)
-            .needing(&["getPrecheckinSubmission"]),
+            .with_needs(&["getPrecheckinSubmission"]),
         ScreenPage::post(
             "approveSubmissionOnScreen",
             "/submissions/{id}/approve",
             approve,
         )
-        .needing(&["getPrecheckinSubmission", "approvePrecheckin"]),
+        .with_needs(&["getPrecheckinSubmission", "approvePrecheckin"]),
         ScreenPage::post(
             "requestChangesOnScreen",
             "/submissions/{id}/changes",
             request_changes,
         )
-        .needing(&["getPrecheckinSubmission", "requestPrecheckinChanges"]),
+        .with_needs(&["getPrecheckinSubmission", "requestPrecheckinChanges"]),
     ],
 };
 
@@ -76,7 +76,7 @@ pub async fn read(
 /// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
 pub fn opened(request: &ConsoleRequest, one: &PrecheckinSubmission) -> Option<String> {
     let count = one.open_steps.len();
-    let words = &request.words.submissions;
+    let words = &request.texts.submissions;
     (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
 }
 
@@ -94,7 +94,7 @@ pub fn progress(one: &ReviewedSubmission) -> (usize, usize) {
 pub struct SubmissionRow {
     pub guest: String,
     pub about: String,
-    pub since: Option<When>,
+    pub since: Option<FormattedTime>,
     /// A sentence about the steps that are open to the guest again.
     pub opened: Option<String>,
     pub status: (&'static str, &'static str),
@@ -103,7 +103,7 @@ pub struct SubmissionRow {
 
 impl SubmissionRow {
     pub fn of(request: &ConsoleRequest, one: &PrecheckinSubmission) -> Self {
-        let words = &request.words.submissions;
+        let words = &request.texts.submissions;
         let flat = one
             .property_name
             .clone()
@@ -117,10 +117,10 @@ impl SubmissionRow {
                 "{flat} · {}",
                 fill(
                     words.arrives,
-                    &[("day", &when::date(request, one.check_in))]
+                    &[("day", &time_format::date(request, one.check_in))]
                 )
             ),
-            since: when::of_any(request, one.submitted_at),
+            since: time_format::of_any(request, one.submitted_at),
             opened: opened(request, one),
             status: precheckin_status(words, one.status.as_ref()),
             way: request.address(&format!("/submissions/{}", one.reservation_id)),
@@ -143,10 +143,10 @@ struct SubmissionList<'v> {
     next_action: Option<(&'static str, String)>,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.submissions;
-        let asked = request.asks("status").unwrap_or_default();
+        let words = &request.texts.submissions;
+        let asked = request.query_parameter("status").unwrap_or_default();
         let status = STATUSES
             .into_iter()
             .find(|status| *status == asked)
@@ -157,7 +157,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if status != "all" {
             arguments["status"] = status.into();
         }
-        let (found, total) = if flat.is_open() {
+        let (found, total) = if flat.is_ambiguous() {
             (Arc::default(), 0)
         } else {
             let answer = request
@@ -195,13 +195,14 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .collect(),
             paging: Paging::of(request, SCREEN.path, total),
             next_action: if flat.text.is_empty() && flat.id.is_none() {
-                way(request, "/stays", "").map(|way| (request.words.records.stays, way))
+                resource_address(request, "/stays", "")
+                    .map(|way| (request.texts.records.stays, way))
             } else {
-                Some((request.words.records.clear, request.address(SCREEN.path)))
+                Some((request.texts.records.clear, request.address(SCREEN.path)))
             },
             flat,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -225,7 +226,7 @@ struct ShownStep {
 
 /// The record of an accepted agreement, as the page shows it.
 struct ShownAcceptance {
-    when: When,
+    when: FormattedTime,
     /// A line about the accepted text.
     about: Option<String>,
     signed_name: Option<String>,
@@ -242,7 +243,7 @@ struct ShownFlag {
 }
 
 fn shown_flag(request: &ConsoleRequest, flag: &FlagView, steps: &[ReviewedStep]) -> ShownFlag {
-    let words = &request.words.submissions;
+    let words = &request.texts.submissions;
     let step = steps.iter().find(|step| step.id == flag.step_id);
     ShownFlag {
         step: step.map(|step| step.title.clone()),
@@ -276,8 +277,8 @@ struct SubmissionPage<'v> {
     /// A sentence about the steps that are open to the guest again.
     opened: Option<String>,
     arrival: String,
-    submitted: Option<When>,
-    decided: Option<When>,
+    submitted: Option<FormattedTime>,
+    decided: Option<FormattedTime>,
     decided_by: Option<String>,
     stay: String,
     steps: Vec<ShownStep>,
@@ -293,7 +294,7 @@ struct SubmissionPage<'v> {
     is_kept: bool,
     key: String,
     charges: Option<StayCharges>,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
 }
 
 /// The error of a refused decision: a sentence of the console, and the messages of the operation.
@@ -304,7 +305,7 @@ struct FailureProblem {
 
 impl FailureProblem {
     fn of(request: &ConsoleRequest, refusal: &ConsoleRefusal, status: PrecheckinStatus) -> Self {
-        let words = request.words;
+        let words = request.texts;
         let text = match refusal.status {
             400 => words.submissions.is_wrong,
             404 => words.submissions.step_gone,
@@ -327,7 +328,7 @@ fn shown_step(
     ticked: &BTreeSet<&str>,
     waivers: &HashMap<String, String>,
 ) -> ShownStep {
-    let words = &request.words.submissions;
+    let words = &request.texts.submissions;
     let (given, is_cut) = answers::answer_lines(request, answers, waivers);
     let progress = |progress: &ReviewedProgress| ShownProgress {
         state: progress_status(words, progress.status),
@@ -342,7 +343,7 @@ fn shown_step(
         about: [
             file.document_type
                 .as_deref()
-                .map(|kind| answers::document(request, kind)),
+                .map(|kind| answers::document_label(request, kind)),
             Some(file.content_type.clone()),
             Some(request.dates().size(file.size)),
         ]
@@ -372,7 +373,7 @@ fn shown_step(
                 fill(words.accepted_text, &values)
             });
             ShownAcceptance {
-                when: when::of(request, accepted.accepted_at),
+                when: time_format::of(request, accepted.accepted_at),
                 about,
                 signed_name: accepted.signed_name.clone(),
                 text: accepted.text.clone(),
@@ -390,8 +391,8 @@ async fn page(
     request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &request.words.submissions;
-    let one = read(request, request.named("id")?).await?;
+    let words = &request.texts.submissions;
+    let one = read(request, request.path_id("id")?).await?;
     let item = &one.item;
     let ticked: BTreeSet<&str> = request
         .fields
@@ -421,12 +422,16 @@ async fn page(
         .clone()
         .unwrap_or_else(|| words.unknown_guest.to_owned());
     let page = SubmissionPage {
-        frame: ConsoleFrame::new(request, guest).below(request, words.submissions, SCREEN.path),
+        frame: ConsoleFrame::new(request, guest).with_parent(
+            request,
+            words.submissions,
+            SCREEN.path,
+        ),
         status: precheckin_status(words, item.status.as_ref()),
         opened: opened(request, item),
-        arrival: when::date(request, item.check_in),
-        submitted: when::of_any(request, item.submitted_at),
-        decided: when::of_any(request, item.decided_at),
+        arrival: time_format::date(request, item.check_in),
+        submitted: time_format::of_any(request, item.submitted_at),
+        decided: time_format::of_any(request, item.decided_at),
         decided_by: item
             .decided_by
             .as_ref()
@@ -447,24 +452,24 @@ async fn page(
             .then(|| request.address(&format!("{path}/approve"))),
         ask: (may_decide && (is_waiting || is_approved_ahead))
             .then(|| request.address(&format!("{path}/changes"))),
-        message: request.sent("message").unwrap_or_default().to_owned(),
+        message: request.form_value("message").unwrap_or_default().to_owned(),
         problem: refused
             .as_ref()
             .map(|refusal| FailureProblem::of(request, refusal, item.status)),
         is_kept,
         key: request.new_key(),
         charges: StayCharges::of(request, item.reservation_id).await,
-        changed: Changed::of(request, item.reservation_id).await,
+        changed: LatestChanges::of(request, item.reservation_id).await,
         one,
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         refused.map_or(200, |refusal| refusal.status),
         &page,
     ))
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
@@ -475,7 +480,7 @@ async fn decide(
     operation: &str,
     arguments: Value,
 ) -> Result<Response, ConsoleRefusal> {
-    let id = request.named("id")?;
+    let id = request.path_id("id")?;
     if !request.may_write() {
         return page(request, None).await;
     }
@@ -483,7 +488,7 @@ async fn decide(
         .create::<Value>(operation, arguments, &request.key(operation))
         .await
     {
-        Ok(_) => Ok(reply::done(
+        Ok(_) => Ok(reply::redirect_with_confirmation(
             request,
             &format!("/submissions/{id}"),
             CompletedAction::Saved,
@@ -494,11 +499,11 @@ async fn decide(
     }
 }
 
-fn approve(request: &ConsoleRequest) -> ScreenAnswer<'_> {
-    Box::pin(async move { decide(request, APPROVE, json!({ "id": request.named("id")? })).await })
+fn approve(request: &ConsoleRequest) -> ScreenResponse<'_> {
+    Box::pin(async move { decide(request, APPROVE, json!({ "id": request.path_id("id")? })).await })
 }
 
-fn request_changes(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn request_changes(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let steps: Vec<&str> = request
             .fields
@@ -506,11 +511,11 @@ fn request_changes(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .filter(|(name, _)| name == "step")
             .map(|(_, value)| value.as_str())
             .collect();
-        let message = request.sent("message").unwrap_or_default();
+        let message = request.form_value("message").unwrap_or_default();
         decide(
             request,
             REQUEST,
-            json!({ "id": request.named("id")?, "stepIds": steps, "message": message }),
+            json!({ "id": request.path_id("id")?, "stepIds": steps, "message": message }),
         )
         .await
     })

@@ -7,8 +7,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::refusal::ConsoleRefusal;
-use super::screens::way;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::resource_address;
 use crate::translations::{
     ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_VERSIONS, LIST_TRANSLATIONS, ShownText,
 };
@@ -108,7 +108,7 @@ pub struct TextWithVersions {
     /// Label of the field that uses the text.
     pub field: String,
     /// Address of the page that edits the text.
-    pub way: Option<String>,
+    pub edit_address: Option<String>,
     pub versions: Vec<TextInLanguage>,
 }
 
@@ -162,7 +162,7 @@ impl TextWithVersions {
         };
         let spoken = |(field, id): &(String, Uuid)| Self {
             field: field.clone(),
-            way: way(request, "/translations/{id}", &id.to_string()),
+            edit_address: resource_address(request, "/translations/{id}", &id.to_string()),
             versions: languages
                 .iter()
                 .map(|language| version(*id, language))

@@ -10,14 +10,14 @@ use uuid::Uuid;
 
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
-use super::merge::{MergeResult, fate};
+use super::merge::{MergeResult, merge};
 use super::paging::{Paging, ROWS};
 use super::placeholders::{FlatTextPreview, Placeholders};
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::request::{ConsoleFields, ConsoleRequest, first_value};
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::texts;
-use super::visit::{ConsoleFields, ConsoleRequest, first};
 use super::words::ConsoleWords;
 use crate::translations::{
     ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_ENTRIES, ShownText, TranslationEntry,
@@ -34,7 +34,7 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         ScreenPage::get("getTranslationsScreen", "/translations", list),
         ScreenPage::get("getTranslationScreen", "/translations/{id}", show),
-        ScreenPage::post("updateTranslationOnScreen", "/translations/{id}", save).needing(&[
+        ScreenPage::post("updateTranslationOnScreen", "/translations/{id}", save).with_needs(&[
             "listTranslationEntries",
             "setTranslationEntry",
             "deleteTranslationEntry",
@@ -156,13 +156,13 @@ async fn names(
         .collect())
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let sources: Vec<&TextSource> = SOURCES
             .iter()
             .filter(|source| request.may(source.list))
             .collect();
-        let word = request.asks("of").unwrap_or_default();
+        let word = request.query_parameter("of").unwrap_or_default();
         let source = *sources
             .iter()
             .find(|source| source.word == word)
@@ -170,11 +170,11 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .ok_or_else(ConsoleRefusal::missing)?;
         let languages = &request.signed_in.organization.settings.languages;
         let language = request
-            .asks("language")
+            .query_parameter("language")
             .filter(|tag| languages.iter().any(|known| known == tag))
             .unwrap_or(request.language)
             .to_owned();
-        let is_todo = request.asks("todo").is_some();
+        let is_todo = request.query_parameter("todo").is_some();
         let arguments = json!({
             "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(request),
         });
@@ -200,13 +200,13 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .chain(todo)
                 .collect();
             (
-                (other.title)(request.words),
+                (other.title)(request.texts),
                 request.address_with("/translations", &query),
                 std::ptr::eq(*other, source),
             )
         };
         let page = TextList {
-            frame: ConsoleFrame::new(request, request.words.translations.translations),
+            frame: ConsoleFrame::new(request, request.texts.translations.translations),
             path: request.address("/translations"),
             tabs: sources.iter().map(tab).collect(),
             of: source.word,
@@ -215,12 +215,12 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language))
                 .collect(),
             is_todo,
-            empty_link: way(request, source.screen, "")
-                .map(|way| ((source.title)(request.words), way)),
+            empty_link: resource_address(request, source.screen, "")
+                .map(|way| ((source.title)(request.texts), way)),
             paging: Paging::of(request, "/translations", texts.total.unwrap_or_default()),
             lines: texts.data.iter().map(line).collect(),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -281,12 +281,12 @@ impl VersionItem {
 
     /// Merges the typed text with the stored one. Returns the result.
     fn take(&mut self, fields: &ConsoleFields) -> MergeResult {
-        let sent = |what: &str| first(fields, &format!("{what}.{}", self.language));
+        let sent = |what: &str| first_value(fields, &format!("{what}.{}", self.language));
         let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else {
             return MergeResult::Stored;
         };
         self.is_confirmed = self.is_outdated && sent("confirm").is_some();
-        let result = fate(sent("was").unwrap_or_default(), &self.was, typed);
+        let result = merge(sent("was").unwrap_or_default(), &self.was, typed);
         if result == MergeResult::Stored && self.is_confirmed {
             return MergeResult::Typed;
         }
@@ -349,7 +349,7 @@ async fn page(
     versions: Vec<VersionItem>,
     extras: TranslationExtras,
 ) -> Response {
-    let words = request.words;
+    let words = request.texts;
     let first = versions
         .iter()
         .find(|version| !version.was.is_empty())
@@ -359,7 +359,7 @@ async fn page(
             request,
             first.unwrap_or_else(|| words.translations.text.to_owned()),
         )
-        .below(request, words.translations.translations, "/translations"),
+        .with_parent(request, words.translations.translations, "/translations"),
         action: request.address(&format!("/translations/{id}")),
         is_asked: versions.iter().any(|version| version.theirs.is_some()),
         versions,
@@ -372,7 +372,7 @@ async fn page(
             .await
             .unwrap_or_default(),
     };
-    reply::of(
+    reply::page_of_template(
         request,
         if extras.status == 0 {
             200
@@ -383,9 +383,9 @@ async fn page(
     )
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let id = request.named("id")?;
+        let id = request.path_id("id")?;
         Ok(page(
             request,
             id,
@@ -396,9 +396,9 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let id = request.named("id")?;
+        let id = request.path_id("id")?;
         let mut versions = versions(request, id).await?;
         // English is saved first: a new English text starts machine translations, which must not
         // replace the texts of this form.
@@ -415,7 +415,7 @@ fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .zip(&fates)
                 .filter(|(_, result)| **result != MergeResult::Stored)
             {
-                first(&request.fields, &format!("was.{}", version.language))
+                first_value(&request.fields, &format!("was.{}", version.language))
                     .unwrap_or_default()
                     .clone_into(&mut version.was);
             }
@@ -424,17 +424,17 @@ fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 id,
                 versions,
                 TranslationExtras {
-                    note: Some(request.words.frame.is_kept),
+                    note: Some(request.texts.frame.is_kept),
                     ..TranslationExtras::default()
                 },
             )
             .await);
         }
-        if fates.contains(&MergeResult::Asked) {
+        if fates.contains(&MergeResult::Conflict) {
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)
-                .filter(|(_, result)| **result == MergeResult::Asked)
+                .filter(|(_, result)| **result == MergeResult::Conflict)
             {
                 version.theirs = Some(version.was.clone());
             }
@@ -487,9 +487,13 @@ fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         if extras.problems.is_empty() {
             let action = CompletedAction::of_save(is_changed);
-            return Ok(reply::done(request, &request.path, action));
+            return Ok(reply::redirect_with_confirmation(
+                request,
+                &request.path,
+                action,
+            ));
         }
-        extras.note = is_changed.then_some(request.words.forms.rest_saved);
+        extras.note = is_changed.then_some(request.texts.forms.rest_saved);
         Ok(page(request, id, versions, extras).await)
     })
 }

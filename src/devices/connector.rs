@@ -34,7 +34,7 @@ type WaitingCommands = Arc<Mutex<HashMap<Uuid, usize>>>;
 /// The body of a request to the connector.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Order {
+pub(super) struct ConnectorRequest {
     pub organization_id: Uuid,
     pub device_id: Uuid,
     pub command: &'static str,
@@ -72,7 +72,7 @@ impl DeviceConnector {
     /// Sends a command. Fails with 502 if the connector refuses the command. Fails with 503 for any
     /// other failure: the device may have carried out the command, and the caller can safely send
     /// it again with the same key.
-    pub(super) async fn send(&self, order: &Order) -> Result<()> {
+    pub(super) async fn send(&self, order: &ConnectorRequest) -> Result<()> {
         let _slot = QueueSlot::take(&self.waiting, order.organization_id)?;
         let request = self.client.post(self.endpoint.clone()).json(order);
         let response = request.send().await.map_err(|error| {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::audited;
 use super::command::{DeviceCommand, Mode};
-use super::connector::{DeviceConnector, Order};
+use super::connector::{ConnectorRequest, DeviceConnector};
 use crate::records::{Device, RecordKind, get_record};
 
 /// The permissions that every command needs.
@@ -156,7 +156,7 @@ async fn send(context: CommandContext, prepared: PreparedCommand) -> Result<Acce
                 "No device connector is configured (--device-connector-url).",
             ))
         })?;
-    let order = Order {
+    let order = ConnectorRequest {
         organization_id: prepared.organization,
         device_id: prepared.device,
         command: prepared.command.name(),

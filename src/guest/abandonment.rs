@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::changes::{self, ChangeKind};
-use super::hours::Hours;
+use super::hours::StayHours;
 use super::stay::Stay;
 
 /// Maximum pause between two searches for abandoned carts.
@@ -172,7 +172,7 @@ enum CartOutcome {
 fn outcome_of(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<CartOutcome> {
     // The cart is deleted together with its reservation.
     let stay = Stay::load(context, id)?;
-    let has_ended = Hours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
+    let has_ended = StayHours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
     let has_reminders = stay
         .portal()
         .is_some_and(|portal| portal.is_cart_abandonment_enabled);

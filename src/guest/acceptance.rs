@@ -97,7 +97,7 @@ impl StoredAcceptance {
             values_language: values_language.cloned(),
             proof: Acceptance {
                 accepted_at,
-                text_sha256: text.as_deref().map(fingerprint),
+                text_sha256: text.as_deref().map(text_hash),
                 language,
             },
         }
@@ -157,7 +157,7 @@ pub(super) fn is_current(
         }
         _ => agreement_text(step, &setup.texts),
     };
-    Ok(text.as_deref().map(fingerprint) == accepted.proof.text_sha256)
+    Ok(text.as_deref().map(text_hash) == accepted.proof.text_sha256)
 }
 
 /// Writes today's text of an agreement in a language, with values in another one; `None` where a
@@ -192,7 +192,7 @@ fn written_in(
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
 #[must_use]
-pub fn fingerprint(text: &str) -> String {
+pub fn text_hash(text: &str) -> String {
     Sha256::digest(text)
         .iter()
         .fold(String::new(), |mut digits, byte| {
@@ -209,11 +209,11 @@ mod tests {
     #[test]
     fn a_fingerprint_is_the_hex_sha256_of_the_text() {
         assert_eq!(
-            fingerprint(""),
+            text_hash(""),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
         assert_eq!(
-            fingerprint("abc"),
+            text_hash("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
     }

@@ -13,7 +13,7 @@ use super::precheckin::PrecheckinStatus;
 
 /// A submission and its review.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Submitted {
+pub(super) struct StoredSubmission {
     pub status: PrecheckinStatus,
     /// The time of the last submission.
     pub at: Moment,
@@ -39,7 +39,7 @@ pub(super) struct Decision {
     pub flags: Vec<StoredFlag>,
 }
 
-impl Submitted {
+impl StoredSubmission {
     /// Reads the columns `status, submitted_at, doc`, which begin at the index `first_column`.
     pub(super) fn from_row(row: &Row, first_column: usize) -> Result<Self> {
         let status = row
@@ -96,7 +96,7 @@ impl Submitted {
 
 impl Decision {
     /// Returns the part of the decision that is kept when the guest submits again: the message.
-    pub(super) fn superseded(self) -> Self {
+    pub(super) fn into_resubmitted(self) -> Self {
         Self {
             message: self.message,
             ..Self::default()
@@ -130,7 +130,7 @@ mod tests {
         let text = serde_json::to_string(&decision).unwrap();
         assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
         assert_eq!(
-            decision.superseded(),
+            decision.into_resubmitted(),
             Decision {
                 message: Some("The passport cannot be read.".into()),
                 ..Decision::default()

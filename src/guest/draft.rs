@@ -17,9 +17,9 @@ use crate::portals::{Branding, BrandingFields, Portal, PortalFields};
 /// Fields of a resource, stored as they were sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct SentFields<T>(Value, #[serde(skip)] PhantomData<T>);
+pub(super) struct DraftFields<T>(Value, #[serde(skip)] PhantomData<T>);
 
-impl<T: JsonSchema> JsonSchema for SentFields<T> {
+impl<T: JsonSchema> JsonSchema for DraftFields<T> {
     fn inline_schema() -> bool {
         true
     }
@@ -46,7 +46,7 @@ impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
     }
 }
 
-impl<T: DeserializeOwned + Default> SentFields<T> {
+impl<T: DeserializeOwned + Default> DraftFields<T> {
     /// Parses the fields. Returns the default if they do not parse, because another version of the
     /// service may have stored them.
     fn fields(&self) -> T {
@@ -59,9 +59,9 @@ impl<T: DeserializeOwned + Default> SentFields<T> {
 #[serde(default)]
 pub(super) struct PreviewDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub portal: Option<SentFields<PortalFields>>,
+    pub portal: Option<DraftFields<PortalFields>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub branding: Option<SentFields<BrandingFields>>,
+    pub branding: Option<DraftFields<BrandingFields>>,
 }
 
 /// Ids of the texts in a draft. No translation has these ids.
@@ -119,7 +119,7 @@ impl PreviewDraft {
     }
 
     /// Applies the draft's settings to a portal, and links its texts.
-    pub fn set_up(&self, portal: &mut Portal) {
+    pub fn apply_to_portal(&self, portal: &mut Portal) {
         let Some(sent_fields) = &self.portal else {
             return;
         };
@@ -134,7 +134,7 @@ impl PreviewDraft {
     }
 
     /// Applies the draft's settings to a branding, and links its text.
-    pub fn dress(&self, branding: Option<&mut Branding>) {
+    pub fn apply_to_branding(&self, branding: Option<&mut Branding>) {
         let (Some(sent_fields), Some(branding)) = (&self.branding, branding) else {
             return;
         };
@@ -149,12 +149,12 @@ impl PreviewDraft {
         let portal = self
             .portal
             .as_ref()
-            .map(SentFields::fields)
+            .map(DraftFields::fields)
             .unwrap_or_default();
         let branding = self
             .branding
             .as_ref()
-            .map(SentFields::fields)
+            .map(DraftFields::fields)
             .unwrap_or_default();
         let all = [
             (TITLE, DraftText::of(&portal.special_offer_title)),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::about::is_over;
-use super::hours::Hours;
+use super::hours::StayHours;
 use super::phase::Phase;
 use super::placeholders::{self, CustomValues, MissingPlaceholder, TextPlacement, Values};
 use super::precheckin;
@@ -23,9 +23,9 @@ use super::step_view::linked_texts;
 use super::view::language_of;
 use crate::manuals::{self, DisplayMode, Visibility, WrittenManual};
 use crate::portals;
-use crate::precheck::{self, Step, StepType, Targeting, TargetingFacts, TargetingVerdict};
+use crate::precheck::{self, Step, StepType, Targeting, TargetingInput, TargetingVerdict};
 use crate::records::record_as;
-use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
+use crate::scopes::{self, EntityType, PortalSource, ResolvedPortal, Target, TargetKind};
 use crate::translations::{self, Texts};
 
 /// The names of the objects between an assignment and the flat.
@@ -181,10 +181,10 @@ pub(super) fn explain(
     let stay = Stay::load(context, reservation)?;
     let names = names(context, stay.flat.as_deref())?;
     let steps = match only {
-        None => precheck::all(context)?,
+        None => precheck::all_steps(context)?,
         Some(id) => {
             precheck::check_exists(context, id)?;
-            precheck::one(context, id)?.into_iter().collect()
+            precheck::step_by_id(context, id)?.into_iter().collect()
         }
     };
     let steps = explained_steps(context, steps, &stay, &names)?;
@@ -232,7 +232,7 @@ fn explained_steps(
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, stay.portal());
     let assigned = closest_assignments(context, EntityType::PrecheckStep, stay)?;
-    let targeting_input = stay.facts();
+    let targeting_input = stay.targeting_input();
     let linked = steps.iter().flat_map(linked_texts).collect();
     let contracts = steps
         .iter()
@@ -284,14 +284,14 @@ fn manuals(
     names: &TargetNames,
     at: Timestamp,
 ) -> Result<Vec<ExplainedItem>> {
-    let all = manuals::all(context)?;
+    let all = manuals::all_manuals(context)?;
     let visible = manuals::visible_ids(
         context,
         all.iter().map(|covered| covered.manual.answered.id),
     )?;
     let assigned = closest_assignments(context, EntityType::Manual, stay)?;
-    let visibility_input = super::manuals::facts(stay);
-    let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
+    let visibility_input = super::manuals::visibility_input(stay);
+    let phase = StayHours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
     let visible_manuals: Vec<WrittenManual> = all
         .into_iter()
         .map(|covered| covered.manual.answered)
@@ -316,7 +316,7 @@ fn manuals(
             let target = assigned.get(&manual.id).copied();
             let visibility = visibility_input
                 .as_ref()
-                .and_then(|input| super::manuals::judge(&manual.visibility_rules, input, at));
+                .and_then(|input| super::manuals::visibility_of(&manual.visibility_rules, input, at));
             let (is_shown, reason) = match (stay_refusal(stay), visibility) {
                 (Some(reason), _) => (false, reason),
                 _ if target.is_none() => (
@@ -347,7 +347,7 @@ fn manuals(
                 (None, Some(visibility)) => (visibility.is_shown(), visibility_reason(&visibility)),
             };
             let missing = texts_of(&manual).into_iter().find_map(|(placement, id)| {
-                let text = guest_texts.texts.written(id)?;
+                let text = guest_texts.texts.unfilled_text(id)?;
                 values.plain(text, placement).err()
             });
             let (is_shown, reason) = match missing {
@@ -407,7 +407,7 @@ impl TextsOfGuest {
     ) -> Vec<HiddenText> {
         let hidden = |(field, id)| {
             let missing = values
-                .plain(self.texts.written(id)?, TextPlacement::Elsewhere)
+                .plain(self.texts.unfilled_text(id)?, TextPlacement::Elsewhere)
                 .err()?;
             Some(HiddenText {
                 field,
@@ -539,7 +539,7 @@ fn decide_step(
     step: &Step,
     is_assigned: bool,
     stay: &Stay,
-    input: &TargetingFacts,
+    input: &TargetingInput,
 ) -> (bool, Reason) {
     let refusal = if let Some(reason) = stay_refusal(stay) {
         Some(reason)
@@ -578,9 +578,9 @@ fn with_unit(number: i64, unit: &str) -> String {
 }
 
 /// Returns the reason for a verdict of the targeting rules.
-fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingFacts) -> Reason {
+fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingInput) -> Reason {
     let (nights, days) = (
-        precheck::days(stay.check_in, stay.check_out),
+        precheck::days_between(stay.check_in, stay.check_out),
         precheck::days_ahead(stay),
     );
     let (stays, lead) = (with_unit(nights, "night"), with_unit(days, "day"));
@@ -662,7 +662,9 @@ fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &Targeti
 /// Returns the portal that serves a flat, and the rule that selected it.
 pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedPortal {
     let name_of = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
-    let Some((portal, Resolved { route, .. })) = flat.and_then(|flat| flat.portal.as_ref()) else {
+    let Some((portal, ResolvedPortal { source: route, .. })) =
+        flat.and_then(|flat| flat.portal.as_ref())
+    else {
         let reason = match flat {
             None => Reason::new("no_property", "The reservation has no property yet."),
             Some(_) => Reason::new(
@@ -684,14 +686,14 @@ pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedP
         })
     };
     let reason = match route {
-        Route::Direct => Reason::new("property", "The portal is assigned to the property."),
-        Route::Group(id) => scoped_to(
+        PortalSource::Direct => Reason::new("property", "The portal is assigned to the property."),
+        PortalSource::Group(id) => scoped_to(
             "property_group",
             "group",
             name_of(TargetKind::PropertyGroup, id),
         ),
-        Route::Tag(id) => scoped_to("tag", "tag", name_of(TargetKind::Tag, id)),
-        Route::Default => Reason::new(
+        PortalSource::Tag(id) => scoped_to("tag", "tag", name_of(TargetKind::Tag, id)),
+        PortalSource::Default => Reason::new(
             "default",
             "No portal is assigned to the property, its group or its tags; this is the default.",
         ),
@@ -736,8 +738,8 @@ fn path(target: Option<Target>, stay: &Stay, names: &TargetNames) -> Vec<Hop> {
         (
             Some((
                 _,
-                Resolved {
-                    route: Route::Group(id),
+                ResolvedPortal {
+                    source: PortalSource::Group(id),
                     ..
                 },
             )),
@@ -746,8 +748,8 @@ fn path(target: Option<Target>, stay: &Stay, names: &TargetNames) -> Vec<Hop> {
         (
             Some((
                 _,
-                Resolved {
-                    route: Route::Tag(id),
+                ResolvedPortal {
+                    source: PortalSource::Tag(id),
                     ..
                 },
             )),

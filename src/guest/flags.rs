@@ -113,7 +113,7 @@ fn question_and_answer(question: &QuestionView) -> String {
 
 /// Returns the flags that a submission raises: those of the answers, and those of guests who are
 /// under age on the check-in date.
-pub(super) fn raised(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
+pub(super) fn raised_flags(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
     let dates: Vec<Date> = steps.iter().flat_map(birth_dates).collect();
     let of_step = |stay_step: &StepOfStay| {
         let step = &stay_step.step;
@@ -190,7 +190,7 @@ fn birth_dates(stay_step: &StepOfStay) -> Vec<Date> {
 }
 
 /// Returns the flags of the last report about a step.
-pub(super) fn reported(step: &Step, report: Option<&ProgressReport>) -> Vec<StoredFlag> {
+pub(super) fn reported_flags(step: &Step, report: Option<&ProgressReport>) -> Vec<StoredFlag> {
     let Some(report) = report else {
         return Vec::new();
     };
@@ -209,14 +209,14 @@ pub(super) fn reported(step: &Step, report: Option<&ProgressReport>) -> Vec<Stor
 
 /// Returns all flags of a submission, each once: in the order of the steps, and at the end those of
 /// steps that the stay no longer gets.
-pub(super) fn all(steps: &[StepOfStay], stored: &[StoredFlag]) -> Vec<StoredFlag> {
+pub(super) fn all_flags(steps: &[StepOfStay], stored: &[StoredFlag]) -> Vec<StoredFlag> {
     let of_step = |stay_step: &StepOfStay| {
         let id = stay_step.step.id;
         let stored = stored
             .iter()
             .filter(move |flag| flag.step_id == id)
             .cloned();
-        let reported = reported(&stay_step.step, stay_step.given.report.as_ref());
+        let reported = reported_flags(&stay_step.step, stay_step.stored.report.as_ref());
         stored.chain(reported).collect::<Vec<_>>()
     };
     let is_of_removed_step = |flag: &&StoredFlag| {

@@ -4,13 +4,13 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
-use super::manuals::facts;
+use super::manuals::visibility_input;
 use super::phase::{Phase, phase};
 use super::stay::Stay;
 use crate::records::ReservationStatus;
 
 /// The dates and times of a stay in a flat.
-pub(super) struct Hours {
+pub(super) struct StayHours {
     status: ReservationStatus,
     check_in: Date,
     check_out: Date,
@@ -19,10 +19,10 @@ pub(super) struct Hours {
     zone: TimeZone,
 }
 
-impl Hours {
+impl StayHours {
     /// Returns the hours of a stay; `None` for a stay without a flat.
     pub(super) fn of(stay: &Stay) -> Option<Self> {
-        let input = facts(stay)?;
+        let input = visibility_input(stay)?;
         Some(Self {
             status: stay.reservation.status,
             check_in: input.check_in,
@@ -112,9 +112,9 @@ mod tests {
 
     use super::*;
 
-    fn hours(nights: i64, check_in_time: Option<Time>, check_out_time: Option<Time>) -> Hours {
+    fn hours(nights: i64, check_in_time: Option<Time>, check_out_time: Option<Time>) -> StayHours {
         let check_in = date(2026, 11, 23);
-        Hours {
+        StayHours {
             status: ReservationStatus::Confirmed,
             check_in,
             check_out: check_in.saturating_add(nights.days()),

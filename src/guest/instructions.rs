@@ -83,7 +83,7 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec
 }
 
 /// Returns whether the guest's view shows instructions in a phase of the stay.
-pub(super) const fn are_shown(phase: Phase) -> bool {
+pub(super) const fn shows_instructions(phase: Phase) -> bool {
     matches!(phase, Phase::Before | Phase::ArrivalDay)
 }
 

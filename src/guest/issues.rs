@@ -112,13 +112,13 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// Returns whether guests of the portal can report issues.
-pub(super) const fn are_taken(portal: &Portal) -> bool {
+pub(super) const fn allows_issue_reports(portal: &Portal) -> bool {
     portal.is_ticketing_enabled
 }
 
 fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedIssue> {
     let stay = Stay::load(context, own_reservation(context)?)?;
-    let is_enabled = stay.portal().is_some_and(are_taken);
+    let is_enabled = stay.portal().is_some_and(allows_issue_reports);
     let property = stay.reservation.property_id.filter(|_| is_enabled);
     let Some(property) = property else {
         return Err(Error::forbidden("Reporting issues is switched off."));

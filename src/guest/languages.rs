@@ -7,7 +7,7 @@ use crate::words::LANGUAGES;
 /// Returns the first accepted language in which the page has texts: a language of the organization,
 /// or a language of the product's own texts.
 #[must_use]
-pub fn best<'t>(
+pub fn best_language<'t>(
     accepted: impl IntoIterator<Item = &'t str>,
     organization: &[String],
 ) -> Option<&'t str> {
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn the_first_supported_accepted_language_is_chosen() {
         let best = |accepted: &[&'static str], organization: &[&str]| {
-            best(accepted.iter().copied(), &tags(organization))
+            best_language(accepted.iter().copied(), &tags(organization))
         };
         assert_eq!(best(&["sv", "fr-CA", "en"], &["en"]), Some("fr-CA"));
         assert_eq!(best(&["sv-SE", "fr"], &["en", "sv"]), Some("sv-SE"));

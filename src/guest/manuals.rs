@@ -16,13 +16,13 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::about::is_over;
-use super::hours::Hours;
+use super::hours::StayHours;
 use super::phase::Phase;
 use super::placeholders::{MissingPlaceholder, TextPlacement, Values, WIFI_ICON};
 use super::setup::SetupScope;
 use super::stay::{Stay, StayFlat};
 use crate::manuals::{
-    self, DisplayMode, ManualWithCover, StoredCategory, Visibility, VisibilityFacts,
+    self, DisplayMode, ManualWithCover, StoredCategory, Visibility, VisibilityInput,
     VisibilityRule, WrittenManual as Stored,
 };
 use crate::markdown;
@@ -153,7 +153,7 @@ impl FlatManuals {
         which: SetupScope,
     ) -> Result<Self> {
         let ids = scopes::reaching_ids(context, EntityType::Manual, &flat.targets())?;
-        let mut manuals = manuals::among(context, ids)?;
+        let mut manuals = manuals::manuals_by_id(context, ids)?;
         manuals.retain(|manual| which == SetupScope::All || manual.manual.answered.is_active);
         let categories = if manuals.is_empty() {
             Vec::new()
@@ -186,7 +186,7 @@ impl FlatManuals {
     }
 
     /// Translates the manuals and the headings.
-    pub(super) fn shelve(self, texts: &Texts, language: &str) -> ManualGroups {
+    pub(super) fn into_translated(self, texts: &Texts, language: &str) -> ManualGroups {
         let Self {
             categories,
             manuals,
@@ -256,7 +256,7 @@ impl ManualGroups {
     }
 
     /// Returns whether a rule of a manual depends on the guest's verification status.
-    pub(super) fn ask_for_verification(&self) -> bool {
+    pub(super) fn depends_on_verification(&self) -> bool {
         let mut rules = self.manuals.iter().flat_map(|translated| &translated.rules);
         rules.any(|rule| matches!(rule, VisibilityRule::VerificationStatus(_)))
     }
@@ -264,10 +264,10 @@ impl ManualGroups {
     /// Returns the manuals that the guest of a stay sees at a timestamp, by heading. Headings
     /// without visible manuals are left out.
     pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
-        let Some(input) = facts(stay).filter(|_| !stay.is_cancelled()) else {
+        let Some(input) = visibility_input(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
         };
-        let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
+        let phase = StayHours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
         let is_tentative = stay.is_tentative();
         let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
         for TranslatedManual {
@@ -278,7 +278,9 @@ impl ManualGroups {
         } in &self.manuals
         {
             let is_over = is_over(view.icon_name.as_deref(), rules, phase);
-            if !is_over && judge(rules, &input, at).is_none_or(|visibility| visibility.is_shown()) {
+            if !is_over
+                && visibility_of(rules, &input, at).is_none_or(|visibility| visibility.is_shown())
+            {
                 let mut view = view.clone();
                 view.wifi = view.wifi.filter(|_| !is_tentative);
                 by_heading.entry(*heading).or_default().push(view);
@@ -295,8 +297,8 @@ impl ManualGroups {
     }
 
     /// Returns the next time at which the visible or the upcoming manuals of a stay change.
-    pub(super) fn until(&self, stay: &Stay, at: Timestamp) -> Timestamp {
-        let Some(input) = facts(stay) else {
+    pub(super) fn next_change(&self, stay: &Stay, at: Timestamp) -> Timestamp {
+        let Some(input) = visibility_input(stay) else {
             return Timestamp::MAX;
         };
         let bounds = self
@@ -309,7 +311,7 @@ impl ManualGroups {
     /// Returns the manuals that become visible later and are hidden only because of the time, the
     /// soonest first.
     pub(super) fn upcoming(&self, stay: &Stay, at: Timestamp) -> Vec<UpcomingView> {
-        let Some(input) = facts(stay).filter(|_| !stay.is_cancelled()) else {
+        let Some(input) = visibility_input(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
         };
         let hint = |TranslatedManual { rules, view, .. }: &TranslatedManual| {
@@ -439,14 +441,16 @@ fn fields(
             .get("customFields")
             .and_then(|values| values.get(id.to_string()))
             .filter(|value| !value.is_null());
-        let value = at_property.or_else(|| field.get("value")).and_then(written);
-        fields.insert(id, (field.get("name").and_then(written), value));
+        let value = at_property
+            .or_else(|| field.get("value"))
+            .and_then(guest_text);
+        fields.insert(id, (field.get("name").and_then(guest_text), value));
     }
     Ok(fields)
 }
 
 /// Returns a value as the guest reads it; `None` unless the value is a text or a number.
-pub(super) fn written(value: &Value) -> Option<String> {
+pub(super) fn guest_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -455,19 +459,19 @@ pub(super) fn written(value: &Value) -> Option<String> {
 }
 
 /// Applies the visibility rules of a manual; `None` for a manual without rules.
-pub(super) fn judge(
+pub(super) fn visibility_of(
     rules: &[VisibilityRule],
-    input: &VisibilityFacts,
+    input: &VisibilityInput,
     at: Timestamp,
 ) -> Option<Visibility> {
     (!rules.is_empty()).then(|| manuals::decide(rules, input, at))
 }
 
 /// Returns the data of a stay that the visibility rules depend on; `None` without a flat.
-pub(super) fn facts(stay: &Stay) -> Option<VisibilityFacts> {
+pub(super) fn visibility_input(stay: &Stay) -> Option<VisibilityInput> {
     let StayFlat { property, .. } = stay.flat.as_deref()?;
     let reservation = &stay.reservation;
-    Some(VisibilityFacts {
+    Some(VisibilityInput {
         check_in: reservation.check_in,
         check_out: reservation.check_out,
         check_in_time: reservation.arrival_time(Some(property)),

@@ -126,7 +126,7 @@ pub(super) fn page(
 }
 
 /// Returns a page of the messages of a stay, oldest first, and their total number.
-pub(super) fn listed(
+pub(super) fn message_page(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
     page: Page,

@@ -57,11 +57,11 @@ use engine::module::Module;
 use crate::records::{Dependents, OnChanged, OnDeleted, OnLinksChanged};
 pub(crate) use abandonment::{CartAbandonmentDelay, run as tell_of_carts, sweep as sweep_carts};
 pub use about::ManualSubject;
-pub use acceptance::{AcceptanceView, TEXT_CHANGED, fingerprint};
+pub use acceptance::{AcceptanceView, TEXT_CHANGED, text_hash};
 pub use bounds::{UploadLimits, is_reached};
 pub use changes::sweep;
 pub(crate) use charges::LIST_RESERVATION_CHARGES;
-pub use charges::{Charge, ChargeKind, ChargeStatus, ChargeTeller, DepositView};
+pub use charges::{Charge, ChargeKind, ChargeNoticeWorker, ChargeStatus, DepositView};
 pub(crate) use domains::{gate, hosts, page_address, stay_url};
 pub(crate) use explain::{
     ExplainedItem, Explanation, Facts as DecidingFacts, HiddenText, Hop as PathHop,
@@ -77,7 +77,7 @@ pub(crate) use flags::{FlagKind, FlagView};
 pub use instructions::InstructionView;
 pub use issues::GuestIssue;
 pub(crate) use issues::LIST_OWN_ISSUES;
-pub(crate) use languages::best as best_language;
+pub(crate) use languages::best_language;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub use messages::Message;
@@ -168,14 +168,14 @@ pub(crate) static MODULE: Module = Module {
         }));
         lists.add(OnLinksChanged(|context, kind, ids| {
             match kind.dependents() {
-                Dependents::Stay => review::follow(context, ids),
+                Dependents::Stay => review::follow_reservations(context, ids),
                 Dependents::Flat
                 | Dependents::Assignments
                 | Dependents::Brandings
                 | Dependents::None => Ok(()),
             }
         }));
-        lists.add(OnChanged(charges::follow));
+        lists.add(OnChanged(charges::follow_stays));
     },
     subjects: &[
         (

@@ -8,8 +8,8 @@ use engine::moment::Moment;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::decision::Submitted;
-use super::hours::Hours;
+use super::decision::StoredSubmission;
+use super::hours::StayHours;
 use super::stay::Stay;
 
 /// The part of a stay that a timestamp belongs to.
@@ -26,7 +26,7 @@ pub(super) enum StayStage {
 impl StayStage {
     /// Returns the stage of a stay at a timestamp. A stay without a flat has not begun.
     pub(super) fn of(stay: &Stay, at: Timestamp) -> Self {
-        let Some(hours) = Hours::of(stay) else {
+        let Some(hours) = StayHours::of(stay) else {
             return Self::Ahead;
         };
         let begins = hours.check_in();
@@ -44,19 +44,19 @@ impl StayStage {
 
 /// The data of a step that the rules of open steps depend on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StepFacts {
+pub(super) struct OpenStepInput {
     pub id: Uuid,
     /// Whether the step lets the guest submit.
     pub is_ready: bool,
     /// Time of the last save of the step, or of the last file that was added to it; `None` if never.
-    pub given_at: Option<Moment>,
+    pub last_input_at: Option<Moment>,
 }
 
 /// Returns the ids of the steps that are open again after a submission, in order. Before the first
 /// submission and from the check-in time on, there are none.
 pub(super) fn open_steps(
-    submitted: Option<&Submitted>,
-    steps: impl IntoIterator<Item = StepFacts>,
+    submitted: Option<&StoredSubmission>,
+    steps: impl IntoIterator<Item = OpenStepInput>,
     stage: StayStage,
 ) -> Vec<Uuid> {
     let Some(submitted) = submitted.filter(|_| stage == StayStage::Ahead) else {
@@ -71,7 +71,11 @@ pub(super) fn open_steps(
 
 /// Returns whether the guest may save a step. Steps for which staff requested changes stay open
 /// after the check-in time, because staff wait for the guest.
-pub(super) fn is_open(submitted: Option<&Submitted>, step: StepFacts, stage: StayStage) -> bool {
+pub(super) fn is_open(
+    submitted: Option<&StoredSubmission>,
+    step: OpenStepInput,
+    stage: StayStage,
+) -> bool {
     match (submitted, stage) {
         (_, StayStage::Over) => false,
         (None, _) => true,
@@ -83,7 +87,7 @@ pub(super) fn is_open(submitted: Option<&Submitted>, step: StepFacts, stage: Sta
 /// Returns whether a step is unchanged since the last submission: nothing was saved in it, and
 /// staff have not requested changes to it.
 pub(super) fn is_submitted(
-    submitted: Option<&Submitted>,
+    submitted: Option<&StoredSubmission>,
     id: Uuid,
     given_at: Option<Moment>,
 ) -> bool {
@@ -92,8 +96,8 @@ pub(super) fn is_submitted(
     })
 }
 
-fn is_reopened(submitted: &Submitted, step: StepFacts) -> bool {
-    !step.is_ready || !is_submitted(Some(submitted), step.id, step.given_at)
+fn is_reopened(submitted: &StoredSubmission, step: OpenStepInput) -> bool {
+    !step.is_ready || !is_submitted(Some(submitted), step.id, step.last_input_at)
 }
 
 #[cfg(test)]
@@ -125,8 +129,8 @@ mod tests {
             let requested_step_ids: Vec<Uuid> = requested.iter().copied().map(Uuid::from_u128).collect();
             let is_requested = status == Some(PrecheckinStatus::ChangesRequested) && requested_step_ids.contains(&id);
             let decision = Decision { requested_step_ids, ..Decision::default() };
-            let submitted = status.map(|status| Submitted { status, at: minutes_after_start(0), decision });
-            let step = StepFacts { id, is_ready, given_at: given.map(minutes_after_start) };
+            let submitted = status.map(|status| StoredSubmission { status, at: minutes_after_start(0), decision });
+            let step = OpenStepInput { id, is_ready, last_input_at: given.map(minutes_after_start) };
             let is_new = !is_ready || given.is_some_and(|minutes| minutes > 0) || is_requested;
 
             let open_ids = open_steps(submitted.as_ref(), [step], stage);

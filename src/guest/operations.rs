@@ -25,8 +25,8 @@ use super::files;
 use super::issues;
 use super::messages::{self, Message};
 use super::passes;
-use super::precheckin::{Precheckin, SentAnswers};
-use super::preview::{self, PreviewMoment};
+use super::precheckin::{AnswersInRequest, Precheckin};
+use super::preview::{self, PreviewTime};
 use super::setup::{self, GuestSetup};
 use super::stay::{Stay, reservation};
 use super::step_view::StepView;
@@ -251,7 +251,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool("reservations", "List guest messages", "What a guest wrote, oldest first.")
             .pages_as(LIST_RESERVATION_MESSAGES, MESSAGES, |context, input: GetMessages, page| {
                 get_record(context, RecordKind::Reservation, input.id)?;
-                messages::listed(context, input.id, page)
+                messages::message_page(context, input.id, page)
             }),
         Operation::public(EXPLAIN_GUEST_VIEW.id(), Method::GET, "/reservations/{id}/explain", reads)
             .summary("Why the guest of a reservation sees what they see")
@@ -295,12 +295,12 @@ pub(super) fn own_stay(
     language: Option<&str>,
 ) -> Result<(Stay, Arc<GuestSetup>)> {
     let id = own_reservation(context)?;
-    setup::visit(context, id, language)
+    setup::load_with_setup(context, id, language)
 }
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     if let Credential::Preview { opens } = context.access.credential {
-        let at = input.at.map(|at| PreviewMoment::Exact(at.0));
+        let at = input.at.map(|at| PreviewTime::Exact(at.0));
         return preview::view(context, opens, input.language.as_deref(), at);
     }
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
@@ -317,8 +317,8 @@ pub(super) fn view_at(
 ) -> Result<GuestView> {
     let time = at.unwrap_or_else(|| context.now());
     if at.is_none() {
-        let until = surveys::until(&stay, time);
-        context.limit_validity(setup.manual_groups.until(&stay, time).min(until));
+        let until = surveys::next_view_change(&stay, time);
+        context.limit_validity(setup.manual_groups.next_change(&stay, time).min(until));
     }
     view(context, stay, setup, time)
 }
@@ -326,7 +326,7 @@ pub(super) fn view_at(
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let mut precheckin = Precheckin::load_for(context, &stay, &setup)?;
-    let answers_in_request = SentAnswers {
+    let answers_in_request = AnswersInRequest {
         answers: input.answers,
         is_change: input.is_change.unwrap_or(false),
         shown_text_sha256: input.shown_text_sha256,
@@ -346,7 +346,7 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
     let mut precheckin = Precheckin::load_for(context, &stay, &setup)?;
     precheckin.submit(context, &stay)?;
     changes::record(context, ChangeKind::Submitted, stay.id, None)?;
-    charges::of_submission(context, &stay, &setup, &precheckin)?;
+    charges::save_submission_charges(context, &stay, &setup, &precheckin)?;
     events::fire(
         context,
         Event::ReservationPrecheckinSubmitted,

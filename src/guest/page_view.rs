@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::languages;
 use super::operations::{own_reservation, view_at};
-use super::preview::{self, PreviewMoment};
+use super::preview::{self, PreviewTime};
 use super::setup;
 use super::stay::reservation;
 use super::view::GuestView;
@@ -75,8 +75,8 @@ fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageVi
     let requested_language = input.language.as_deref();
     if let Credential::Preview { opens } = context.access.credential {
         let at = match (input.at, input.local_time) {
-            (Some(at), _) => Some(PreviewMoment::Exact(at.0)),
-            (None, time) => time.map(PreviewMoment::Local),
+            (Some(at), _) => Some(PreviewTime::Exact(at.0)),
+            (None, time) => time.map(PreviewTime::Local),
         };
         let view = preview::view(context, opens, requested_language, at)?;
         // The guest of a preview has the language of the preview.
@@ -94,7 +94,7 @@ fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageVi
         .unwrap_or_else(|| {
             accepted_language(&input.accepted, &context.organization.settings.languages)
         });
-    let (stay, setup) = setup::visit_of(context, id, reservation, Some(&language))?;
+    let (stay, setup) = setup::load_setup_for(context, id, reservation, Some(&language))?;
     let view = view_at(context, stay, &setup, input.at.map(|at| at.0))?;
     Ok(PageView {
         view: Arc::new(view),
@@ -109,7 +109,7 @@ fn own_language(guest: &Guest) -> Option<String> {
 
 /// Returns the first accepted language that has texts, else English.
 fn accepted_language(accepted: &[Language], organization: &[String]) -> String {
-    languages::best(accepted.iter().map(|tag| &**tag), organization)
+    languages::best_language(accepted.iter().map(|tag| &**tag), organization)
         .filter(|tag| !is_same(tag, ENGLISH))
         .unwrap_or(ENGLISH)
         .to_owned()

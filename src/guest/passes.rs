@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use store::{Json, Transaction};
 use uuid::Uuid;
 
-use super::hours::Hours;
+use super::hours::StayHours;
 use super::operations::own_reservation;
 use super::stay::Stay;
 use crate::records::{PhotoSigner, ReservationStatus};
@@ -104,7 +104,7 @@ pub(crate) struct DoorCode {
 }
 
 /// A pass on a device.
-pub(crate) struct HeldPass {
+pub(crate) struct RegisteredPass {
     /// The organization of the stay.
     pub organization: Uuid,
     /// The stay, which is the serial number of the pass.
@@ -115,7 +115,7 @@ pub(crate) struct HeldPass {
 
 /// The result of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Registered {
+pub(crate) enum RegistrationOutcome {
     /// The device did not have the pass before.
     New,
     /// The device had the pass already.
@@ -165,7 +165,8 @@ fn door_codes(
     stay: &Stay,
 ) -> Result<(Vec<DoorCode>, Option<Timestamp>)> {
     let is_confirmed = stay.reservation.status == ReservationStatus::Confirmed;
-    let (Some(flat), Some(hours), true) = (stay.flat.clone(), Hours::of(stay), is_confirmed) else {
+    let (Some(flat), Some(hours), true) = (stay.flat.clone(), StayHours::of(stay), is_confirmed)
+    else {
         return Ok((Vec::new(), None));
     };
     let property = flat.placement.property;
@@ -239,7 +240,11 @@ fn valid_code(
 }
 
 /// Checks the token of a pass and returns the organization of its stay; `None` for a wrong token.
-pub(crate) fn owner(service: &Service, token: &str, reservation: Uuid) -> Option<Uuid> {
+pub(crate) fn organization_in_pass_token(
+    service: &Service,
+    token: &str,
+    reservation: Uuid,
+) -> Option<Uuid> {
     let (organization, signature) = token
         .strip_prefix(PREFIX)?
         .split_at_checked(ORGANIZATION_LENGTH)?;
@@ -268,10 +273,13 @@ pub(crate) fn token_of_stay(
 }
 
 /// Returns the passes on a device.
-pub(crate) fn on_device(tx: &mut Transaction<'_>, device: &str) -> Result<Vec<HeldPass>> {
+pub(crate) fn passes_on_device(
+    tx: &mut Transaction<'_>,
+    device: &str,
+) -> Result<Vec<RegisteredPass>> {
     let rows = tx.rows(&ON_DEVICE, &values![device, MAX_PASSES])?;
-    let pass_from_row = |row: &store::Row| -> Result<HeldPass> {
-        Ok(HeldPass {
+    let pass_from_row = |row: &store::Row| -> Result<RegisteredPass> {
+        Ok(RegisteredPass {
             organization: row.get(0)?,
             reservation: row.get(1)?,
             token: row.get(2)?,
@@ -287,16 +295,16 @@ pub(crate) fn register(
     (organization, reservation): (Uuid, Uuid),
     device: &str,
     push_token: &str,
-) -> Result<Registered> {
+) -> Result<RegistrationOutcome> {
     let access = Access::platform();
-    let mut context = opened(tx, service, organization, &access)?;
+    let mut context = open_context(tx, service, organization, &access)?;
     let is_registered = context.exists(&REGISTERED, values![reservation, device])?;
     if !is_registered {
         let count: i64 = context
             .row(&COUNT, values![reservation])?
             .map_or(Ok(0), |row| row.get(0))?;
         if count >= MAX_DEVICES {
-            return Ok(Registered::Full);
+            return Ok(RegistrationOutcome::Full);
         }
     }
     // A device fetches the pass after it registers, so it needs no push about earlier changes.
@@ -306,9 +314,9 @@ pub(crate) fn register(
         .map_or(Ok(now), |row| row.get(1))?;
     context.execute_deferred(&REGISTER, values![reservation, device, push_token, told_at])?;
     Ok(if is_registered {
-        Registered::Known
+        RegistrationOutcome::Known
     } else {
-        Registered::New
+        RegistrationOutcome::New
     })
 }
 
@@ -320,7 +328,7 @@ pub(crate) fn unregister(
     device: Option<&str>,
 ) -> Result<()> {
     let access = Access::platform();
-    let mut context = opened(tx, service, organization, &access)?;
+    let mut context = open_context(tx, service, organization, &access)?;
     match device {
         Some(device) => context.execute_deferred(&UNREGISTER, values![reservation, device]),
         None => context.execute_deferred(&FORGET, values![vec![reservation]]),
@@ -344,14 +352,14 @@ pub(crate) fn changed_at(
 /// Stores the hash of a pass's new content, and returns the time of the change. Each change is at
 /// least a second after the previous one, because devices ask for changes with a precision of
 /// seconds.
-pub(crate) fn note_change(
+pub(crate) fn record_pass_change(
     tx: &mut Transaction<'_>,
     service: &Service,
     (organization, reservation): (Uuid, Uuid),
     hash: &[u8],
 ) -> Result<Timestamp> {
     let access = Access::platform();
-    let mut context = opened(tx, service, organization, &access)?;
+    let mut context = open_context(tx, service, organization, &access)?;
     let mut before: Option<Timestamp> = None;
     if let Some(row) = context.row(&STATE, values![reservation])? {
         let (stored_hash, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
@@ -373,7 +381,7 @@ pub(crate) fn note_change(
 }
 
 /// Opens the context of an organization for background work on its passes.
-pub(super) fn opened<'c, 't>(
+pub(super) fn open_context<'c, 't>(
     tx: &'c mut Transaction<'t>,
     service: &'c Service,
     organization: Uuid,

@@ -16,7 +16,7 @@ use jiff::civil::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::manuals::written;
+use super::manuals::guest_text;
 use super::postal::address_lines;
 use super::stay::{Stay, StayFlat};
 use super::step_view::agreement_text_id;
@@ -269,9 +269,9 @@ impl<'s> Values<'s> {
             StayValue::GuestFirstName => reservation.guest.first_name.clone(),
             StayValue::CheckIn => Some(self.dates.day_of_year(reservation.check_in)),
             StayValue::CheckOut => Some(self.dates.day_of_year(reservation.check_out)),
-            StayValue::Nights => {
-                Some(precheck::days(reservation.check_in, reservation.check_out).to_string())
-            }
+            StayValue::Nights => Some(
+                precheck::days_between(reservation.check_in, reservation.check_out).to_string(),
+            ),
         }
     }
 
@@ -318,7 +318,7 @@ pub(super) fn custom_values<'t>(
                 .and_then(|values| values.get(field.id.to_string()))
                 .filter(|value| !value.is_null())
                 .or(field.value.as_ref())
-                .and_then(written)
+                .and_then(guest_text)
                 .filter(|value| !is_blank(value))
                 .ok_or(MissingReason::NoValue),
             _ => Err(MissingReason::SeveralFields),
@@ -372,7 +372,7 @@ pub(super) fn missing_of_step(
         .filter(|_| form == AnswerForm::Agreement && agreement_text_id(step).is_none());
     question_texts
         .chain([agreement_text_id(step)])
-        .filter_map(|id| texts.written(id))
+        .filter_map(|id| texts.unfilled_text(id))
         .chain(contract)
         .find_map(|text| values.plain(text, TextPlacement::Elsewhere).err())
 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::acceptance::{self, StoredAcceptance};
 use super::bounds;
-use super::decision::{Decision, Submitted};
+use super::decision::{Decision, StoredSubmission};
 use super::flags::{self, StoredFlag};
 use super::openness::{self, StayStage};
 use super::progress::ProgressReport;
@@ -25,10 +25,12 @@ use super::setup::{GuestSetup, SetupScope, length_of};
 use super::stay::{Stay, StayFlat};
 use super::step_of_stay::StepOfStay;
 use super::step_view::{StepView, agreement_text};
-use super::stored_answers::{Saved, StoredAnswers, add_files, handed_in, has_storage, submission};
+use super::stored_answers::{
+    SavedAnswers, StoredAnswers, add_files, has_storage, load_answers, submission,
+};
 use crate::portals::Portal;
 use crate::precheck::{
-    self, AnswerContext, AnswerForm, Merging, Reported, SortKey, Step, StepState,
+    self, AnswerContext, AnswerForm, MergeContext, SortKey, Step, StepReport, StepState,
 };
 use crate::scopes::{self, EntityType};
 
@@ -79,20 +81,20 @@ pub(super) struct Precheckin {
     /// The length of the stay in nights.
     pub nights: i64,
     /// The submission and its review; `None` before the first submission.
-    pub submitted: Option<Submitted>,
+    pub submitted: Option<StoredSubmission>,
     /// The part of the stay that the time of the view belongs to.
     stage: StayStage,
 }
 
 impl Precheckin {
-    /// Loads the pre-check-in of a stay. `steps` are the steps that reach the flat, as [`reaching`]
+    /// Loads the pre-check-in of a stay. `steps` are the steps that reach the flat, as [`steps_reaching`]
     /// returns them.
     pub(super) fn load(
         context: &mut Context<'_, '_>,
         stay: &Stay,
         steps: &[Arc<Step>],
     ) -> Result<Self> {
-        let mut answers_by_step = handed_in(context, stay.id)?;
+        let mut answers_by_step = load_answers(context, stay.id)?;
         if steps.iter().any(|step| step.step_type.takes_files()) {
             add_files(context, stay.id, &mut answers_by_step)?;
         }
@@ -124,7 +126,7 @@ impl Precheckin {
         stay: &Stay,
         setup: &GuestSetup,
         answers_by_step: HashMap<Uuid, StoredAnswers>,
-        submitted: Submitted,
+        submitted: StoredSubmission,
     ) -> Result<Self> {
         let stored = StoredPrecheckin {
             answers_by_step,
@@ -147,16 +149,16 @@ impl Precheckin {
     ) -> Result<()> {
         let (nights, submitted) = (self.nights, self.submitted.as_ref());
         for stay_step in &mut self.steps {
-            let (step, given_at) = (&stay_step.step, stay_step.given.given_at());
+            let (step, given_at) = (&stay_step.step, stay_step.stored.last_input_at());
             let is_submitted = openness::is_submitted(submitted, step.id, given_at);
-            let saved = stay_step.given.saved.as_ref();
+            let saved = stay_step.stored.saved.as_ref();
             if let Some(accepted) = saved.and_then(|saved| saved.acceptance.as_ref()) {
                 stay_step.is_text_current =
                     acceptance::is_current(context, stay, (step, setup), accepted)?;
             }
             stay_step.is_text_changed = !is_submitted && !stay_step.is_text_current;
-            let is_kept = is_submitted && stay_step.names_choice();
-            stay_step.is_choice_missing = !is_kept && stay_step.lacks_choice(setup, nights);
+            let is_kept = is_submitted && stay_step.has_chosen_deposit();
+            stay_step.is_choice_missing = !is_kept && stay_step.lacks_offered_choice(setup, nights);
         }
         Ok(())
     }
@@ -187,7 +189,7 @@ impl Precheckin {
             && stay
                 .portal()
                 .is_some_and(|portal| portal.is_precheckin_enabled);
-        let targeting_input = stay.facts();
+        let targeting_input = stay.targeting_input();
         let relevant_steps = steps.iter().filter(|step| {
             is_enabled && precheck::decide(&step.targeting, &targeting_input).is_shown()
         });
@@ -196,7 +198,7 @@ impl Precheckin {
             StepOfStay::new(step.clone(), answers_of_step, stay, has_storage)
         };
         let steps = relevant_steps.map(stay_step).collect();
-        let nights = precheck::days(targeting_input.check_in, targeting_input.check_out);
+        let nights = precheck::days_between(targeting_input.check_in, targeting_input.check_out);
         Self {
             is_enabled,
             steps,
@@ -213,7 +215,7 @@ impl Precheckin {
             None if self
                 .steps
                 .iter()
-                .any(|stay_step| stay_step.given.is_of_guest()) =>
+                .any(|stay_step| stay_step.stored.has_guest_input()) =>
             {
                 PrecheckinStatus::InProgress
             }
@@ -223,13 +225,17 @@ impl Precheckin {
 
     /// Returns the ids of the steps that are open again after a submission, in guest order.
     pub(super) fn open_steps(&self) -> Vec<Uuid> {
-        let steps = self.steps.iter().map(StepOfStay::facts);
+        let steps = self.steps.iter().map(StepOfStay::open_step_input);
         openness::open_steps(self.submitted.as_ref(), steps, self.stage)
     }
 
     /// Returns whether the guest may save a step now.
     pub(super) fn is_open(&self, stay_step: &StepOfStay) -> bool {
-        openness::is_open(self.submitted.as_ref(), stay_step.facts(), self.stage)
+        openness::is_open(
+            self.submitted.as_ref(),
+            stay_step.open_step_input(),
+            self.stage,
+        )
     }
 
     /// Returns whether there is something to submit: a first submission, the answer to a request
@@ -261,20 +267,20 @@ impl Precheckin {
                 "{missing} of the steps are not complete yet."
             )));
         }
-        let raised = flags::raised(&self.steps, stay.reservation.check_in);
+        let raised = flags::raised_flags(&self.steps, stay.reservation.check_in);
         let status = self.outcome(stay, &raised);
         // The submission is not earlier than any saved answer, so it contains all of them, even if
         // the clock went back.
         let input_times = self
             .steps
             .iter()
-            .filter_map(|stay_step| stay_step.given.given_at());
+            .filter_map(|stay_step| stay_step.stored.last_input_at());
         let now = Moment(context.now());
         let at = input_times.max().map_or(now, |latest| latest.max(now));
         let decision = self
             .submitted
             .take()
-            .map(|before| before.decision.superseded())
+            .map(|before| before.decision.into_resubmitted())
             .unwrap_or_default();
         let decision = Decision {
             flags: raised,
@@ -291,7 +297,7 @@ impl Precheckin {
                 doc
             ],
         )?;
-        self.submitted = Some(Submitted {
+        self.submitted = Some(StoredSubmission {
             status,
             at,
             decision,
@@ -316,7 +322,7 @@ impl Precheckin {
                 .steps
                 .iter()
                 .any(|stay_step| stay_step.step.step_type.is_reviewable()),
-            is_flagged: !flags::all(&self.steps, raised).is_empty(),
+            is_flagged: !flags::all_flags(&self.steps, raised).is_empty(),
         };
         input.outcome()
     }
@@ -325,13 +331,13 @@ impl Precheckin {
     pub(super) fn flags(&self) -> Vec<StoredFlag> {
         let submitted = self.submitted.as_ref();
         let stored = submitted.map(|submitted| submitted.decision.flags.as_slice());
-        flags::all(&self.steps, stored.unwrap_or_default())
+        flags::all_flags(&self.steps, stored.unwrap_or_default())
     }
 
     /// Updates the submission after a new report about a step. If the report returns the step to
     /// the guest, changes are requested. If the report was the last missing result and nothing else
     /// holds the submission, it is approved.
-    pub(super) fn follow(
+    pub(super) fn apply_report(
         &mut self,
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -347,9 +353,9 @@ impl Precheckin {
             return Ok(());
         };
         let before = stay_step.state();
-        (stay_step.given.report, stay_step.given.reported_at) = (Some(report), Some(at));
+        (stay_step.stored.report, stay_step.stored.reported_at) = (Some(report), Some(at));
         let after = stay_step.state();
-        let is_returned = stay_step.reported() == Some(Reported::Returned);
+        let is_returned = stay_step.reported() == Some(StepReport::Returned);
         let Some(submitted) = &self.submitted else {
             return Ok(());
         };
@@ -397,7 +403,7 @@ impl Precheckin {
         if is_open {
             return Ok(());
         }
-        let request = self.submitted.as_ref().and_then(Submitted::request);
+        let request = self.submitted.as_ref().and_then(StoredSubmission::request);
         Err(Error::conflict(if request.is_some() {
             "Changes were requested for other steps; this step cannot be changed."
         } else {
@@ -406,7 +412,7 @@ impl Precheckin {
     }
 
     /// Returns the time of an input that the guest sends now. It is later than the last submission.
-    pub(super) fn given_now(&self, now: Timestamp) -> Moment {
+    pub(super) fn input_time(&self, now: Timestamp) -> Moment {
         self.submitted
             .as_ref()
             .map_or(Moment(now), |submitted| submitted.at.advanced_to(now))
@@ -438,14 +444,14 @@ impl Precheckin {
         stay: &Stay,
         setup: &GuestSetup,
         step: Uuid,
-        mut sent: SentAnswers,
+        mut sent: AnswersInRequest,
     ) -> Result<()> {
         let is_shown = self.steps.iter().any(|stay_step| stay_step.step.id == step);
         if is_shown {
             self.require_open(Some(step))?;
         }
         let (stored_bytes, nights, now) = (self.stored_bytes(), self.nights, context.now());
-        let saved_at = self.given_now(now);
+        let saved_at = self.input_time(now);
         let stay_step = self
             .steps
             .iter_mut()
@@ -466,7 +472,7 @@ impl Precheckin {
         if !issues.is_empty() {
             return Err(below_answers(issues));
         }
-        let merging = Merging {
+        let merging = MergeContext {
             saved: stay_step.answers(),
             is_change: sent.is_change,
             new_id: &mut || context.new_id(),
@@ -507,7 +513,7 @@ impl Precheckin {
             ],
         )?;
         precheck::mark_used(context, step)?;
-        stay_step.given.saved = Some(Saved {
+        stay_step.stored.saved = Some(SavedAnswers {
             answers,
             saved_at,
             acceptance,
@@ -542,13 +548,13 @@ impl Precheckin {
 /// The stored data of a stay.
 struct StoredPrecheckin {
     answers_by_step: HashMap<Uuid, StoredAnswers>,
-    submitted: Option<Submitted>,
+    submitted: Option<StoredSubmission>,
     /// Whether the service can store files.
     has_storage: bool,
 }
 
 /// Answers that a guest sends for a step.
-pub(super) struct SentAnswers {
+pub(super) struct AnswersInRequest {
     pub answers: Object,
     /// Whether the answers contain only changes.
     pub is_change: bool,
@@ -595,7 +601,7 @@ impl ReviewInput {
 
 /// Returns the steps that reach a flat, in guest order, before any rule about the stay. Returns
 /// none if no portal serves the flat, or if its portal has pre-check-in switched off.
-pub(super) fn reaching(
+pub(super) fn steps_reaching(
     context: &mut Context<'_, '_>,
     flat: &StayFlat,
     which: SetupScope,
@@ -608,8 +614,8 @@ pub(super) fn reaching(
     }
     let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
     let reaching_steps = match which {
-        SetupScope::Active => precheck::among(context, ids)?,
-        SetupScope::All => precheck::some(context, ids)?,
+        SetupScope::Active => precheck::active_steps_by_id(context, ids)?,
+        SetupScope::All => precheck::steps_by_id(context, ids)?,
     };
     let mut steps: Vec<Arc<Step>> = reaching_steps.into_iter().map(Arc::new).collect();
     sort(&mut steps, flat.portal());

@@ -25,11 +25,11 @@ use store::{Json, Transaction};
 use uuid::Uuid;
 
 use super::domains::page_address;
-use super::draft::{PreviewDraft, SentFields};
+use super::draft::{DraftFields, PreviewDraft};
 use super::link::PREVIEW_PREFIX;
 use super::placeholders::HIDDEN;
 use super::precheckin::Precheckin;
-use super::recognition::{self, WantedFacts};
+use super::recognition::{self, RecognitionNeeds};
 use super::setup::{GuestSetup, SetupScope};
 use super::stay::{Stay, StayFlat, reservation};
 use super::view::{GuestState, GuestView, PrecheckinView, language_of, precheckin_view, view_of};
@@ -113,11 +113,11 @@ struct CreatePreview {
     /// Portal settings to show instead of the saved ones, as `updatePortal` takes them under
     /// `data`; nothing is changed. Left out: the saved ones.
     #[serde(default)]
-    portal: Field<SentFields<PortalFields>>,
+    portal: Field<DraftFields<PortalFields>>,
     /// Branding settings to show instead of the saved ones, as `updatePortalBranding` takes them,
     /// and `calloutMessage` as well.
     #[serde(default)]
-    branding: Field<SentFields<BrandingFields>>,
+    branding: Field<DraftFields<BrandingFields>>,
 }
 
 /// A preview's address and its end.
@@ -145,13 +145,13 @@ pub struct PreviewView {
 
 /// The time at which the viewer of a preview wants to see the page.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum PreviewMoment {
+pub(super) enum PreviewTime {
     Exact(Timestamp),
     /// A local time in the flat's time zone.
     Local(DateTime),
 }
 
-impl PreviewMoment {
+impl PreviewTime {
     /// Returns the timestamp, with the time zone of the flat; `None` for a local time without a
     /// timestamp.
     fn at(self, flat: Option<&StayFlat>) -> Option<Timestamp> {
@@ -270,7 +270,7 @@ fn preview_of(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Sto
     }
     let property_id = match property_of_input {
         Some(id) => Some(id),
-        None => scopes::first_served(context, portal_id)?,
+        None => scopes::first_served_property(context, portal_id)?,
     };
     let property = property_id.map_or(Ok(None), |id| {
         record_as::<Property>(context, RecordKind::Property, id)
@@ -335,7 +335,7 @@ pub(super) fn view(
     context: &mut Context<'_, '_>,
     id: Uuid,
     language: Option<&str>,
-    at: Option<PreviewMoment>,
+    at: Option<PreviewTime>,
 ) -> Result<GuestView> {
     let row = context
         .row(&PREVIEW, values![id])?
@@ -353,7 +353,7 @@ fn build_view(
     preview: StoredPreview,
     expires_at: Moment,
     language: Option<&str>,
-    at: Option<PreviewMoment>,
+    at: Option<PreviewTime>,
 ) -> Result<GuestView> {
     let now = context.now();
     let which = if preview.is_inactive_included {
@@ -363,7 +363,7 @@ fn build_view(
     };
     let (stay, reservation) = match preview.reservation_id {
         Some(stay) => (stay, reservation(context, stay)?),
-        None => (id, made_up(preview.check_in)),
+        None => (id, invented_reservation(preview.check_in)),
     };
     let language = language_of(language.or(preview.language.as_deref()), &reservation.guest);
     let setup = GuestSetup::previewed(
@@ -384,7 +384,7 @@ fn build_view(
         flat: setup.flat.clone(),
     };
     if preview.reservation_id.is_some() {
-        let needs = WantedFacts::by(&setup);
+        let needs = RecognitionNeeds::by(&setup);
         recognition::complete(context, stay.id, &mut stay.reservation, needs)?;
     }
     stay.reservation.guest = Guest {
@@ -458,7 +458,7 @@ pub(super) fn flat(
 ) -> Result<StayFlat> {
     let mut portal =
         portals::find_portal(context, portal)?.ok_or_else(|| Error::not_found("Portal"))?;
-    draft.set_up(&mut portal);
+    draft.apply_to_portal(&mut portal);
     let (id, property) = match property {
         Some(id) => (
             id,
@@ -492,7 +492,7 @@ fn invented_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Propert
 }
 
 /// Builds the reservation of an invented guest who arrives on a day.
-pub(super) fn made_up(check_in: Date) -> Reservation {
+pub(super) fn invented_reservation(check_in: Date) -> Reservation {
     let booked_on = check_in
         .saturating_sub(BOOKED_AHEAD.days())
         .to_zoned(TimeZone::UTC);

@@ -18,7 +18,9 @@ use uuid::Uuid;
 use super::precheckin::Precheckin;
 use super::setup;
 use super::stored_answers;
-use crate::precheck::{self, Carrier, IdentityVerdict, RETAKE_LIMIT, Reported, Step, StepType};
+use crate::precheck::{
+    self, IdentityVerdict, RETAKE_LIMIT, Step, StepProvider, StepReport, StepType,
+};
 use crate::records::{RecordKind, get_record};
 
 store::statements! {
@@ -125,22 +127,22 @@ impl ProgressReport {
 
     /// Returns the meaning of the report for a step of this type. `is_handed_in_again` means that
     /// the guest has uploaded a file since the report.
-    pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> Reported {
-        let is_check = match step_type.carrier() {
-            Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
-            Carrier::Service | Carrier::ServiceOrSignatureProvider | Carrier::AnotherSystem => {
-                false
-            }
+    pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> StepReport {
+        let is_check = match step_type.step_provider() {
+            StepProvider::IdentityCheck | StepProvider::BackgroundCheck => true,
+            StepProvider::Service
+            | StepProvider::ServiceOrSignatureProvider
+            | StepProvider::AnotherSystem => false,
         };
         match self.progress.status {
-            _ if self.is_returned && is_handed_in_again => Reported::HandedInAgain,
-            _ if self.is_returned => Reported::Returned,
-            _ if !self.raised.is_empty() => Reported::Result,
-            ProgressStatus::Pending => Reported::Pending,
-            ProgressStatus::ActionRequired => Reported::ActionRequired,
-            ProgressStatus::Completed => Reported::Result,
-            ProgressStatus::Failed if is_check => Reported::Result,
-            ProgressStatus::Failed => Reported::Failed,
+            _ if self.is_returned && is_handed_in_again => StepReport::HandedInAgain,
+            _ if self.is_returned => StepReport::Returned,
+            _ if !self.raised.is_empty() => StepReport::Result,
+            ProgressStatus::Pending => StepReport::Pending,
+            ProgressStatus::ActionRequired => StepReport::ActionRequired,
+            ProgressStatus::Completed => StepReport::Result,
+            ProgressStatus::Failed if is_check => StepReport::Result,
+            ProgressStatus::Failed => StepReport::Failed,
         }
     }
 }
@@ -236,7 +238,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         ..
     } = input;
     get_record(context, RecordKind::Reservation, reservation_id)?;
-    let step = precheck::one(context, step_id)?.ok_or_else(|| Error::not_found("Step"))?;
+    let step = precheck::step_by_id(context, step_id)?.ok_or_else(|| Error::not_found("Step"))?;
     if !step.is_carried_out_elsewhere() {
         return Err(Error::invalid(
             &["stepId"],
@@ -275,7 +277,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         None => Moment(context.now()),
     };
     let submitted = if stored_answers::submission(context, reservation_id)?.is_some() {
-        let (stay, setup) = setup::visit(context, reservation_id, None)?;
+        let (stay, setup) = setup::load_with_setup(context, reservation_id, None)?;
         let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
         Some((stay, precheckin))
     } else {
@@ -288,7 +290,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
     )?;
     precheck::mark_used(context, step_id)?;
     if let Some((stay, mut precheckin)) = submitted {
-        precheckin.follow(context, &stay, step_id, report.clone(), updated_at)?;
+        precheckin.apply_report(context, &stay, step_id, report.clone(), updated_at)?;
     }
     Ok(StepProgress::new(step_id, report, updated_at))
 }
@@ -328,12 +330,12 @@ mod tests {
         let description = schema["properties"]["stepId"]["description"].as_str();
         let description = description.unwrap();
         for step_type in StepType::VARIANTS {
-            let is_possible = match step_type.carrier() {
-                Carrier::AnotherSystem
-                | Carrier::IdentityCheck
-                | Carrier::BackgroundCheck
-                | Carrier::ServiceOrSignatureProvider => true,
-                Carrier::Service => false,
+            let is_possible = match step_type.step_provider() {
+                StepProvider::AnotherSystem
+                | StepProvider::IdentityCheck
+                | StepProvider::BackgroundCheck
+                | StepProvider::ServiceOrSignatureProvider => true,
+                StepProvider::Service => false,
             };
             let name: &str = step_type.as_ref();
             let is_named = description.contains(&format!("`{name}`"));

@@ -88,7 +88,7 @@ fn read(context: &mut Context<'_, '_>, input: ReadPropertySetup) -> Result<Prope
     let names = explain::names(context, Some(&flat))?;
     let portal = explain::portal(Some(&flat), &names);
     let step_ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
-    let mut steps = precheck::some(context, step_ids)?;
+    let mut steps = precheck::steps_by_id(context, step_ids)?;
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, flat.portal());

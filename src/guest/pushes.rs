@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use store::Transaction;
 use uuid::Uuid;
 
-use super::passes::{HeldPass, opened};
+use super::passes::{RegisteredPass, open_context};
 
 /// Number of registered passes that one query reads.
 pub(crate) const PAGE: usize = 500;
@@ -63,8 +63,8 @@ store::statements! {
 }
 
 /// A registered pass, and the state of its organization.
-pub(crate) struct Watched {
-    pub pass: HeldPass,
+pub(crate) struct RegisteredPassState {
+    pub pass: RegisteredPass,
     /// The revisions of configuration and records. While they are unchanged, only the passage of
     /// time changes the pass.
     pub revisions: (i64, i64),
@@ -95,15 +95,15 @@ pub(crate) enum PushOutcome {
 }
 
 /// Returns a page of the registered passes after a stay.
-pub(crate) fn watched(
+pub(crate) fn registered_passes(
     tx: &mut Transaction<'_>,
     (organization, reservation): (Uuid, Uuid),
-) -> Result<Vec<Watched>> {
+) -> Result<Vec<RegisteredPassState>> {
     let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
     let rows = tx.rows(&REGISTERED, &values![organization, reservation, limit])?;
-    let from_row = |row: &store::Row| -> Result<Watched> {
-        Ok(Watched {
-            pass: HeldPass {
+    let from_row = |row: &store::Row| -> Result<RegisteredPassState> {
+        Ok(RegisteredPassState {
+            pass: RegisteredPass {
                 organization: row.get(0)?,
                 reservation: row.get(1)?,
                 token: row.get(2)?,
@@ -115,7 +115,7 @@ pub(crate) fn watched(
 }
 
 /// Returns an organization with a due push, except these.
-pub(crate) fn waiting(
+pub(crate) fn next_due_organization(
     tx: &mut Transaction<'_>,
     now: Timestamp,
     except: Vec<Uuid>,
@@ -131,7 +131,7 @@ pub(crate) fn claim(
     organization: Uuid,
 ) -> Result<Vec<Push>> {
     let access = Access::platform();
-    let mut context = opened(tx, service, organization, &access)?;
+    let mut context = open_context(tx, service, organization, &access)?;
     let now = context.now();
     let rows = context.rows(&DUE, values![now, BATCH_SIZE, later(now, MAX_DELAY)])?;
     let mut pushes = Vec::new();
@@ -150,14 +150,14 @@ pub(crate) fn claim(
 }
 
 /// Stores the results of claimed pushes.
-pub(crate) fn settle(
+pub(crate) fn save_push_outcomes(
     tx: &mut Transaction<'_>,
     service: &Service,
     organization: Uuid,
     results: Vec<(Push, PushOutcome)>,
 ) -> Result<()> {
     let access = Access::platform();
-    let mut context = opened(tx, service, organization, &access)?;
+    let mut context = open_context(tx, service, organization, &access)?;
     let now = context.now();
     for (push, outcome) in results {
         let attempts = push.attempts + 1;

@@ -35,14 +35,14 @@ store::statements! {
 
 /// Which facts about the guest to look up. Each takes a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct WantedFacts {
+pub(super) struct RecognitionNeeds {
     /// Whether the guest stayed before.
     pub stayed: bool,
     /// Whether the guest's identity is verified.
     pub verified: bool,
 }
 
-impl WantedFacts {
+impl RecognitionNeeds {
     /// Both facts.
     pub(super) const BOTH: Self = Self {
         stayed: true,
@@ -56,7 +56,7 @@ impl WantedFacts {
                 .steps
                 .iter()
                 .any(|step| step.targeting.is_returning_guest_excluded),
-            verified: setup.manual_groups.ask_for_verification(),
+            verified: setup.manual_groups.depends_on_verification(),
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,
     reservation: &mut Reservation,
-    needs: WantedFacts,
+    needs: RecognitionNeeds,
 ) -> Result<()> {
     if needs.stayed && reservation.is_returning_guest != Some(true) {
         reservation.is_returning_guest = Some(stayed_before(context, id)?);

@@ -25,8 +25,8 @@ use uuid::Uuid;
 
 use super::acceptance::AcceptanceView;
 use super::audited;
-use super::decision::{Decision, Submitted};
-use super::files::{AddressedFile, addressed};
+use super::decision::{Decision, StoredSubmission};
+use super::files::{AddressedFile, with_addresses};
 use super::flags::{FlagView, StoredFlag};
 use super::openness::StayStage;
 use super::precheckin::{Precheckin, PrecheckinStatus};
@@ -36,7 +36,7 @@ use super::stay::Stay;
 use super::step_of_stay::StepOfStay;
 use super::step_view::{OptionView, QuestionView, linked_texts};
 use super::stored_answers::{self, StoredAnswers};
-use super::submission::answered_earlier;
+use super::submission::former_steps;
 use super::surveys;
 use crate::precheck::{self, QuestionKind, Step, StepState, StepType};
 use crate::records::{Guest, RecordKind, Reservation, record_as, record_names, records_as};
@@ -263,7 +263,7 @@ impl PrecheckinSubmission {
         stay: &Reservation,
         property_name: Option<String>,
         status: PrecheckinStatus,
-        submitted: Option<Submitted>,
+        submitted: Option<StoredSubmission>,
         open_steps: Vec<Uuid>,
     ) -> Self {
         let (submitted_at, decision) = submitted
@@ -327,7 +327,7 @@ impl ReviewedStep {
             .step
             .step_type
             .takes_files()
-            .then(|| addressed(context, &stay_step.given.files))
+            .then(|| with_addresses(context, &stay_step.stored.files))
             .transpose()?;
         let questions = stay_step.questions(texts, language);
         let answers = stay_step.answers().map(|answers| match questions {
@@ -511,8 +511,8 @@ fn list(
 fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSubmission>> {
     let submissions = rows
         .iter()
-        .map(|row| Ok((row.get(0)?, Submitted::from_row(row, 1)?)))
-        .collect::<Result<Vec<(Uuid, Submitted)>>>()?;
+        .map(|row| Ok((row.get(0)?, StoredSubmission::from_row(row, 1)?)))
+        .collect::<Result<Vec<(Uuid, StoredSubmission)>>>()?;
     let ids = submissions.iter().map(|(id, _)| *id).collect();
     let stays: HashMap<Uuid, Reservation> = records_as(context, RecordKind::Reservation, ids)?;
     let mut open = open_steps_of(context, &submissions, &stays)?;
@@ -524,7 +524,7 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
     )?
     .into_iter()
     .collect();
-    let item = |(id, submitted): (Uuid, Submitted)| {
+    let item = |(id, submitted): (Uuid, StoredSubmission)| {
         let stay = stays
             .get(&id)
             .ok_or_else(|| Error::internal("the reservation of a submission does not exist"))?;
@@ -547,25 +547,25 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
 /// skipped.
 fn open_steps_of(
     context: &mut Context<'_, '_>,
-    submissions: &[(Uuid, Submitted)],
+    submissions: &[(Uuid, StoredSubmission)],
     stays: &HashMap<Uuid, Reservation>,
 ) -> Result<HashMap<Uuid, Vec<Uuid>>> {
     let yesterday = context.now().to_zoned(TimeZone::UTC).date();
     let yesterday = yesterday.saturating_sub(1.day());
-    let recent: Vec<(Uuid, &Submitted, &Reservation)> = submissions
+    let recent: Vec<(Uuid, &StoredSubmission, &Reservation)> = submissions
         .iter()
         .filter_map(|(id, submitted)| Some((*id, submitted, stays.get(id)?)))
         .filter(|(.., stay)| stay.check_in >= yesterday)
         .collect();
     let ids = recent.iter().map(|(id, ..)| *id).collect();
-    let mut answers_by_stay = stored_answers::handed_in_of(context, ids)?;
+    let mut answers_by_stay = stored_answers::load_answers_of_stays(context, ids)?;
     let mut open = HashMap::new();
     for (id, submitted, reservation) in recent {
-        let (stay, setup) = setup::visit_of(context, id, reservation.clone(), Some(ENGLISH))?;
+        let (stay, setup) = setup::load_setup_for(context, id, reservation.clone(), Some(ENGLISH))?;
         let answers_by_step = answers_by_stay.remove(&id).unwrap_or_default();
         let precheckin =
             Precheckin::of_list(context, &stay, &setup, answers_by_step, submitted.clone())?;
-        context.limit_validity(surveys::until(&stay, context.now()));
+        context.limit_validity(surveys::next_view_change(&stay, context.now()));
         open.insert(id, precheckin.open_steps());
     }
     Ok(open)
@@ -587,7 +587,7 @@ fn check_within_scope(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
 fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<ReviewedSubmission> {
     check_within_scope(context, input.id)?;
     let language = input.language.as_deref().unwrap_or(ENGLISH);
-    let (stay, setup) = setup::visit(context, input.id, Some(language))?;
+    let (stay, setup) = setup::load_with_setup(context, input.id, Some(language))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let item = PrecheckinSubmission::of(&stay, &precheckin);
     let flags = precheckin.flags();
@@ -651,7 +651,7 @@ fn earlier_within_scope(
     current_steps: &[StepOfStay],
     answers: HashMap<Uuid, StoredAnswers>,
 ) -> Result<Vec<StepOfStay>> {
-    let mut earlier = answered_earlier(context, stay, current_steps, answers)?;
+    let mut earlier = former_steps(context, stay, current_steps, answers)?;
     let steps: Vec<Step> = earlier
         .iter()
         .map(|stay_step| Step::clone(&stay_step.step))
@@ -663,10 +663,10 @@ fn earlier_within_scope(
 
 fn approve(context: &mut Context<'_, '_>, input: ById) -> Result<PrecheckinSubmission> {
     check_within_scope(context, input.id)?;
-    let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
+    let (stay, setup) = setup::load_with_setup(context, input.id, Some(ENGLISH))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let submitted = precheckin.submitted.as_ref();
-    Submitted::require_in_review(submitted)?;
+    StoredSubmission::require_in_review(submitted)?;
     let decision = Decision {
         message: submitted.and_then(|submitted| submitted.decision.message.clone()),
         ..Decision::default()
@@ -685,7 +685,7 @@ fn request_changes(
     input: RequestChanges,
 ) -> Result<PrecheckinSubmission> {
     check_within_scope(context, input.id)?;
-    let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
+    let (stay, setup) = setup::load_with_setup(context, input.id, Some(ENGLISH))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let steps = precheckin.steps.iter();
     let current_steps: BTreeSet<Uuid> = steps.map(|stay_step| stay_step.step.id).collect();
@@ -693,7 +693,7 @@ fn request_changes(
         return Err(Error::not_found("Step"));
     }
     let stage = StayStage::of(&stay, context.now());
-    Submitted::require_changeable(precheckin.submitted.as_ref(), stage)?;
+    StoredSubmission::require_changeable(precheckin.submitted.as_ref(), stage)?;
     let decision = Decision {
         message: Some(input.message.0),
         requested_step_ids: input.step_ids,
@@ -728,7 +728,7 @@ fn decide(
         ..decision
     };
     put_decision(context, stay.id, status, &decision)?;
-    precheckin.submitted = submitted.map(|submitted| Submitted {
+    precheckin.submitted = submitted.map(|submitted| StoredSubmission {
         status,
         decision,
         ..submitted
@@ -748,7 +748,10 @@ pub(super) fn put_decision(
 }
 
 /// Copies the current property of some reservations to their submissions.
-pub(super) fn follow(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+pub(super) fn follow_reservations(
+    context: &mut Context<'_, '_>,
+    reservations: &[Uuid],
+) -> Result<()> {
     context.execute_deferred(&FOLLOW, values![reservations])
 }
 

@@ -22,7 +22,7 @@ use super::manuals::{FlatManuals, ManualGroups};
 use super::placeholders::{self, CustomValues, TextPlacement, Values};
 use super::precheckin;
 use super::preview;
-use super::recognition::{self, WantedFacts};
+use super::recognition::{self, RecognitionNeeds};
 use super::stay::{Stay, StayFlat, reservation};
 use super::step_view::linked_texts;
 use super::view::language_of;
@@ -74,17 +74,17 @@ pub(super) enum SetupScope {
 
 /// Loads a stay and its setup, in the requested language, or else in the guest's; 404 if there is
 /// no such reservation.
-pub(super) fn visit(
+pub(super) fn load_with_setup(
     context: &mut Context<'_, '_>,
     id: Uuid,
     language: Option<&str>,
 ) -> Result<(Stay, Arc<GuestSetup>)> {
     let reservation = reservation(context, id)?;
-    visit_of(context, id, reservation, language)
+    load_setup_for(context, id, reservation, language)
 }
 
-/// Loads the stay and the setup of a reservation that is already read, like [`visit`].
-pub(super) fn visit_of(
+/// Loads the stay and the setup of a reservation that is already read, like [`load_with_setup`].
+pub(super) fn load_setup_for(
     context: &mut Context<'_, '_>,
     id: Uuid,
     mut reservation: Reservation,
@@ -95,7 +95,7 @@ pub(super) fn visit_of(
         reservation.property_id,
         language_of(language, &reservation.guest),
     )?;
-    recognition::complete(context, id, &mut reservation, WantedFacts::by(&setup))?;
+    recognition::complete(context, id, &mut reservation, RecognitionNeeds::by(&setup))?;
     let stay = Stay {
         id,
         reservation,
@@ -139,7 +139,7 @@ impl GuestSetup {
             return context.cached(&key, load);
         }
         let mut setup = load(context)?;
-        draft.dress(setup.branding.as_mut());
+        draft.apply_to_branding(setup.branding.as_mut());
         let draft_texts: Vec<(Uuid, String)> = draft.texts().collect();
         let texts = draft_texts.iter().map(|(_, text)| text.as_str());
         let flat = placeholders::flat_id(setup.flat.as_deref());
@@ -193,7 +193,7 @@ impl GuestSetup {
     ) -> Result<Self> {
         let (steps, manuals, extras, instructions) = match &flat {
             Some(flat) => (
-                precheckin::reaching(context, flat, which)?,
+                precheckin::steps_reaching(context, flat, which)?,
                 FlatManuals::load(context, flat, which)?,
                 extras::load(context, flat)?,
                 instructions::load(context, flat)?,
@@ -239,7 +239,7 @@ impl GuestSetup {
         let custom =
             placeholders::custom_values(context, flat_id, texts_with_placeholders.iter().copied())?;
         let has_placeholders = texts_with_placeholders.into_iter().any(has_placeholders);
-        let manual_groups = manuals.shelve(&texts, &language);
+        let manual_groups = manuals.into_translated(&texts, &language);
         texts.retain(&linked);
         Ok(Self {
             flat: flat.map(Arc::new),

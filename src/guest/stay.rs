@@ -9,11 +9,13 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use super::recognition::{self, WantedFacts};
+use super::recognition::{self, RecognitionNeeds};
 use crate::portals::{self, Portal};
-use crate::precheck::TargetingFacts;
+use crate::precheck::TargetingInput;
 use crate::records::{Property, RecordKind, Reservation, ReservationStatus, record_as};
-use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_portal};
+use crate::scopes::{
+    Placement, PortalSource, ResolvedPortal, Target, TargetKind, effective_portal,
+};
 
 /// A reservation with its property.
 pub(crate) struct Stay {
@@ -31,14 +33,14 @@ pub(crate) struct StayFlat {
     /// The property's id, group and tags.
     pub placement: Placement,
     /// The portal that serves the flat, and the assignment that selects this portal.
-    pub portal: Option<(Portal, Resolved)>,
+    pub portal: Option<(Portal, ResolvedPortal)>,
 }
 
 impl Stay {
     /// Loads a stay; 404 where there is no such reservation.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Uuid) -> Result<Self> {
         let mut reservation = reservation(context, id)?;
-        recognition::complete(context, id, &mut reservation, WantedFacts::BOTH)?;
+        recognition::complete(context, id, &mut reservation, RecognitionNeeds::BOTH)?;
         let flat = StayFlat::load(context, reservation.property_id)?;
         Ok(Self {
             id,
@@ -94,7 +96,7 @@ impl Stay {
 
     /// Returns the number of guests besides the one who booked; `None` if the reservation has no
     /// number of guests.
-    pub(crate) fn others(&self) -> Option<u32> {
+    pub(crate) fn other_guests(&self) -> Option<u32> {
         let Reservation {
             adults, children, ..
         } = &self.reservation;
@@ -107,9 +109,9 @@ impl Stay {
     }
 
     /// Returns the data that the targeting rules of steps depend on.
-    pub(crate) fn facts(&self) -> TargetingFacts {
+    pub(crate) fn targeting_input(&self) -> TargetingInput {
         let reservation = &self.reservation;
-        TargetingFacts {
+        TargetingInput {
             check_in: reservation.check_in,
             check_out: reservation.check_out,
             booked_on: reservation.booked_at.0.to_zoned(self.zone()).date(),
@@ -142,9 +144,9 @@ impl StayFlat {
 
     /// Builds a flat as if the property were assigned to this portal.
     pub(super) fn served_by(portal: Portal, id: Uuid, property: Property) -> Self {
-        let resolved = Resolved {
+        let resolved = ResolvedPortal {
             portal: portal.id,
-            route: Route::Direct,
+            source: PortalSource::Direct,
         };
         Self {
             placement: placement(id, &property),

@@ -9,19 +9,19 @@ use serde_json::Value;
 use super::acceptance::AcceptanceView;
 use super::charges::{self, DepositView};
 use super::files::GuestFile;
-use super::openness::StepFacts;
+use super::openness::OpenStepInput;
 use super::setup::GuestSetup;
 use super::stay::Stay;
 use super::stored_answers::StoredAnswers;
-use crate::precheck::{self, GuestInput, Reported, Step, StepState};
+use crate::precheck::{self, GuestInput, Step, StepReport, StepState};
 
 /// A step that the stay gets, with the data stored for it.
 pub(super) struct StepOfStay {
     pub step: Arc<Step>,
     /// The data stored for the step.
-    pub given: StoredAnswers,
+    pub stored: StoredAnswers,
     /// The number of guests besides the one who booked; `None` where it is unknown.
-    pub others: Option<u32>,
+    pub other_guests: Option<u32>,
     /// Whether the service can store files.
     pub has_storage: bool,
     /// The check-in date, on which the ages of guests count.
@@ -49,8 +49,8 @@ impl StepOfStay {
         given.report = given.report.filter(|_| step.is_carried_out_elsewhere());
         Self {
             step,
-            given,
-            others: stay.others(),
+            stored: given,
+            other_guests: stay.other_guests(),
             has_storage,
             check_in: stay.reservation.check_in,
             is_choice_missing: false,
@@ -60,14 +60,14 @@ impl StepOfStay {
     }
 
     pub(super) fn answers(&self) -> Option<&Object> {
-        self.given.saved.as_ref().map(|saved| &saved.answers)
+        self.stored.saved.as_ref().map(|saved| &saved.answers)
     }
 
     /// Returns the state of the step. A report of another system decides; without a report, the
     /// guest's data decides.
     pub(super) fn state(&self) -> StepState {
         let documents: Vec<Option<&str>> = self
-            .given
+            .stored
             .files
             .iter()
             .map(GuestFile::document_type)
@@ -78,7 +78,7 @@ impl StepOfStay {
         let input = GuestInput {
             answers: self.answers(),
             documents: &documents,
-            others: self.others,
+            others: self.other_guests,
             has_storage: self.has_storage,
             check_in: Some(self.check_in),
         };
@@ -86,10 +86,10 @@ impl StepOfStay {
     }
 
     /// Returns the last report of another system about the step; `None` without a report.
-    pub(super) fn reported(&self) -> Option<Reported> {
-        let report = self.given.report.as_ref()?;
-        let is_later = |file: &GuestFile| Some(file.created_at) > self.given.reported_at;
-        let is_handed_in_again = self.given.files.iter().any(is_later);
+    pub(super) fn reported(&self) -> Option<StepReport> {
+        let report = self.stored.report.as_ref()?;
+        let is_later = |file: &GuestFile| Some(file.created_at) > self.stored.reported_at;
+        let is_handed_in_again = self.stored.files.iter().any(is_later);
         Some(report.reported(self.step.step_type, is_handed_in_again))
     }
 
@@ -110,7 +110,7 @@ impl StepOfStay {
     }
 
     /// Returns whether the saved answers contain a choice of a deposit.
-    pub(super) fn names_choice(&self) -> bool {
+    pub(super) fn has_chosen_deposit(&self) -> bool {
         self.answers()
             .is_some_and(|answers| precheck::deposit_choice(answers).is_some())
     }
@@ -118,7 +118,7 @@ impl StepOfStay {
     /// Returns whether the saved answers contain none of the offered choices: no choice at all, or
     /// one that is no longer offered. If nothing is offered and nothing is chosen, no choice is
     /// missing.
-    pub(super) fn lacks_choice(&self, setup: &GuestSetup, nights: i64) -> bool {
+    pub(super) fn lacks_offered_choice(&self, setup: &GuestSetup, nights: i64) -> bool {
         let (Some(answers), Some(deposit)) = (self.answers(), self.deposit(setup, nights)) else {
             return false;
         };
@@ -129,7 +129,7 @@ impl StepOfStay {
 
     /// Returns the acceptance of an agreement, with the text that was accepted.
     pub(super) fn acceptance(&self) -> Option<AcceptanceView> {
-        let saved = self.given.saved.as_ref()?;
+        let saved = self.stored.saved.as_ref()?;
         let acceptance = saved.acceptance.clone()?.proof;
         let signed_name = saved.answers.get("signedName").and_then(Value::as_str);
         Some(AcceptanceView {
@@ -142,11 +142,11 @@ impl StepOfStay {
         })
     }
 
-    pub(super) fn facts(&self) -> StepFacts {
-        StepFacts {
+    pub(super) fn open_step_input(&self) -> OpenStepInput {
+        OpenStepInput {
             id: self.step.id,
             is_ready: self.state().is_ready(),
-            given_at: self.given.given_at(),
+            last_input_at: self.stored.last_input_at(),
         }
     }
 }

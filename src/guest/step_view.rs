@@ -274,11 +274,11 @@ impl StepOfStay {
             questions,
             required_fields: GuestPart::asked_in(step.step_type).map(|_| required()),
             guest_field_rules: precheck::field_rules(step),
-            expected_guests: of_form(AnswerForm::OtherGuests).then_some(self.others),
+            expected_guests: of_form(AnswerForm::OtherGuests).then_some(self.other_guests),
             is_signature_required: of_form(AnswerForm::Agreement)
                 .then(|| step.is_signature_required()),
             accepted_at: self
-                .given
+                .stored
                 .saved
                 .as_ref()
                 .and_then(|saved| saved.acceptance.as_ref())
@@ -292,7 +292,7 @@ impl StepOfStay {
             files: step
                 .step_type
                 .takes_files()
-                .then(|| self.given.files.iter().map(GuestFile::view).collect()),
+                .then(|| self.stored.files.iter().map(GuestFile::view).collect()),
             required_document_types: step
                 .step_type
                 .takes_files()
@@ -319,13 +319,13 @@ impl StepOfStay {
         let languages = texts.languages(language, fields.into_iter().chain(subtitles));
         match texts.of(step.display_title_ml_text_id) {
             Some(_) => languages,
-            None => languages.and("title", in_language(language).1, language),
+            None => languages.with_text_language("title", in_language(language).1, language),
         }
     }
 
     /// Returns the progress that another system reported.
     pub(super) fn progress(&self) -> Option<&Progress> {
-        self.given.report.as_ref().map(|report| &report.progress)
+        self.stored.report.as_ref().map(|report| &report.progress)
     }
 }
 
@@ -342,7 +342,11 @@ fn question_view(
             .map(|answer| yes_or_no(in_language(language).0, answer).to_owned())
             .or_else(|| texts.of(option.name_ml_text_id)),
         text_languages: match option.answer {
-            Some(_) => TextLanguages::default().and("name", in_language(language).1, language),
+            Some(_) => TextLanguages::default().with_text_language(
+                "name",
+                in_language(language).1,
+                language,
+            ),
             None => texts.languages(language, [("name", option.name_ml_text_id)]),
         },
     };

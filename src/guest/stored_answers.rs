@@ -13,7 +13,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::acceptance::StoredAcceptance;
-use super::decision::Submitted;
+use super::decision::StoredSubmission;
 use super::files::{self, GuestFile};
 use super::progress::{self, ProgressReport};
 
@@ -39,7 +39,7 @@ store::statements! {
 }
 
 /// The data saved for a step.
-pub(super) struct Saved {
+pub(super) struct SavedAnswers {
     /// The saved answers.
     pub answers: Object,
     /// The time of the last save.
@@ -54,7 +54,7 @@ pub(super) struct Saved {
 #[derive(Default)]
 pub(super) struct StoredAnswers {
     /// The answers that the guest saved.
-    pub saved: Option<Saved>,
+    pub saved: Option<SavedAnswers>,
     /// The files that the guest handed in with the step, oldest first.
     pub files: Vec<GuestFile>,
     /// The last report of another system, where that system carries out the step.
@@ -65,12 +65,12 @@ pub(super) struct StoredAnswers {
 
 impl StoredAnswers {
     /// Returns whether the guest saved answers or handed in files.
-    pub(super) fn is_of_guest(&self) -> bool {
+    pub(super) fn has_guest_input(&self) -> bool {
         self.saved.is_some() || !self.files.is_empty()
     }
 
     /// Returns when the guest last saved answers or added a file.
-    pub(super) fn given_at(&self) -> Option<Moment> {
+    pub(super) fn last_input_at(&self) -> Option<Moment> {
         let saved_at = self.saved.as_ref().map(|saved| saved.saved_at);
         let files = self.files.iter().map(|file| file.created_at);
         saved_at.into_iter().chain(files).max()
@@ -83,7 +83,7 @@ pub(super) fn has_storage(context: &Context<'_, '_>) -> bool {
 }
 
 /// Reads the saved answers and the reported progress of a stay, by step. Files are read separately.
-pub(super) fn handed_in(
+pub(super) fn load_answers(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
 ) -> Result<HashMap<Uuid, StoredAnswers>> {
@@ -95,7 +95,7 @@ pub(super) fn handed_in(
 }
 
 /// Reads the saved answers, the reported progress and the files of several stays, by stay and step.
-pub(super) fn handed_in_of(
+pub(super) fn load_answers_of_stays(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, HashMap<Uuid, StoredAnswers>>> {
@@ -123,7 +123,7 @@ fn add_row(by_step: &mut HashMap<Uuid, StoredAnswers>, row: &Row) -> Result<()> 
     } else {
         let (Json(answers), acceptance): (_, Option<Json<StoredAcceptance>>) =
             (row.get(1)?, row.get(3)?);
-        of_step.saved = Some(Saved {
+        of_step.saved = Some(SavedAnswers {
             answers,
             saved_at: Moment(row.get(2)?),
             acceptance: acceptance.map(|Json(acceptance)| acceptance),
@@ -149,10 +149,10 @@ pub(super) fn add_files(
 pub(super) fn submission(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
-) -> Result<Option<Submitted>> {
+) -> Result<Option<StoredSubmission>> {
     context
         .row(&SUBMISSION, values![reservation])?
-        .map(|row| Submitted::from_row(&row, 0))
+        .map(|row| StoredSubmission::from_row(&row, 0))
         .transpose()
 }
 

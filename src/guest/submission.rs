@@ -15,14 +15,14 @@ use uuid::Uuid;
 
 use super::acceptance::Acceptance;
 use super::decision::Decision;
-use super::files::{AddressedFile, addressed};
+use super::files::{AddressedFile, with_addresses};
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, PrecheckinStatus};
 use super::progress::Progress;
 use super::setup;
 use super::stay::Stay;
 use super::step_of_stay::StepOfStay;
-use super::stored_answers::{self, Saved, StoredAnswers};
+use super::stored_answers::{self, SavedAnswers, StoredAnswers};
 use crate::precheck::{
     self, FlagAction, Step, StepSettings, StepState, StepType, identity_actions,
 };
@@ -86,7 +86,7 @@ impl SubmittedStep {
         let state = stay_step.state();
         let StepOfStay {
             step,
-            given:
+            stored:
                 StoredAnswers {
                     saved,
                     files,
@@ -98,10 +98,10 @@ impl SubmittedStep {
         let files = step
             .step_type
             .takes_files()
-            .then(|| addressed(context, &files))
+            .then(|| with_addresses(context, &files))
             .transpose()?;
         let (answers, saved_at, acceptance) = match saved {
-            Some(Saved {
+            Some(SavedAnswers {
                 answers,
                 saved_at,
                 acceptance,
@@ -138,7 +138,7 @@ impl SubmittedStep {
 
 /// Reads the submission of a reservation's guest.
 pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Submission> {
-    let (stay, setup) = setup::visit(context, reservation, None)?;
+    let (stay, setup) = setup::load_with_setup(context, reservation, None)?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let (status, open_steps) = (precheckin.status(), precheckin.open_steps());
     let Precheckin {
@@ -159,7 +159,7 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
             stay_step.step = Arc::clone(step);
         }
     }
-    let earlier_steps = answered_earlier(context, &stay, &steps, earlier)?;
+    let earlier_steps = former_steps(context, &stay, &steps, earlier)?;
     let current_steps = steps.into_iter().map(|stay_step| (stay_step, true));
     let earlier = earlier_steps
         .into_iter()
@@ -190,7 +190,7 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
 
 /// Returns the steps that a guest answered and no longer gets, in the order of their creation.
 /// Deleted steps are left out.
-pub(super) fn answered_earlier(
+pub(super) fn former_steps(
     context: &mut Context<'_, '_>,
     stay: &Stay,
     current_steps: &[StepOfStay],
@@ -200,12 +200,12 @@ pub(super) fn answered_earlier(
     let has_storage = stored_answers::has_storage(context);
     let mut steps = Vec::new();
     for (id, stored_answers_of_step) in earlier {
-        if stored_answers_of_step.is_of_guest()
+        if stored_answers_of_step.has_guest_input()
             && current_steps
                 .iter()
                 .all(|stay_step| stay_step.step.id != id)
         {
-            let step = precheck::one(context, id)?;
+            let step = precheck::step_by_id(context, id)?;
             steps.extend(step.map(|step| {
                 StepOfStay::new(Arc::new(step), stored_answers_of_step, stay, has_storage)
             }));

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use strum::VariantArray as _;
 use uuid::Uuid;
 
-use super::hours::Hours;
+use super::hours::StayHours;
 use super::operations::own_reservation;
 use super::stay::Stay;
 use crate::events::{self, Event};
@@ -115,7 +115,7 @@ const fn is_enabled(portal: &Portal, kind: SurveyKind) -> bool {
 }
 
 /// Returns whether a survey is open at a timestamp.
-fn is_open(kind: SurveyKind, hours: &Hours, at: Timestamp) -> bool {
+fn is_open(kind: SurveyKind, hours: &StayHours, at: Timestamp) -> bool {
     let (from, until) = match kind {
         SurveyKind::Checkin => (hours.check_in(), hours.check_out()),
         SurveyKind::Checkout => (
@@ -127,8 +127,9 @@ fn is_open(kind: SurveyKind, hours: &Hours, at: Timestamp) -> bool {
 }
 
 /// Returns the surveys that are open to a stay's guest at a timestamp, including answered ones.
-pub(super) fn open(stay: &Stay, at: Timestamp) -> Vec<SurveyKind> {
-    let (Some(portal), Some(hours), false) = (stay.portal(), Hours::of(stay), stay.is_cancelled())
+pub(super) fn open_surveys(stay: &Stay, at: Timestamp) -> Vec<SurveyKind> {
+    let (Some(portal), Some(hours), false) =
+        (stay.portal(), StayHours::of(stay), stay.is_cancelled())
     else {
         return Vec::new();
     };
@@ -141,17 +142,17 @@ pub(super) fn open(stay: &Stay, at: Timestamp) -> Vec<SurveyKind> {
 
 /// Returns the first timestamp after `at` at which the passage of time changes the view of a stay:
 /// its surveys or its phase.
-pub(super) fn until(stay: &Stay, at: Timestamp) -> Timestamp {
-    Hours::of(stay).map_or(Timestamp::MAX, |hours| hours.next(at, OPEN_DAYS + 1))
+pub(super) fn next_view_change(stay: &Stay, at: Timestamp) -> Timestamp {
+    StayHours::of(stay).map_or(Timestamp::MAX, |hours| hours.next(at, OPEN_DAYS + 1))
 }
 
 /// Returns those open surveys of a stay that its guest has not answered.
-pub(super) fn requested(
+pub(super) fn unanswered_surveys(
     context: &mut Context<'_, '_>,
     stay: &Stay,
     at: Timestamp,
 ) -> Result<Vec<SurveyKind>> {
-    let mut open = open(stay, at);
+    let mut open = open_surveys(stay, at);
     if !open.is_empty() {
         let answered = answered_surveys(context, stay.id)?;
         open.retain(|kind| !answered.contains(kind));
@@ -171,7 +172,7 @@ fn answered_surveys(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<
 
 fn create_review(context: &mut Context<'_, '_>, input: GiveReview) -> Result<GivenReview> {
     let stay = Stay::load(context, own_reservation(context)?)?;
-    let is_open = open(&stay, context.now()).contains(&input.kind);
+    let is_open = open_surveys(&stay, context.now()).contains(&input.kind);
     let Some(property) = stay.reservation.property_id.filter(|_| is_open) else {
         return Err(Error::forbidden("This review is not asked for now."));
     };

@@ -17,7 +17,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::placeholders::{self, TextPlacement, Values};
-use super::preview::made_up;
+use super::preview::invented_reservation;
 use super::stay::{Stay, StayFlat};
 use super::view::language_of;
 use crate::manuals;
@@ -123,7 +123,7 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
         .as_ref()
         .and_then(|flat| TimeZone::get(&flat.property.timezone).ok())
         .unwrap_or(TimeZone::UTC);
-    let mut reservation = made_up(context.now().to_zoned(zone).date());
+    let mut reservation = invented_reservation(context.now().to_zoned(zone).date());
     reservation.guest = Guest {
         first_name: Some(in_language(language).0.preview.guest.to_owned()),
         ..Guest::default()
@@ -137,7 +137,7 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
 
 /// Returns whether a text is the description of a manual about the network.
 fn placement(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
-    let manuals = manuals::all(context)?;
+    let manuals = manuals::all_manuals(context)?;
     let is_of_wifi = manuals.iter().any(|covered| {
         let manual = &covered.manual.answered;
         manual.description_id == Some(text)

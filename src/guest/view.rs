@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::decision::Submitted;
+use super::decision::StoredSubmission;
 use super::extras::{self, CartItem, ExtraView};
-use super::hours::Hours;
+use super::hours::StayHours;
 use super::instructions::{self, InstructionView};
 use super::issues;
 use super::manuals::{ManualCategoryView, UpcomingView};
@@ -246,7 +246,7 @@ pub(super) fn view(
     let precheckin = precheckin_view(&precheckin, setup);
     let languages = context.organization.settings.languages.clone();
     let guest_state = GuestState {
-        review_requests: surveys::requested(context, &stay, at)?,
+        review_requests: surveys::unanswered_surveys(context, &stay, at)?,
         cart: extras::selection(context, &stay, setup)?,
     };
     Ok(view_of(stay, setup, precheckin, guest_state, languages, at))
@@ -266,7 +266,7 @@ pub(super) fn view_of(
         .times()
         .map(|time| time.map(|time| time.strftime("%H:%M").to_string()));
     let is_arriving =
-        Hours::of(&stay).is_some_and(|hours| instructions::are_shown(hours.phase(at)));
+        StayHours::of(&stay).is_some_and(|hours| instructions::shows_instructions(hours.phase(at)));
     GuestView {
         contact: portal.and_then(contact).map(|(method, value)| ContactView {
             method,
@@ -316,7 +316,10 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &GuestSetup) -> Pr
     } = setup;
     let portal = setup.flat.as_deref().and_then(StayFlat::portal);
     let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
-    let request = precheckin.submitted.as_ref().and_then(Submitted::request);
+    let request = precheckin
+        .submitted
+        .as_ref()
+        .and_then(StoredSubmission::request);
     PrecheckinView {
         is_enabled: precheckin.is_enabled,
         status: precheckin.status(),
@@ -336,7 +339,7 @@ fn prompt_language(portal: Option<&Portal>, texts: &Texts, language: &str) -> Te
     let field = "promptMessage";
     match portal.and_then(|portal| portal.precheckin_prompt_message_id) {
         Some(id) if texts.of(Some(id)).is_some() => texts.languages(language, [(field, Some(id))]),
-        _ => TextLanguages::default().and(field, in_language(language).1, language),
+        _ => TextLanguages::default().with_text_language(field, in_language(language).1, language),
     }
 }
 
@@ -344,7 +347,7 @@ fn prompt_language(portal: Option<&Portal>, texts: &Texts, language: &str) -> Te
 /// issues switched off.
 fn offered_tiles(portal: &Portal) -> Vec<Tile> {
     let mut tiles = tiles(portal.excluded_quick_access_types.as_deref());
-    tiles.retain(|tile| *tile != Tile::ReportAnIssue || issues::are_taken(portal));
+    tiles.retain(|tile| *tile != Tile::ReportAnIssue || issues::allows_issue_reports(portal));
     tiles
 }
 

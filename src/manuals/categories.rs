@@ -112,7 +112,7 @@ pub(super) fn save(
     category: &StoredCategory,
 ) -> Result<()> {
     put(context, category)?;
-    translations::note_links(
+    translations::save_links(
         context,
         category.id,
         [(TITLE, before)],

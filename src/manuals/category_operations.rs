@@ -243,7 +243,7 @@ fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
 
 fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
     let category = categories::find(context, input.id)?.ok_or_else(not_found)?;
-    if records::filed(context)?.contains_key(&category.id) {
+    if records::manuals_by_category(context)?.contains_key(&category.id) {
         return Err(Error::conflict(Reason::rule(
             "category_in_use",
             "Manuals are filed under this category; move them to another one first.",
@@ -268,7 +268,7 @@ pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &s
     let others = categories::in_order(context)?
         .into_iter()
         .filter(|category| !own.contains(&category.id));
-    let titles = translations::all_written(
+    let titles = translations::texts_in_language(
         context,
         others.filter_map(|other| other.title_id).collect(),
         ENGLISH,
@@ -302,8 +302,8 @@ pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Resul
     if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
-    let of_others = visible::of_others(context)?;
-    let filed = records::filed(context)?;
+    let of_others = visible::manuals_outside_access(context)?;
+    let filed = records::manuals_by_category(context)?;
     let is_shared = |id: &Uuid| {
         filed
             .get(id)

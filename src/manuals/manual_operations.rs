@@ -191,7 +191,7 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         .into_iter()
         .filter_map(|(kind, ids)| ids.map(|ids| ids.into_iter().map(|id| (kind, id)).collect()))
         .collect();
-    let mut rows = records::all(context)?;
+    let mut rows = records::all_manuals(context)?;
     if let Some(search) = input.search {
         let search = fold_case(&search);
         rows.retain(|row| fold_case(&row.manual.answered.nickname).contains(&search));
@@ -222,7 +222,7 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
 /// Returns the list item of a manual; 404 if the caller's list does not contain it.
 fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
     visible::check_exists(context, input.id)?;
-    let rows = records::among(context, vec![input.id])?;
+    let rows = records::manuals_by_id(context, vec![input.id])?;
     rows.into_iter()
         .next()
         .map(ManualRow::from)
@@ -262,7 +262,7 @@ fn list_of_property(
         .chain(tags)
         .collect();
     let manual_ids = scopes::reaching_ids(context, EntityType::Manual, &targets)?;
-    let rows = records::among(context, manual_ids)?;
+    let rows = records::manuals_by_id(context, manual_ids)?;
     Ok(rows
         .into_iter()
         .map(|covered| ManualRowOfProperty {
@@ -490,7 +490,7 @@ fn check_references(
             id,
             source: SourceTable::Manual,
             field,
-            is_kept: before == Some(id),
+            is_stored: before == Some(id),
         })
     };
     let title = linked(

@@ -36,10 +36,10 @@ pub(crate) use manual_operations::{
 };
 pub use photos::StockPhotos;
 pub(crate) use photos::{SEARCH_STOCK_PHOTOS, StockPhoto};
-pub(crate) use records::{ManualWithCover, all, among};
+pub(crate) use records::{ManualWithCover, all_manuals, manuals_by_id};
 pub use rule::{VisibilityRule, VisibilityRules, seasons_are_over};
 pub use upcoming::{changes_at, shown_from};
-pub use visibility::{Visibility, VisibilityFacts, decide};
+pub use visibility::{Visibility, VisibilityInput, decide};
 pub(crate) use visible::visible_ids;
 
 /// The registration of this module.

@@ -57,12 +57,15 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
 }
 
 /// Returns every manual of the organization, by nickname.
-pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<ManualWithCover>> {
+pub(crate) fn all_manuals(context: &mut Context<'_, '_>) -> Result<Vec<ManualWithCover>> {
     with_covers(&context.rows(&MANUALS, [])?)
 }
 
 /// Returns these manuals in the order of creation.
-pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<ManualWithCover>> {
+pub(crate) fn manuals_by_id(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<Vec<ManualWithCover>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -81,7 +84,9 @@ fn with_covers(rows: &[Row]) -> Result<Vec<ManualWithCover>> {
 }
 
 /// Returns the manuals filed under each category.
-pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<Uuid>>> {
+pub(super) fn manuals_by_category(
+    context: &mut Context<'_, '_>,
+) -> Result<HashMap<Uuid, Vec<Uuid>>> {
     let mut filed = HashMap::<Uuid, Vec<Uuid>>::new();
     for row in context.rows(&FILED, [])? {
         filed.entry(row.get(0)?).or_default().push(row.get(1)?);
@@ -108,7 +113,7 @@ pub(super) fn save(
         before.into_iter().flat_map(linked_records),
         linked_records(now),
     )?;
-    translations::note_links(
+    translations::save_links(
         context,
         id,
         before.into_iter().flat_map(WrittenManual::linked_texts),
@@ -160,7 +165,7 @@ pub(crate) fn forget_records(
             .or_default()
             .push((*kind, *id));
     }
-    let mut manuals = among(context, links_by_manual.keys().copied().collect())?;
+    let mut manuals = manuals_by_id(context, links_by_manual.keys().copied().collect())?;
     for ManualWithCover { manual, .. } in &mut manuals {
         for (kind, id) in links_by_manual
             .get(&manual.answered.id)

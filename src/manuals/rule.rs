@@ -143,7 +143,7 @@ pub struct Window {
 
 impl Window {
     /// Returns whether a night lies in the season.
-    pub(super) fn has(&self, night: Date) -> bool {
+    pub(super) fn contains_night(&self, night: Date) -> bool {
         if !self.is_yearly {
             return self.start_date <= night && night <= self.end_date;
         }
@@ -398,7 +398,7 @@ mod tests {
             end_date: end.parse().unwrap(),
             is_yearly: true,
         };
-        let has = |window: Window, night: &str| window.has(night.parse().unwrap());
+        let has = |window: Window, night: &str| window.contains_night(night.parse().unwrap());
         let summer = window("2020-06-01", "2020-08-31");
         let winter = window("2020-12-20", "2020-01-06");
         let leap = window("2024-02-29", "2024-02-29");

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::manual::WrittenManual;
 use super::{categories, category_operations, visible};
-use crate::translations::{Form, SourceTable, TextChange, TextRules};
+use crate::translations::{SourceTable, TextChange, TextForm, TextRules};
 
 /// The titles and bodies of manuals. Several manuals may link the same text.
 pub(crate) struct ManualTexts;
@@ -36,8 +36,8 @@ impl TextRules for ManualTexts {
         &[SourceTable::Manual]
     }
 
-    fn form(&self, field: &str) -> Form {
-        Form::up_to(if field == TITLE { 200 } else { 5_000 })
+    fn form(&self, field: &str) -> TextForm {
+        TextForm::up_to(if field == TITLE { 200 } else { 5_000 })
     }
 
     fn is_markdown(&self, field: &str) -> bool {
@@ -62,8 +62,8 @@ impl TextRules for CategoryTitles {
         &[SourceTable::ManualCategory]
     }
 
-    fn form(&self, _: &str) -> Form {
-        Form::trimmed_up_to(200)
+    fn form(&self, _: &str) -> TextForm {
+        TextForm::trimmed_up_to(200)
     }
 
     /// Every caller can read all categories, but a limited caller may rename only some of them.

@@ -4,7 +4,7 @@
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 use super::rule::VisibilityRule;
-use super::visibility::{VisibilityFacts, decide};
+use super::visibility::{VisibilityInput, decide};
 
 /// Returns the time from which a manual is shown for a stay, if only the time hides it now: the
 /// start of its `relative_date` rule is in the future, and every rule holds at that start. The
@@ -12,11 +12,11 @@ use super::visibility::{VisibilityFacts, decide};
 #[must_use]
 pub fn shown_from(
     rules: &[VisibilityRule],
-    stay: &VisibilityFacts,
+    stay: &VisibilityInput,
     at: Timestamp,
 ) -> Option<Timestamp> {
     let starts = rules.iter().filter_map(|rule| match rule {
-        VisibilityRule::RelativeDate(rule) => Some(stay.moment(
+        VisibilityRule::RelativeDate(rule) => Some(stay.timestamp_from(
             rule.start_date_relative_type?,
             rule.days_before,
             rule.days_before_time_unit,
@@ -43,15 +43,17 @@ pub fn shown_from(
 #[must_use]
 pub fn changes_at(
     rules: &[VisibilityRule],
-    stay: &VisibilityFacts,
+    stay: &VisibilityInput,
     at: Timestamp,
 ) -> Option<Timestamp> {
     let bounds = rules.iter().flat_map(|rule| match rule {
         VisibilityRule::RelativeDate(rule) => [
-            rule.start_date_relative_type
-                .map(|anchor| stay.moment(anchor, rule.days_before, rule.days_before_time_unit)),
-            rule.end_date_relative_type
-                .map(|anchor| stay.moment(anchor, rule.days_after, rule.days_after_time_unit)),
+            rule.start_date_relative_type.map(|anchor| {
+                stay.timestamp_from(anchor, rule.days_before, rule.days_before_time_unit)
+            }),
+            rule.end_date_relative_type.map(|anchor| {
+                stay.timestamp_from(anchor, rule.days_after, rule.days_after_time_unit)
+            }),
         ],
         VisibilityRule::Seasonal(_)
         | VisibilityRule::LengthOfStay(_)
@@ -79,10 +81,10 @@ mod tests {
         "check_out_time",
     ];
 
-    fn stay(nights: i64, has_times: bool) -> VisibilityFacts {
+    fn stay(nights: i64, has_times: bool) -> VisibilityInput {
         let check_in = jiff::civil::date(2026, 3, 27);
         let time = |text: &str| has_times.then(|| text.parse().unwrap());
-        VisibilityFacts {
+        VisibilityInput {
             check_in,
             check_out: check_in.saturating_add(SignedDuration::from_hours(24 * nights)),
             check_in_time: time("15:00"),

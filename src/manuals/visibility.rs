@@ -15,11 +15,11 @@ const ALL_DAYS: i64 = 8 * 366;
 
 impl VisibilityRule {
     /// Returns the reason if this rule hides the manual.
-    fn refusal(&self, stay: &VisibilityFacts, at: Timestamp) -> Option<Visibility> {
+    fn refusal(&self, stay: &VisibilityInput, at: Timestamp) -> Option<Visibility> {
         match self {
             Self::RelativeDate(rule) => {
                 let bound = |anchor: Option<Anchor>, number, unit| {
-                    anchor.map(|anchor| stay.moment(anchor, number, unit))
+                    anchor.map(|anchor| stay.timestamp_from(anchor, number, unit))
                 };
                 let start = bound(
                     rule.start_date_relative_type,
@@ -48,7 +48,7 @@ impl VisibilityRule {
                             .map(|day| SignedDuration::from_hours(24 * day));
                         return days
                             .map(|days| stay.check_in.saturating_add(days))
-                            .any(|night| window.has(night));
+                            .any(|night| window.contains_night(night));
                     }
                     nights > 0
                         && window.start_date < stay.check_out
@@ -99,7 +99,7 @@ impl VisibilityRule {
 
 /// The data of a stay that the rules depend on.
 #[derive(Debug, Clone)]
-pub struct VisibilityFacts {
+pub struct VisibilityInput {
     /// The day of arrival.
     pub check_in: Date,
     /// The day of departure.
@@ -116,14 +116,14 @@ pub struct VisibilityFacts {
     pub verification_status: Option<VerificationStatus>,
 }
 
-impl VisibilityFacts {
+impl VisibilityInput {
     fn nights(&self) -> i64 {
         (self.check_in.duration_until(self.check_out).as_hours() / 24).max(0)
     }
 
     /// Returns the time that is this many units from an anchor, limited to the range of the
     /// calendar.
-    pub(super) fn moment(
+    pub(super) fn timestamp_from(
         &self,
         anchor: Anchor,
         number: Option<u32>,
@@ -239,7 +239,7 @@ impl Visibility {
 /// A `relative_date` rule includes its start and excludes its end, so that one manual can replace
 /// another at the same anchor. If the start is not before the end, the manual is never shown.
 #[must_use]
-pub fn decide(rules: &[VisibilityRule], stay: &VisibilityFacts, at: Timestamp) -> Visibility {
+pub fn decide(rules: &[VisibilityRule], stay: &VisibilityInput, at: Timestamp) -> Visibility {
     let mut rules: Vec<&VisibilityRule> = rules.iter().collect();
     rules.sort_by_key(|rule| rule.category());
     rules

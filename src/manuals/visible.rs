@@ -28,7 +28,7 @@ pub(crate) fn visible_ids(
         .filter(|id| {
             targets
                 .get(id)
-                .is_none_or(|targets| coverage.cover_of(targets).is_inside)
+                .is_none_or(|targets| coverage.combined_coverage(targets).is_inside)
         })
         .collect())
 }
@@ -72,7 +72,7 @@ pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
 }
 
 /// Returns the manuals that are assigned to properties outside the caller's access.
-pub(super) fn of_others(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
+pub(super) fn manuals_outside_access(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(HashSet::new());
     }
@@ -80,7 +80,7 @@ pub(super) fn of_others(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> 
     let targets = scopes::all_targets(context, EntityType::Manual)?;
     Ok(targets
         .into_iter()
-        .filter(|(_, targets)| coverage.cover_of(targets).is_outside)
+        .filter(|(_, targets)| coverage.combined_coverage(targets).is_outside)
         .map(|(id, _)| id)
         .collect())
 }

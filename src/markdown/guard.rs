@@ -23,7 +23,7 @@ pub(super) struct EscapedText {
 
 /// Escapes all special characters of a text that are not formatting. `is_marked` returns for an
 /// element whether its tags are shown as marked text.
-pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
+pub(super) fn escape_unformatted(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut escaper = Escaper {
         is_marked,

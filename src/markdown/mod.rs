@@ -76,7 +76,7 @@ pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
 #[must_use]
 pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));
-    let markdown = guard::guarded(&text, &|_| false).markdown;
+    let markdown = guard::escape_unformatted(&text, &|_| false).markdown;
     rendered(&markdown, values, language)
 }
 
@@ -85,7 +85,11 @@ pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Op
 #[must_use]
 pub fn to_marked_html(text: &str) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));
-    rendered(&guard::guarded(&text, &is_dropped).markdown, &[], None)
+    rendered(
+        &guard::escape_unformatted(&text, &is_dropped).markdown,
+        &[],
+        None,
+    )
 }
 
 /// Returns a text as HTML that shows it unchanged. `language` is the language of the text, if it is
@@ -107,7 +111,7 @@ pub fn lines(text: &str) -> String {
 #[must_use]
 pub fn warning(text: &str) -> Option<String> {
     let (text, has_player) = tags::with_links_to_videos(text);
-    let elements = guard::guarded(&text, &|_| false).elements;
+    let elements = guard::escape_unformatted(&text, &|_| false).elements;
     let dropped: Vec<String> = elements
         .iter()
         .filter(|name| is_dropped(name))
@@ -144,7 +148,7 @@ fn rendered(markdown: &str, values: &[String], language: Option<&str>) -> Option
     let mut html = String::new();
     comrak::format_html(root, &OPTIONS, &mut html).ok()?;
     if !values.is_empty() {
-        html = values::inserted(&html, values);
+        html = values::insert_values(&html, values);
     }
     let html = SAFE.clean(&html).to_string();
     if !has_visible_content(&html) {

@@ -18,7 +18,7 @@ pub fn mark(index: usize) -> String {
 
 /// Replaces the marks in rendered HTML by their values, as text. Inside of a link's address, a
 /// value is percent-encoded.
-pub(super) fn inserted(html: &str, values: &[String]) -> String {
+pub(super) fn insert_values(html: &str, values: &[String]) -> String {
     let mut output = String::with_capacity(html.len());
     let mut rest = html;
     while let Some((before, after_start)) = rest.split_once(MARK.0) {

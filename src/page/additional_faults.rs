@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::fault::{FaultKind, FieldFault};
 use super::form::{self, FormFields};
+use super::guest_fields;
 use super::page_stay::PageStay;
-use super::person;
 use crate::guest::StepView;
 use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
@@ -29,10 +29,10 @@ pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> 
         country,
         choices: &[],
     };
-    let asked = person::asked(step, is_other);
+    let asked = guest_fields::requested_fields(step, is_other);
     let fault = |(field, value): &(String, String)| {
         let name = if is_other {
-            person::guest_of(field)?.1
+            guest_fields::guest_of(field)?.1
         } else {
             field
         };
@@ -54,7 +54,7 @@ pub fn of_unrequired(
     fields: &FormFields,
     page_stay: &PageStay,
 ) -> Vec<FieldFault> {
-    if person::required(step).is_empty() {
+    if guest_fields::required(step).is_empty() {
         of_values(step, fields, page_stay)
     } else {
         Vec::new()

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::frame::TextTongue;
+use super::frame::TextLanguage;
+use super::guest_fields::{self, GuestField};
 use super::page_stay::PageStay;
-use super::person::{self, GuestField};
 use crate::guest::{DepositView, QuestionView, StepView};
 use crate::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, QuestionKind};
 use crate::words::fill;
@@ -14,11 +14,11 @@ use crate::words::fill;
 pub struct LabelledAnswer<'v> {
     pub label: String,
     /// The language of the label if the host wrote the label; `None` for a label of the product.
-    pub label_language: Option<TextTongue<'v>>,
+    pub label_language: Option<TextLanguage<'v>>,
     pub value: String,
     /// The language of the value if the host wrote the value; `None` for a value that the guest
     /// typed.
-    pub value_language: Option<TextTongue<'v>>,
+    pub value_language: Option<TextLanguage<'v>>,
 }
 
 impl LabelledAnswer<'static> {
@@ -36,7 +36,7 @@ impl LabelledAnswer<'static> {
 /// Returns the saved files and answers of a step.
 #[must_use]
 pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'v>> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let files = step.files.iter().flatten().map(|file| {
         let kind = file.document_type.as_deref();
         let label = kind.map_or_else(
@@ -53,9 +53,11 @@ pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnsw
             .flatten()
             .map(|question| answer(question, page_stay))
             .collect(),
-        (AnswerForm::LeadGuest, Some(answers)) => {
-            fields(answers, &person::asked(step, false), page_stay)
-        }
+        (AnswerForm::LeadGuest, Some(answers)) => fields(
+            answers,
+            &guest_fields::requested_fields(step, false),
+            page_stay,
+        ),
         (AnswerForm::OtherGuests, Some(answers)) => guests(answers, step, page_stay),
         (AnswerForm::Agreement, Some(answers)) => agreement(answers, step, page_stay),
         (AnswerForm::Consent, Some(answers)) => consent(answers, page_stay),
@@ -68,7 +70,7 @@ pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnsw
 /// Returns the label of a document type. An unknown type is returned unchanged.
 #[must_use]
 pub fn document(kind: &str, page_stay: &PageStay) -> String {
-    person::document(kind, page_stay.words)
+    guest_fields::document(kind, page_stay.texts)
         .unwrap_or(kind)
         .to_owned()
 }
@@ -80,7 +82,7 @@ fn fields(
 ) -> Vec<LabelledAnswer<'static>> {
     let field = |detail: &GuestField<'_>| {
         let sent = answers.get(detail.name)?.as_str()?;
-        let choices = detail.choices(page_stay.words);
+        let choices = detail.choices(page_stay.texts);
         let chosen = choices
             .iter()
             .find(|(choice, _)| *choice == sent)
@@ -91,7 +93,7 @@ fn fields(
                 .flatten()
         };
         let value = chosen.or_else(date).unwrap_or_else(|| sent.to_owned());
-        Some(LabelledAnswer::plain(detail.label(page_stay.words), value))
+        Some(LabelledAnswer::plain(detail.label(page_stay.texts), value))
     };
     asked.iter().filter_map(field).collect()
 }
@@ -101,7 +103,7 @@ fn guests(
     step: &StepView,
     page_stay: &PageStay,
 ) -> Vec<LabelledAnswer<'static>> {
-    let asked = person::asked(step, true);
+    let asked = guest_fields::requested_fields(step, true);
     let guests = answers
         .get("guests")
         .and_then(Value::as_array)
@@ -114,7 +116,7 @@ fn guests(
             .unwrap_or_default();
         let values: Vec<String> = values.into_iter().map(|given| given.value).collect();
         let label = fill(
-            page_stay.words.fields.guest,
+            page_stay.texts.fields.guest,
             &[("n", &(place + 2).to_string())],
         );
         LabelledAnswer::plain(label, values.join(", "))
@@ -127,7 +129,7 @@ fn agreement(
     step: &StepView,
     page_stay: &PageStay,
 ) -> Vec<LabelledAnswer<'static>> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     if step.is_text_changed {
         return Vec::new();
     }
@@ -141,7 +143,7 @@ fn agreement(
 
 fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAnswer<'static>> {
     let is_accepted = answers.get("isAccepted") == Some(&Value::Bool(true));
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let given =
         is_accepted.then(|| LabelledAnswer::plain(words.agreement.consent, words.common.yes));
     given.into_iter().collect()
@@ -155,8 +157,8 @@ pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
         return None;
     }
     Some(fill(
-        page_stay.words.agreement.accepted_at,
-        &[("moment", &page_stay.moment(step.accepted_at?))],
+        page_stay.texts.agreement.accepted_at,
+        &[("moment", &page_stay.timestamp_text(step.accepted_at?))],
     ))
 }
 
@@ -169,7 +171,7 @@ pub fn fees(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'static
         LabelledAnswer::plain(&fee.name, amount.unwrap_or_default())
     });
     let total = total(step, page_stay)
-        .map(|value| LabelledAnswer::plain(page_stay.words.deposit.total, value));
+        .map(|value| LabelledAnswer::plain(page_stay.texts.deposit.total, value));
     lines.chain(total).collect()
 }
 
@@ -196,7 +198,7 @@ fn deposit<'v>(
     offered
         .map(|(_, label, notes)| LabelledAnswer {
             label: step.title.clone(),
-            label_language: Some(TextTongue(step.text_languages.of("title"))),
+            label_language: Some(TextLanguage(step.text_languages.of("title"))),
             value: [vec![label], notes].concat().join(" · "),
             value_language: None,
         })
@@ -219,7 +221,7 @@ pub fn offered(step: &StepView, page_stay: &PageStay) -> Vec<(String, String, Ve
             DepositOption::Waiver => waiver(choice, page_stay),
             DepositOption::None => (
                 "none".to_owned(),
-                page_stay.words.deposit.none.to_owned(),
+                page_stay.texts.deposit.none.to_owned(),
                 Vec::new(),
             ),
         })
@@ -231,7 +233,7 @@ fn plain_deposit(
     choice: &DepositChoice,
     page_stay: &PageStay,
 ) -> (String, String, Vec<String>) {
-    let words = &page_stay.words.deposit;
+    let words = &page_stay.texts.deposit;
     let amount = page_stay.money(choice.total_cents, Some(&choice.currency));
     let label = amount.map_or_else(
         || words.deposit_plain.to_owned(),
@@ -247,7 +249,7 @@ fn plain_deposit(
 }
 
 fn waiver(choice: &DepositChoice, page_stay: &PageStay) -> (String, String, Vec<String>) {
-    let words = &page_stay.words.deposit;
+    let words = &page_stay.texts.deposit;
     let currency = Some(choice.currency.as_str());
     let name = choice.name.as_deref().unwrap_or_default();
     let price =
@@ -288,20 +290,20 @@ fn answer<'v>(question: &'v QuestionView, page_stay: &PageStay) -> LabelledAnswe
         names(question, &chosen)
     };
     let (value, value_language) = if answers.is_empty() {
-        (page_stay.words.precheckin.not_answered.to_owned(), None)
+        (page_stay.texts.precheckin.not_answered.to_owned(), None)
     } else {
         (answers, value_language)
     };
     LabelledAnswer {
         label: question.text.clone().unwrap_or_default(),
-        label_language: Some(TextTongue(question.text_languages.of("text"))),
+        label_language: Some(TextLanguage(question.text_languages.of("text"))),
         value,
         value_language,
     }
 }
 
 /// Returns the names of the chosen options, and their language if all have the same language.
-fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextTongue<'v>>) {
+fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextLanguage<'v>>) {
     let options = question
         .options
         .iter()
@@ -311,5 +313,5 @@ fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<Tex
         .unzip();
     let first = languages.first().copied();
     let language = first.filter(|first| languages.iter().all(|language| language == first));
-    (names.join(", "), language.map(TextTongue))
+    (names.join(", "), language.map(TextLanguage))
 }

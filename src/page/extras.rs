@@ -13,16 +13,16 @@ use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fields::{FieldInput, PageField};
 use super::form;
+use super::form_check::{Rejection, check_form};
+use super::form_page::{FormEntry, FormPage};
 use super::frame::PageFrame;
-use super::notice::{self, MissingThing};
+use super::missing_page::{self, MissingThing};
 use super::operation_calls::PageRefusal;
 use super::page_stay::PageStay;
-use super::posted::{Rejection, checked};
+use super::request::PageRequest;
 use super::routes::read_form;
-use super::sheet::{FormEntry, FormPage};
 use super::step::RefusedForm;
 use super::summary::Summary;
-use super::visit::PageRequest;
 use super::{reply, sending};
 use crate::guest::ExtraView;
 
@@ -35,17 +35,17 @@ pub async fn get(
     request: HttpRequest,
 ) -> Response {
     let (mut request, _) = PageRequest::of(service, params, request);
-    let mut response = match request.look().await {
+    let mut response = match request.load_stay().await {
         Ok(page_stay) => {
-            let words = &page_stay.words.extras;
-            let notice = match request.asks("sent") {
+            let words = &page_stay.texts.extras;
+            let notice = match request.query_parameter("sent") {
                 Some("kept") => Some(words.kept),
                 Some(_) => Some(words.requested),
                 None => None,
             };
             page(&page_stay, notice)
         }
-        Err(refusal) => request.instead(&refusal),
+        Err(refusal) => request.error_page(&refusal),
     };
     attach_operation(&mut response, "getExtrasPage", request.requester);
     response
@@ -56,7 +56,7 @@ fn page(page_stay: &PageStay, notice: Option<&'static str>) -> Response {
         return reply::page_of_stay(
             page_stay,
             404,
-            notice::missing(page_stay, MissingThing::Manual),
+            missing_page::missing(page_stay, MissingThing::Manual),
         );
     }
     reply::page_of_stay(page_stay, 200, render(page_stay, notice, None))
@@ -76,16 +76,16 @@ pub async fn post(
 }
 
 async fn choose(request: &mut PageRequest, body: Body) -> Response {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return request.instead(&refusal),
+        Err(refusal) => return request.error_page(&refusal),
     };
     if page_stay.view.extras.is_empty() {
         return page(&page_stay, None);
     }
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let fields = read_form(&request.headers, body).await;
-    let filled = checked(&page_stay, fields.as_ref(), |fields| {
+    let filled = check_form(&page_stay, fields.as_ref(), |fields| {
         form::cart(&page_stay.view.extras, fields)
     });
     let rejection = match filled {
@@ -132,7 +132,7 @@ fn render(
     notice: Option<&'static str>,
     refused: Option<&RefusedForm>,
 ) -> engine::error::Result<String> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let none = RefusedForm::default();
     let RefusedForm {
         typed,
@@ -148,7 +148,7 @@ fn render(
             .find(|item| item.upsell_id == extra.id)
             .map(|item| item.quantity.to_string());
         let value = match typed {
-            Some(typed) => form::sent(typed, &name).map(str::to_owned),
+            Some(typed) => form::value_of(typed, &name).map(str::to_owned),
             None => selected,
         };
         let id = name.replace('.', "-");

@@ -4,15 +4,15 @@ use crate::guest::StepView;
 use crate::words::{Words, fill};
 
 use super::form::{choice_field, text_field};
+use super::guest_fields;
 use super::operation_calls::PageRefusal;
-use super::person;
 use crate::precheck::AnswerForm;
 
 /// The kind of a fault. Most kinds name what the field needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The form has no such field.
-    Stranger,
+    UnknownField,
     /// The field needs a value.
     Value,
     /// The field needs a first or a last name.
@@ -34,7 +34,7 @@ pub enum FaultKind {
     /// The field needs a date between 1900 and today.
     DateRange,
     /// The text is longer than this number of characters.
-    Brevity(usize),
+    TooLong(usize),
     /// The step needs a guest, or more guests.
     Guests,
     /// The field needs a file.
@@ -85,10 +85,10 @@ impl FaultKind {
             Self::Guests => errors.guests_missing,
             Self::File => errors.file_missing,
             Self::FileType => errors.file_type,
-            Self::Brevity(most) => return fill(errors.too_long, &[("max", &most.to_string())]),
+            Self::TooLong(most) => return fill(errors.too_long, &[("max", &most.to_string())]),
             Self::FileSize => return fill(errors.file_size, &[("size", FILE_SIZE)]),
             Self::FileRoom => return fill(errors.file_count, &[("n", &FILES.to_string())]),
-            Self::Stranger | Self::Invalid => errors.invalid,
+            Self::UnknownField | Self::Invalid => errors.invalid,
         }
         .to_owned()
     }
@@ -105,7 +105,7 @@ impl FaultKind {
                 .ok()
         };
         if let Some(most) = most() {
-            return Self::Brevity(most);
+            return Self::TooLong(most);
         }
         match field {
             _ if ["is required", "must not be blank"].contains(&message) => Self::Value,
@@ -125,13 +125,13 @@ impl FaultKind {
 impl Faults {
     /// Returns a fault for each field that the form does not have.
     #[must_use]
-    pub fn strangers(fields: &[(String, String)], is_known: impl Fn(&str) -> bool) -> Self {
+    pub fn unknown_fields(fields: &[(String, String)], is_known: impl Fn(&str) -> bool) -> Self {
         let strangers = fields.iter().filter(|(name, _)| !is_known(name));
         Self(
             strangers
                 .map(|(name, _)| FieldFault {
                     field: name.clone(),
-                    kind: FaultKind::Stranger,
+                    kind: FaultKind::UnknownField,
                 })
                 .collect(),
         )
@@ -147,12 +147,12 @@ impl Faults {
     /// Assigns faults of guests to the form's fields. `places` has the position in the form of each
     /// guest that was sent.
     #[must_use]
-    pub fn at_places(mut self, places: &[usize]) -> Self {
+    pub fn at_form_positions(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
-            if let Some((sent, name)) = person::guest_of(&fault.field)
+            if let Some((sent, name)) = guest_fields::guest_of(&fault.field)
                 && let Some(place) = places.get(sent)
             {
-                fault.field = person::field_of(*place, name);
+                fault.field = guest_fields::field_of(*place, name);
             }
         }
         self
@@ -166,7 +166,7 @@ impl Faults {
     }
 
     /// Adds faults, except those of fields that have a fault already.
-    pub fn add_all(&mut self, others: impl IntoIterator<Item = FieldFault>) {
+    pub fn add_missing(&mut self, others: impl IntoIterator<Item = FieldFault>) {
         for fault in others {
             if !self.0.iter().any(|noted| noted.field == fault.field) {
                 self.0.push(fault);
@@ -175,7 +175,7 @@ impl Faults {
     }
 
     /// Returns `filled` if there are no faults.
-    pub fn or<T>(self, filled: T) -> Result<T, Self> {
+    pub fn into_result<T>(self, filled: T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(filled)
         } else {
@@ -185,7 +185,7 @@ impl Faults {
 
     /// Converts the issues of a refusal into faults of the form's fields.
     #[must_use]
-    pub fn found(refusal: &PageRefusal, step: Option<&StepView>) -> Self {
+    pub fn of_refusal(refusal: &PageRefusal, step: Option<&StepView>) -> Self {
         let fault = |(path, message): &(Vec<String>, String)| {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             let path = path.strip_prefix(&["answers"]).unwrap_or(&path);
@@ -209,7 +209,7 @@ fn field_of(step: Option<&StepView>, path: &[&str]) -> String {
         guest
             .parse::<usize>()
             .ok()
-            .map(|guest| person::field_of(guest, name))
+            .map(|guest| guest_fields::field_of(guest, name))
     };
     let in_question = || {
         let [question, rest @ ..] = path else {
@@ -256,7 +256,7 @@ mod tests {
             ..PageRefusal::default()
         };
         let step = step_type.map(step);
-        let fault = Faults::found(&refusal, step.as_ref()).0.remove(0);
+        let fault = Faults::of_refusal(&refusal, step.as_ref()).0.remove(0);
         (fault.field, fault.kind)
     }
 
@@ -312,7 +312,7 @@ mod tests {
                 vec!["answers", &question, "text"],
                 "must have at most 6000 characters",
                 &text,
-                FaultKind::Brevity(6000),
+                FaultKind::TooLong(6000),
             ),
             (
                 StepType::DamageDeposit,
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn fault_texts_name_limits_and_differ() {
         let words = in_language("en").0;
-        assert!(FaultKind::Brevity(500).message(words).contains("500"));
+        assert!(FaultKind::TooLong(500).message(words).contains("500"));
         assert!(FaultKind::FileRoom.message(words).contains("10"));
         assert_ne!(
             FaultKind::Signature.message(words),

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::fault::{FaultKind, Faults};
-use super::form::{self, FormFields, MOST_GUESTS};
-use super::person::{self, GuestField, Need};
+use super::form::{self, FormFields, MAX_GUESTS};
+use super::guest_fields::{self, GuestField, Requirement};
 use crate::guest::{QuestionView, StepView};
 use crate::precheck::{GuestFieldRules, QuestionKind};
 use crate::translations::TextLanguages;
@@ -47,13 +47,13 @@ pub enum FieldInput<'v> {
     /// Several lines.
     Text { value: Cow<'v, str>, most: usize },
     /// Radio buttons, of which one can be chosen.
-    One(Vec<FieldChoice<'v>>),
+    Radio(Vec<FieldChoice<'v>>),
     /// Boxes, of which any number can be ticked.
-    Any(Vec<FieldChoice<'v>>),
+    Checkboxes(Vec<FieldChoice<'v>>),
     /// A selection list.
-    Pick(Vec<FieldChoice<'v>>),
+    Select(Vec<FieldChoice<'v>>),
     /// A single box. The value says whether it is ticked.
-    Tick(bool),
+    Checkbox(bool),
 }
 
 /// An option of a field.
@@ -94,7 +94,7 @@ impl<'v> FieldGroup<'v> {
 impl PageField<'_> {
     /// Returns the ids of the elements that describe the field, for `aria-describedby`.
     #[must_use]
-    pub fn described(&self) -> Option<String> {
+    pub fn described_by(&self) -> Option<String> {
         let hint = self.hint.as_ref().map(|_| format!("{}-hint", self.id));
         let error = self.error.as_ref().map(|_| format!("{}-error", self.id));
         let ids: Vec<String> = error.into_iter().chain(hint).collect();
@@ -105,7 +105,7 @@ impl PageField<'_> {
     #[must_use]
     pub fn target(&self) -> &str {
         match &self.input {
-            FieldInput::One(choices) | FieldInput::Any(choices) => {
+            FieldInput::Radio(choices) | FieldInput::Checkboxes(choices) => {
                 choices.first().map_or(&self.id, |choice| &choice.id)
             }
             _ => &self.id,
@@ -114,20 +114,20 @@ impl PageField<'_> {
 }
 
 /// The values of the fields: those that were typed into a refused form, otherwise the saved ones.
-pub struct Filling<'v> {
+pub struct FieldValues<'v> {
     pub words: &'static Words,
     /// The typed values of a refused form.
     pub typed: Option<&'v FormFields>,
     pub faults: &'v Faults,
 }
 
-impl<'v> Filling<'v> {
+impl<'v> FieldValues<'v> {
     fn error(&self, name: &str) -> Option<String> {
         let fault = self
             .faults
             .0
             .iter()
-            .find(|fault| fault.field == name && fault.kind != FaultKind::Stranger);
+            .find(|fault| fault.field == name && fault.kind != FaultKind::UnknownField);
         fault.map(|fault| fault.kind.message(self.words))
     }
 
@@ -135,7 +135,7 @@ impl<'v> Filling<'v> {
     /// the guest left empty stays empty.
     fn value(&self, name: &str, saved: Option<&'v str>) -> Cow<'v, str> {
         let value = match self.typed {
-            Some(typed) => form::sent(typed, name),
+            Some(typed) => form::value_of(typed, name),
             None => saved,
         };
         Cow::Borrowed(value.unwrap_or_default())
@@ -144,7 +144,7 @@ impl<'v> Filling<'v> {
     /// Returns hidden fields with the values that the form shows in a field. A refused form repeats
     /// its hidden values; a new form has `saved`. Returns none for a field without a value.
     fn hidden(&self, name: &str, saved: Vec<Cow<'v, str>>) -> Vec<(String, Cow<'v, str>)> {
-        let was = form::was(name);
+        let was = form::shown_value_field(name);
         let values = match self.typed {
             Some(typed) => typed
                 .iter()
@@ -183,7 +183,7 @@ impl<'v> Filling<'v> {
             let listed = choices
                 .into_iter()
                 .map(|(sent, label)| choice(&id, sent, label.into(), &value));
-            FieldInput::Pick(listed.chain(other).collect())
+            FieldInput::Select(listed.chain(other).collect())
         };
         let error = self.error(&name);
         PageField {
@@ -191,8 +191,8 @@ impl<'v> Filling<'v> {
             error,
             label: detail.label(self.words),
             hint: detail.hint(rules, self.words),
-            is_required: detail.need == Need::Always,
-            is_marked: matches!(detail.need, Need::Always | Need::Never),
+            is_required: detail.need == Requirement::Always,
+            is_marked: matches!(detail.need, Requirement::Always | Requirement::Never),
             id,
             name,
             input,
@@ -223,7 +223,7 @@ impl<'v> Filling<'v> {
             let page_stay = value(detail.name).map(Cow::Borrowed);
             self.hidden(detail.name, page_stay.into_iter().collect())
         };
-        let asked = person::asked(step, false);
+        let asked = guest_fields::requested_fields(step, false);
         FieldGroup::plain(
             asked.iter().map(field).collect(),
             asked.iter().flat_map(hidden).collect(),
@@ -238,7 +238,7 @@ impl<'v> Filling<'v> {
             .typed
             .into_iter()
             .flatten()
-            .filter_map(|(name, _)| person::guest_of(name))
+            .filter_map(|(name, _)| guest_fields::guest_of(name))
             .map(|(guest, _)| guest + 1)
             .max();
         let expected = step
@@ -248,8 +248,8 @@ impl<'v> Filling<'v> {
             .unwrap_or_else(|| usize::from(step.answers.is_none()));
         let page_stay = typed
             .unwrap_or_else(|| asked_for.unwrap_or(expected).max(saved.len()))
-            .min(MOST_GUESTS);
-        let asked = person::asked(step, true);
+            .min(MAX_GUESTS);
+        let asked = guest_fields::requested_fields(step, true);
         let group = |guest: usize| {
             let before = saved.get(guest).and_then(Value::as_object);
             let value = |name: &str| {
@@ -258,18 +258,18 @@ impl<'v> Filling<'v> {
                     .and_then(Value::as_str)
             };
             let field = |detail: &GuestField<'v>| {
-                let name = person::field_of(guest, detail.name);
+                let name = guest_fields::field_of(guest, detail.name);
                 let rules = &step.guest_field_rules;
                 self.detail(detail, rules, name, value(detail.name), false)
             };
             let hidden = |detail: &GuestField<'v>| {
                 let saved = value(detail.name).map(Cow::Borrowed);
-                let name = person::field_of(guest, detail.name);
+                let name = guest_fields::field_of(guest, detail.name);
                 self.hidden(&name, saved.into_iter().collect())
             };
             let id = form::id_field(guest);
             let known = match self.typed {
-                Some(typed) => form::sent(typed, &id),
+                Some(typed) => form::value_of(typed, &id),
                 None => value("id"),
             };
             let id = known.map(|known| (id, Cow::Borrowed(known)));
@@ -374,7 +374,7 @@ impl<'v> Filling<'v> {
                 id_of_group,
                 choice_name,
                 Some(self.words.common.choose_any),
-                FieldInput::Any(choices),
+                FieldInput::Checkboxes(choices),
             );
         }
         if !is_required {
@@ -390,14 +390,14 @@ impl<'v> Filling<'v> {
                 is_chosen,
             });
         }
-        field(id_of_group, choice_name, None, FieldInput::One(choices))
+        field(id_of_group, choice_name, None, FieldInput::Radio(choices))
     }
 
     /// Builds the fields of an agreement.
     pub fn agreement(&self, step: &'v StepView) -> Vec<PageField<'v>> {
         let saved = step.answers.as_ref();
         let is_ticked = if let Some(typed) = self.typed {
-            form::sent(typed, "isAccepted").is_some()
+            form::value_of(typed, "isAccepted").is_some()
         } else {
             let is_accepted = |answers: &Map<String, Value>| {
                 answers.get("isAccepted") == Some(&Value::Bool(true))
@@ -414,7 +414,7 @@ impl<'v> Filling<'v> {
             error: self.error("isAccepted"),
             is_required: true,
             is_marked: true,
-            input: FieldInput::Tick(is_ticked),
+            input: FieldInput::Checkbox(is_ticked),
         };
         let is_signed_here = step
             .agreement
@@ -451,7 +451,7 @@ impl<'v> Filling<'v> {
     /// Builds the box with which a guest agrees to a background check.
     pub fn consent(&self, step: &'v StepView) -> PageField<'v> {
         let is_ticked = match self.typed {
-            Some(typed) => form::sent(typed, "isAccepted").is_some(),
+            Some(typed) => form::value_of(typed, "isAccepted").is_some(),
             None => step.state.is_ready(),
         };
         PageField {
@@ -463,7 +463,7 @@ impl<'v> Filling<'v> {
             error: self.error("isAccepted"),
             is_required: true,
             is_marked: true,
-            input: FieldInput::Tick(is_ticked),
+            input: FieldInput::Checkbox(is_ticked),
         }
     }
 
@@ -494,7 +494,7 @@ impl<'v> Filling<'v> {
             error: self.error("choice"),
             is_required: true,
             is_marked: true,
-            input: FieldInput::One(choices.collect()),
+            input: FieldInput::Radio(choices.collect()),
         }
     }
 }

@@ -48,7 +48,7 @@ use crate::records::SurveyKind;
 pub const BODY_LIMIT: usize = 128 << 10;
 
 /// Maximum number of guests that a form can name.
-pub const MOST_GUESTS: usize = 50;
+pub const MAX_GUESTS: usize = 50;
 
 /// The fields of a form, in the order in which they were sent.
 pub type FormFields = Vec<(String, String)>;
@@ -60,7 +60,7 @@ pub struct FilledForm {
     /// The number of guest fieldsets, if the page of the same step is shown again.
     pub guests: Option<usize>,
     /// The position in the form of each guest that was sent.
-    pub places: Vec<usize>,
+    pub positions: Vec<usize>,
     /// The hash of the agreement text that the form showed.
     pub shown_text: Option<String>,
 }
@@ -70,7 +70,7 @@ impl FilledForm {
         Self {
             answers,
             guests: None,
-            places: Vec::new(),
+            positions: Vec::new(),
             shown_text: None,
         }
     }
@@ -81,7 +81,7 @@ pub const SHOWN_TEXT: &str = "shownText";
 
 /// Returns the name of the hidden field that has the value which the form showed in a field.
 #[must_use]
-pub fn was(name: &str) -> String {
+pub fn shown_value_field(name: &str) -> String {
     format!("{name}.was")
 }
 
@@ -101,7 +101,7 @@ pub fn parse(body: &[u8]) -> FormFields {
 
 /// Returns the first value of a field.
 #[must_use]
-pub fn sent<'f>(fields: &'f [(String, String)], field: &str) -> Option<&'f str> {
+pub fn value_of<'f>(fields: &'f [(String, String)], field: &str) -> Option<&'f str> {
     fields
         .iter()
         .find(|(name, _)| name == field)
@@ -166,7 +166,7 @@ impl FieldType {
 /// invalid.
 ///
 /// `check_in` is the date on which the ages of guests count.
-pub fn filled(
+pub fn parse_step(
     step: &StepView,
     check_in: Date,
     fields: &[(String, String)],
@@ -199,7 +199,7 @@ pub fn issue(fields: &[(String, String)]) -> Result<Object, Faults> {
 }
 
 /// The field of the rating as a whole.
-pub const OVERALL: &str = "overallRating";
+pub const OVERALL_RATING_FIELD: &str = "overallRating";
 /// The categories of a survey's ratings. Each is a field of the form.
 pub const CATEGORIES: [&str; 6] = [
     "cleanliness",
@@ -216,7 +216,7 @@ pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, F
         ("publicText", FieldType::OptionalText),
         ("privateReview", FieldType::OptionalText),
     ];
-    let known: Vec<(&str, FieldType)> = [OVERALL]
+    let known: Vec<(&str, FieldType)> = [OVERALL_RATING_FIELD]
         .into_iter()
         .chain(CATEGORIES)
         .map(|name| (name, FieldType::OptionalText))
@@ -232,20 +232,20 @@ pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, F
         }
         rating
     };
-    let overall = rating(OVERALL);
+    let overall = rating(OVERALL_RATING_FIELD);
     let categories: Object = CATEGORIES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), rating(name)?.into())))
         .collect();
     if overall.is_none() && faults.0.is_empty() {
-        faults.add(OVERALL, FaultKind::Choice);
+        faults.add(OVERALL_RATING_FIELD, FaultKind::Choice);
     }
     input.insert("kind".into(), json!(kind));
-    input.insert(OVERALL.into(), json!(overall));
+    input.insert(OVERALL_RATING_FIELD.into(), json!(overall));
     if !categories.is_empty() {
         input.insert("categoryRatings".into(), Value::Object(categories));
     }
-    faults.or(input)
+    faults.into_result(input)
 }
 
 /// Returns the name of the field with the quantity of an extra.
@@ -282,11 +282,11 @@ pub fn cart(
             _ => faults.add(name, FaultKind::Invalid),
         }
     }
-    faults.or((items, sent.contains_key("request")))
+    faults.into_result((items, sent.contains_key("request")))
 }
 
 /// Parses a form that has no fields.
-pub fn nothing(fields: &[(String, String)]) -> Result<Object, Faults> {
+pub fn parse_empty(fields: &[(String, String)]) -> Result<Object, Faults> {
     parse_known(&[], fields)
 }
 
@@ -366,7 +366,7 @@ fn questions(fields: &[(String, String)]) -> Result<Object, Faults> {
             .strip_suffix(".was")
             .map_or((&mut now, name.as_str()), |own| (&mut before, own));
         let Some((question, is_text)) = question_of(own) else {
-            faults.add(name, FaultKind::Stranger);
+            faults.add(name, FaultKind::UnknownField);
             continue;
         };
         let (options, text) = answered.entry(question).or_default();
@@ -392,7 +392,7 @@ fn questions(fields: &[(String, String)]) -> Result<Object, Faults> {
             answers.insert(question.to_string(), Value::Object(answer));
         }
     }
-    faults.or(answers)
+    faults.into_result(answers)
 }
 
 /// Returns whether two lists have the same options, in any order.
@@ -415,7 +415,7 @@ fn every<'f>(fields: &'f [(String, String)], field: &str) -> Vec<&'f str> {
 /// Parses a form that has only the `known` fields. Any other field is a fault.
 fn parse_known(known: &[(&str, FieldType)], fields: &[(String, String)]) -> Result<Object, Faults> {
     let mut faults =
-        Faults::strangers(fields, |name| known.iter().any(|(known, _)| *known == name));
+        Faults::unknown_fields(fields, |name| known.iter().any(|(known, _)| *known == name));
     let mut object = Object::new();
     for (name, takes) in known {
         match takes.value(&every(fields, name)) {
@@ -424,7 +424,7 @@ fn parse_known(known: &[(&str, FieldType)], fields: &[(String, String)]) -> Resu
             Err(kind) => faults.add(name, kind),
         }
     }
-    faults.or(object)
+    faults.into_result(object)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub struct PageFrame<'v> {
     pub script: &'static str,
     pub branding: Option<&'v BrandingView>,
     /// The addresses of the web manifest and the service worker; `None` on a page without a stay.
-    pub place: Option<PageAddresses>,
+    pub addresses: Option<PageAddresses>,
     /// The link back to the entry page.
     pub back: Option<String>,
     pub languages: Vec<LanguageChoice>,
@@ -57,18 +57,18 @@ pub struct PageFrame<'v> {
     /// The icon of links to a manual's own page, as HTML.
     pub link: String,
     /// The sentence that says how old the page is, which is shown when the page is opened offline.
-    pub age: Option<String>,
+    pub age_notice: Option<String>,
     pub bar: Vec<ContactLink>,
     pub foot: Option<PageFoot<'v>>,
     pub is_preview: bool,
     /// The form that sets the time of a preview; `None` on other pages.
-    pub picker: Option<MomentPicker>,
+    pub picker: Option<TimePicker>,
     /// The date at the flat in ISO 8601 format; empty on a page without a stay.
     pub today: String,
 }
 
 /// The form that sets the time of a preview.
-pub struct MomentPicker {
+pub struct TimePicker {
     /// The address that the form opens.
     pub action: String,
     /// The language parameter, which the form repeats.
@@ -100,20 +100,20 @@ pub struct ContactLink {
     pub label: &'static str,
     pub href: String,
     /// Whether the link leads to another site.
-    pub is_away: bool,
+    pub is_external: bool,
 }
 
 /// The language of a text of the host; `None` for the requested language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextTongue<'l>(pub Option<&'l str>);
+pub struct TextLanguage<'l>(pub Option<&'l str>);
 
-impl<'l> From<Option<&'l str>> for TextTongue<'l> {
+impl<'l> From<Option<&'l str>> for TextLanguage<'l> {
     fn from(language: Option<&'l str>) -> Self {
         Self(language)
     }
 }
 
-impl From<&Self> for TextTongue<'_> {
+impl From<&Self> for TextLanguage<'_> {
     fn from(language: &Self) -> Self {
         *language
     }
@@ -151,13 +151,13 @@ impl PageFrame<'_> {
             style: &STYLE,
             script: SCRIPT,
             branding: None,
-            place: None,
+            addresses: None,
             back: None,
             languages: Vec::new(),
             globe: String::new(),
             arrow: String::new(),
             link: String::new(),
-            age: None,
+            age_notice: None,
             bar: Vec::new(),
             foot: None,
             is_preview: false,
@@ -179,16 +179,16 @@ impl<'v> PageFrame<'v> {
             title: title.map_or_else(|| name.to_owned(), |title| format!("{title} · {name}")),
             theme: theme::css(page_stay.view.branding.as_ref()),
             branding: page_stay.view.branding.as_ref(),
-            place: (!page_stay.is_preview).then(|| PageAddresses {
+            addresses: (!page_stay.is_preview).then(|| PageAddresses {
                 manifest: page_stay.links.manifest(),
                 worker: page_stay.links.worker(),
                 scope: page_stay.links.path().to_owned(),
             }),
-            age: Some(format!(
+            age_notice: Some(format!(
                 "{} {}",
                 fill(
                     bare.words.keep.offline,
-                    &[("moment", &page_stay.moment(Moment(page_stay.now)))]
+                    &[("moment", &page_stay.timestamp_text(Moment(page_stay.now)))]
                 ),
                 bare.words.keep.offline_forms
             )),
@@ -201,7 +201,7 @@ impl<'v> PageFrame<'v> {
             foot: Some(foot(page_stay)),
             is_preview: page_stay.is_preview,
             today: page_stay.today().to_string(),
-            picker: page_stay.view.preview.as_ref().map(|preview| MomentPicker {
+            picker: page_stay.view.preview.as_ref().map(|preview| TimePicker {
                 action: page_stay.links.path().to_owned(),
                 language: page_stay.links.language().map(str::to_owned),
                 at: preview
@@ -220,7 +220,7 @@ impl PageFrame<'_> {
     /// Returns the `lang` and `dir` attributes for a text of the host; empty if the text has the
     /// language of the page. `language` is `None` for the requested language.
     #[must_use]
-    pub fn tongue<'l>(&'l self, language: impl Into<TextTongue<'l>>) -> String {
+    pub fn language_attributes<'l>(&'l self, language: impl Into<TextLanguage<'l>>) -> String {
         let language = language.into().0.unwrap_or(&self.tag);
         if is_same(language, self.language) {
             return " dir=\"auto\"".to_owned();
@@ -228,27 +228,30 @@ impl PageFrame<'_> {
         format!(" lang=\"{language}\" dir=\"{}\"", direction(language))
     }
 
-    /// Returns a text of the host as HTML, with the attributes of [`Self::tongue`] if it needs
+    /// Returns a text of the host as HTML, with the attributes of [`Self::language_attributes`] if it needs
     /// them.
     #[must_use]
-    pub fn host<'l>(&'l self, text: &str, language: impl Into<TextTongue<'l>>) -> String {
+    pub fn host<'l>(&'l self, text: &str, language: impl Into<TextLanguage<'l>>) -> String {
         markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
     }
 
     /// Returns a sentence of the page that contains the title of a step, as HTML. The title gets
     /// its own element if its language is not that of the page.
     #[must_use]
-    pub fn around<'l>(
+    pub fn with_title<'l>(
         &'l self,
         words: &str,
         title: &str,
-        language: impl Into<TextTongue<'l>>,
+        language: impl Into<TextLanguage<'l>>,
     ) -> String {
         let language = language.into();
         if is_same(language.0.unwrap_or(&self.tag), self.language) {
             return self.any(&fill(words, &[("title", title)]));
         }
-        let (attributes, title) = (self.tongue(language), self.host(title, language));
+        let (attributes, title) = (
+            self.language_attributes(language),
+            self.host(title, language),
+        );
         let title = format!("<span{attributes}>{title}</span>");
         fill(&self.any(words), &[("title", &title)])
     }
@@ -289,7 +292,7 @@ fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
 #[must_use]
 pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
     let contact = page_stay.view.contact.as_ref()?;
-    let words = &page_stay.words.contact;
+    let words = &page_stay.texts.contact;
     let (icon_name, label, href) = match contact.method {
         CommunicationMethod::Whatsapp => (
             "message-circle",
@@ -307,25 +310,25 @@ pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
         icon: icon(icon_name),
         label,
         href,
-        is_away: true,
+        is_external: true,
     })
 }
 
 fn bar(page_stay: &PageStay) -> Vec<ContactLink> {
-    let words = &page_stay.words.contact;
+    let words = &page_stay.texts.contact;
     let is_on = page_stay.phase() != Phase::Cancelled;
-    let directions = page_stay.place().filter(|_| is_on);
+    let directions = page_stay.flat_position().filter(|_| is_on);
     let directions = directions.map(|place| ContactLink {
         icon: icon("map-pin"),
         label: words.directions,
         href: place.directions(),
-        is_away: true,
+        is_external: true,
     });
-    let messages = (page_stay.takes_messages() && is_on).then(|| ContactLink {
+    let messages = (page_stay.accepts_messages() && is_on).then(|| ContactLink {
         icon: icon("mail"),
         label: words.messages,
         href: page_stay.links.messages(),
-        is_away: false,
+        is_external: false,
     });
     host(page_stay)
         .into_iter()

@@ -5,11 +5,11 @@ use engine::error::{Error, Result};
 use jiff::Unit;
 
 use super::contact_links::FlatPosition;
-use super::frame::{self, ContactLink, PageFrame, TextTongue, icon};
-use super::keeping;
-use super::mark::Mark;
+use super::frame::{self, ContactLink, PageFrame, TextLanguage, icon};
+use super::manuals::{self, Card, ManualSection};
 use super::page_stay::PageStay;
-use super::reading::{self, Card, ManualSection};
+use super::stay_files;
+use super::step_mark::StepMark;
 use super::surveys;
 use crate::guest::{
     ExtraView, InstructionView, ManualSubject, ManualView, OfferView, Phase, PrecheckinStatus,
@@ -29,7 +29,7 @@ struct GuestHome<'v> {
     /// Whether the host has not configured anything for guests yet.
     is_bare: bool,
     callout: Option<&'v str>,
-    callout_language: TextTongue<'v>,
+    callout_language: TextLanguage<'v>,
     /// The question of the open survey, and the address of its page.
     asks_for_review: Option<(&'static str, String)>,
     /// The arrival instructions.
@@ -95,8 +95,8 @@ struct PrecheckinPrompt<'v> {
     icon: String,
     /// The host's invitation to the pre-check-in; `None` if the guest has nothing to do.
     prompt: Option<&'v str>,
-    prompt_language: TextTongue<'v>,
-    /// A sentence on the progress. `done` is the number of complete steps.
+    prompt_language: TextLanguage<'v>,
+    /// A sentence on the progress. `complete_count` is the number of complete steps.
     progress: String,
     done: usize,
     status: &'static str,
@@ -153,7 +153,7 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     let headings = if is_cancelled {
         Vec::new()
     } else {
-        reading::sections(page_stay, is_first)
+        manuals::sections(page_stay, is_first)
     };
     let asking = if is_on {
         asking(page_stay, phase, is_handed_in)
@@ -163,8 +163,8 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     let is_there = matches!(phase, Phase::ArrivalDay | Phase::Stay);
     let upcoming = view.upcoming.iter().map(|later| {
         let when = fill(
-            page_stay.words.manuals.unlocks,
-            &[("moment", &page_stay.moment(later.visible_from))],
+            page_stay.texts.manuals.unlocks,
+            &[("moment", &page_stay.timestamp_text(later.visible_from))],
         );
         (later, when)
     });
@@ -177,14 +177,14 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
             .as_ref()
             .and_then(|branding| branding.callout_message.as_deref())
             .filter(|_| is_on),
-        callout_language: TextTongue(
+        callout_language: TextLanguage(
             view.branding
                 .as_ref()
                 .and_then(|branding| branding.text_languages.of("calloutMessage")),
         ),
         asks_for_review: asks_for_review(page_stay),
         directions: page_stay
-            .place()
+            .flat_position()
             .filter(|_| is_there)
             .map(|place| (place.directions(), address(page_stay, "\n"))),
         asking,
@@ -207,18 +207,18 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
 
 /// Returns the manuals that the guest needs on this day. They come before all other content.
 fn first(page_stay: &PageStay, phase: Phase) -> Vec<ManualSection<'_>> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let sections = match phase {
         Phase::ArrivalDay | Phase::Stay => vec![
-            reading::section_about(
+            manuals::section_about(
                 page_stay,
                 ManualSubject::Door,
                 "door",
                 words.phase.at_the_door,
             ),
-            reading::section_about(page_stay, ManualSubject::Wifi, "wifi", words.wifi.title),
+            manuals::section_about(page_stay, ManualSubject::Wifi, "wifi", words.wifi.title),
         ],
-        Phase::DepartureDay => vec![reading::section_about(
+        Phase::DepartureDay => vec![manuals::section_about(
             page_stay,
             ManualSubject::Leaving,
             "leaving",
@@ -235,7 +235,7 @@ fn address(page_stay: &PageStay, between: &str) -> Option<String> {
 }
 
 fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
-    let words = &page_stay.words.phase;
+    let words = &page_stay.texts.phase;
     let (stay, flat) = (&page_stay.view.reservation, page_stay.flat());
     let (check_in, check_out) = (page_stay.day(stay.check_in), page_stay.day(stay.check_out));
     let time = |time: Option<&String>| time.map(|time| page_stay.time(time));
@@ -281,13 +281,13 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
         detail,
         unconfirmed: (is_on && page_stay.is_tentative()).then_some(words.tentative),
         address: address(page_stay, ", ").filter(|_| is_on),
-        map: page_stay.place().map(|place| place.map()),
+        map: page_stay.flat_position().map(|place| place.map()),
         pin: icon("map-pin"),
         shows_dates: is_on,
         range: format!(
             "{} · {}",
             page_stay.days(stay.check_in, stay.check_out),
-            page_stay.words.phase.nights.of(nights)
+            page_stay.texts.phase.nights.of(nights)
         ),
         check_in,
         check_in_time: time(flat.and_then(|flat| flat.check_in_time.as_ref()))
@@ -295,7 +295,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
         check_out,
         check_out_time: leaves.map(|time| fill(words.until_time, &[("time", &time)])),
         calendar: (phase == Phase::Before).then(|| page_stay.links.calendar()),
-        google_calendar: (phase == Phase::Before).then(|| keeping::google_calendar(page_stay)),
+        google_calendar: (phase == Phase::Before).then(|| stay_files::google_calendar(page_stay)),
         calendar_icon: icon("calendar-plus"),
         pass: page_stay.offers_pass().then(|| page_stay.links.pass()),
         pass_icon: icon("ticket"),
@@ -306,7 +306,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
 fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
     let kind = page_stay.view.review_requests.last().copied()?;
     Some((
-        surveys::question(page_stay.words, kind),
+        surveys::question(page_stay.texts, kind),
         page_stay.links.survey(kind),
     ))
 }
@@ -329,14 +329,14 @@ fn extras(page_stay: &PageStay) -> Option<Extras<'_>> {
 fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<PrecheckinPrompt<'_>> {
     let precheckin = &page_stay.view.precheckin;
     let prompt = precheckin.prompt_message.as_deref();
-    let is_asked = page_stay.is_asked();
+    let is_asked = page_stay.should_submit();
     let is_shown = precheckin.status.is_submitted()
         || (prompt.is_some() && (is_asked || page_stay.is_preview));
     if !precheckin.is_enabled || !is_shown {
         return None;
     }
-    let words = &page_stay.words.precheckin;
-    let (done, total) = (page_stay.done(), page_stay.steps().len());
+    let words = &page_stay.texts.precheckin;
+    let (done, total) = (page_stay.complete_count(), page_stay.steps().len());
     let status = precheckin.status;
     let unfinished = page_stay.next(None);
     // A step that was sent back is complete, but the guest must look at it again.
@@ -364,10 +364,11 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
     let is_folded = phase != Phase::Before;
     Some(PrecheckinPrompt {
         is_folded,
-        is_open: is_folded && (status == PrecheckinStatus::ChangesRequested || page_stay.has_new()),
+        is_open: is_folded
+            && (status == PrecheckinStatus::ChangesRequested || page_stay.is_reopened()),
         icon: icon("clipboard-check"),
-        prompt: prompt.map(|prompt| invitation(prompt, phase, page_stay.words)),
-        prompt_language: TextTongue(precheckin.text_languages.of("promptMessage")),
+        prompt: prompt.map(|prompt| invitation(prompt, phase, page_stay.texts)),
+        prompt_language: TextLanguage(precheckin.text_languages.of("promptMessage")),
         progress: fill(
             words.progress,
             &[("done", &done.to_string()), ("total", &total.to_string())],
@@ -380,7 +381,7 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
             PrecheckinStatus::ChangesRequested => words.changes_requested,
             PrecheckinStatus::Approved => words.approved,
         },
-        outcome: outcome(page_stay),
+        outcome: submission_status(page_stay),
         message: precheckin
             .message
             .as_deref()
@@ -391,7 +392,7 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
         rows: rows.collect(),
         has_confetti: is_handed_in
             && status.is_submitted()
-            && !page_stay.has_new()
+            && !page_stay.is_reopened()
             && page_stay
                 .view
                 .portal
@@ -414,12 +415,12 @@ fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v s
 /// Returns the text on the result of a submission; `None` before it, and where something is left to
 /// do in a step that is not open here.
 #[must_use]
-pub fn outcome(page_stay: &PageStay) -> Option<&'static str> {
-    let words = &page_stay.words.precheckin;
+pub fn submission_status(page_stay: &PageStay) -> Option<&'static str> {
+    let words = &page_stay.texts.precheckin;
     match page_stay.view.precheckin.status {
         PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress => None,
         PrecheckinStatus::ChangesRequested => Some(words.outcome_changes),
-        PrecheckinStatus::InReview | PrecheckinStatus::Approved if page_stay.has_new() => {
+        PrecheckinStatus::InReview | PrecheckinStatus::Approved if page_stay.is_reopened() => {
             Some(words.outcome_new)
         }
         PrecheckinStatus::InReview => Some(words.outcome_in_review),
@@ -432,7 +433,11 @@ pub fn outcome(page_stay: &PageStay) -> Option<&'static str> {
 }
 
 fn row<'v>(page_stay: &PageStay, place: usize, step: &'v StepView) -> HomeStepRow<'v> {
-    let Mark { sign, kind, text } = Mark::of(page_stay, step);
+    let StepMark {
+        icon: sign,
+        classes: kind,
+        text,
+    } = StepMark::of(page_stay, step);
     HomeStepRow {
         step,
         href: page_stay.links.step(step.id),
@@ -445,7 +450,9 @@ fn row<'v>(page_stay: &PageStay, place: usize, step: &'v StepView) -> HomeStepRo
 /// Returns the tiles with their links. The links search without a place if the position of the flat
 /// is unknown.
 fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
-    let place = page_stay.place().unwrap_or_else(FlatPosition::anywhere);
+    let place = page_stay
+        .flat_position()
+        .unwrap_or_else(FlatPosition::anywhere);
     let tile = |tile: &Tile| {
         let (name, href, is_away) = match tile {
             Tile::Uber => ("car", place.uber(page_stay.name()), true),
@@ -456,9 +463,9 @@ fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
         };
         ContactLink {
             icon: icon(name),
-            label: tile_title(page_stay.words, *tile),
+            label: tile_title(page_stay.texts, *tile),
             href,
-            is_away,
+            is_external: is_away,
         }
     };
     page_stay.view.quick_access.iter().map(tile).collect()
@@ -473,9 +480,9 @@ fn contact(page_stay: &PageStay) -> Vec<ContactLink> {
         .and_then(|portal| portal.support_email.as_deref());
     let email = email.map(|email| ContactLink {
         icon: icon("mail"),
-        label: page_stay.words.contact.email,
+        label: page_stay.texts.contact.email,
         href: format!("mailto:{email}"),
-        is_away: true,
+        is_external: true,
     });
     frame::host(page_stay).into_iter().chain(email).collect()
 }

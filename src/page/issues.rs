@@ -15,15 +15,15 @@ use vestibule_http::surface::{PathParams, attach_operation};
 use super::fault::Faults;
 use super::fields::{FieldInput, PageField};
 use super::form;
+use super::form_check::{Rejection, check_form};
+use super::form_page::{EarlierSubmission, FormEntry, FormPage};
 use super::frame::PageFrame;
 use super::operation_calls::PageRefusal;
 use super::page_stay::PageStay;
-use super::posted::{Rejection, checked};
+use super::request::PageRequest;
 use super::routes::read_form;
-use super::sheet::{EarlierSubmission, FormEntry, FormPage};
 use super::step::RefusedForm;
 use super::summary::Summary;
-use super::visit::PageRequest;
 use super::{reply, sending};
 use crate::guest::{GuestIssue, LIST_OWN_ISSUES};
 use crate::records::TaskStatus;
@@ -41,14 +41,14 @@ pub async fn get(
     request: HttpRequest,
 ) -> Response {
     let (mut request, _) = PageRequest::of(service, params, request);
-    let mut response = match request.look().await {
+    let mut response = match request.load_stay().await {
         Ok(page_stay) => {
-            let is_sent = request.asks("sent").is_some();
+            let is_sent = request.query_parameter("sent").is_some();
             let issues = reported(&mut request).await;
             let html = render(&page_stay, &issues, is_sent, None);
             reply::page_of_stay(&page_stay, 200, html)
         }
-        Err(refusal) => request.instead(&refusal),
+        Err(refusal) => request.error_page(&refusal),
     };
     attach_operation(&mut response, "getIssuesPage", request.requester);
     response
@@ -68,12 +68,12 @@ pub async fn post(
 }
 
 async fn report(request: &mut PageRequest, body: Body) -> Response {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return request.instead(&refusal),
+        Err(refusal) => return request.error_page(&refusal),
     };
     let fields = read_form(&request.headers, body).await;
-    let filled = checked(&page_stay, fields.as_ref(), form::issue);
+    let filled = check_form(&page_stay, fields.as_ref(), form::issue);
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
@@ -94,8 +94,8 @@ async fn report(request: &mut PageRequest, body: Body) -> Response {
 }
 
 fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
-    let words = &page_stay.words;
-    let faults = Faults::found(refusal, None);
+    let words = &page_stay.texts;
+    let faults = Faults::of_refusal(refusal, None);
     let (faults, text) = match refusal.status {
         _ if refusal.is_full => (Faults::default(), Some(words.ticket.full)),
         403 => (Faults::default(), Some(words.ticket.off)),
@@ -105,7 +105,7 @@ fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
     Rejection {
         status: refusal.status,
         faults,
-        said: text,
+        text,
         retry_after: refusal.retry_after,
     }
 }
@@ -114,7 +114,7 @@ fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
 /// report one.
 async fn reported(request: &mut PageRequest) -> Arc<Vec<GuestIssue>> {
     request
-        .ask(LIST_OWN_ISSUES, &[], Body::empty())
+        .call(LIST_OWN_ISSUES, &[], Body::empty())
         .await
         .unwrap_or_default()
 }
@@ -125,14 +125,14 @@ fn render(
     is_sent: bool,
     refused: Option<&RefusedForm>,
 ) -> Result<String> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let none = RefusedForm::default();
     let RefusedForm {
         typed,
         faults,
         text,
     } = refused.unwrap_or(&none);
-    let sent = |name| typed.as_ref().and_then(|typed| form::sent(typed, name));
+    let sent = |name| typed.as_ref().and_then(|typed| form::value_of(typed, name));
     let fields = vec![PageField {
         languages: None,
         id: "text".into(),
@@ -147,7 +147,7 @@ fn render(
             most: TEXT_LENGTH,
         },
     }];
-    let is_open = page_stay.takes_issues();
+    let is_open = page_stay.accepts_issues();
     FormPage {
         summary: Summary::of(fields.iter(), None, faults, *text, words),
         frame: PageFrame::of(page_stay, Some(words.ticket.title)),
@@ -174,12 +174,12 @@ fn render(
 }
 
 fn past<'i>(page_stay: &PageStay, issue: &'i GuestIssue) -> EarlierSubmission<'i> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     EarlierSubmission {
         text: &issue.text,
         sent: fill(
             words.messages.sent_at,
-            &[("moment", &page_stay.moment(issue.created_at))],
+            &[("moment", &page_stay.timestamp_text(issue.created_at))],
         ),
         state: match issue.status {
             Some(TaskStatus::InProgress) => Some(words.ticket.begun),

@@ -11,7 +11,7 @@ pub struct StayLinks {
     page: String,
     language: Option<String>,
     /// The time that a preview shows.
-    moment: Option<String>,
+    time: Option<String>,
 }
 
 impl StayLinks {
@@ -21,15 +21,15 @@ impl StayLinks {
         Self {
             page,
             language,
-            moment: None,
+            time: None,
         }
     }
 
     /// Returns the same addresses for another time of the preview.
     #[must_use]
-    pub fn at_moment(self, time: String) -> Self {
+    pub fn at_time(self, time: String) -> Self {
         Self {
-            moment: Some(time),
+            time: Some(time),
             ..self
         }
     }
@@ -54,7 +54,7 @@ impl StayLinks {
 
     /// Returns the address of the entry page right after pre-check-in was submitted.
     #[must_use]
-    pub fn home_handed_in(&self) -> String {
+    pub fn home_submitted(&self) -> String {
         self.at("", &[("handedIn", "true")])
     }
 
@@ -76,13 +76,13 @@ impl StayLinks {
 
     /// Returns the address of a step's page on which missing answers are marked.
     #[must_use]
-    pub fn step_lacking(&self, step: Uuid) -> String {
+    pub fn step_with_missing_marked(&self, step: Uuid) -> String {
         self.at(&format!("/steps/{step}"), &[("lacking", "true")])
     }
 
     /// Returns the address of a step's page with this number of guest fieldsets.
     #[must_use]
-    pub fn step_of(&self, step: Uuid, guests: usize) -> String {
+    pub fn step_with_guests(&self, step: Uuid, guests: usize) -> String {
         self.at(
             &format!("/steps/{step}"),
             &[("guests", &guests.to_string())],
@@ -198,7 +198,7 @@ impl StayLinks {
             .language
             .iter()
             .map(|language| ("language", language.as_str()));
-        let time = self.moment.iter().map(|time| ("at", time.as_str()));
+        let time = self.time.iter().map(|time| ("at", time.as_str()));
         let pairs: Vec<(&str, &str)> = language.chain(time).chain(more.iter().copied()).collect();
         format!("{}{rest}{}", self.page, query(&pairs))
     }
@@ -226,18 +226,18 @@ mod tests {
         let plain = StayLinks::new(page.clone(), None);
         assert_eq!(plain.home(), "/guests/stay/abc");
         assert_eq!(
-            plain.step_lacking(id),
+            plain.step_with_missing_marked(id),
             format!("/guests/stay/abc/steps/{id}?lacking=true")
         );
         let spanish = StayLinks::new(page, Some("pt-BR".into()));
         assert_eq!(
-            spanish.step_of(id, 2),
+            spanish.step_with_guests(id, 2),
             format!("/guests/stay/abc/steps/{id}?language=pt-BR&guests=2")
         );
         assert_eq!(spanish.submit(), "/guests/stay/abc/submit?language=pt-BR");
         assert_eq!(spanish.worker(), "/guests/stay/abc/worker.js");
         assert_eq!(spanish.home_in("fr"), "/guests/stay/abc?language=fr");
-        let later = spanish.at_moment("2026-11-23T15:00".into());
+        let later = spanish.at_time("2026-11-23T15:00".into());
         assert_eq!(
             later.home_in("fr"),
             "/guests/stay/abc?language=fr&at=2026-11-23T15%3A00"

@@ -46,7 +46,7 @@ pub fn render(
     let typed = refused.and_then(|refused| refused.typed.as_ref());
     let none = Faults::default();
     let faults = refused.map_or(&none, |refused| &refused.faults);
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let fields = vec![PageField {
         languages: None,
         id: "text".into(),
@@ -65,10 +65,10 @@ pub fn render(
     Messages {
         summary: Summary::of(fields.iter(), None, faults, text, words),
         frame: PageFrame::of(page_stay, Some(words.messages.title)),
-        action: (page_stay.takes_messages() && !page_stay.is_preview)
+        action: (page_stay.accepts_messages() && !page_stay.is_preview)
             .then(|| page_stay.links.messages()),
         key: typed
-            .and_then(|typed| form::sent(typed, "key")?.parse().ok())
+            .and_then(|typed| form::value_of(typed, "key")?.parse().ok())
             .unwrap_or(page_stay.key),
         fields,
         written: messages
@@ -84,7 +84,7 @@ pub fn render(
 fn value<'t>(typed: Option<&'t FormFields>, name: &str) -> Cow<'t, str> {
     Cow::Borrowed(
         typed
-            .and_then(|typed| form::sent(typed, name))
+            .and_then(|typed| form::value_of(typed, name))
             .unwrap_or_default(),
     )
 }
@@ -93,8 +93,8 @@ fn written<'m>(page_stay: &PageStay, message: &'m Message) -> SentMessage<'m> {
     SentMessage {
         text: &message.text,
         sent: fill(
-            page_stay.words.messages.sent_at,
-            &[("moment", &page_stay.moment(message.created_at))],
+            page_stay.texts.messages.sent_at,
+            &[("moment", &page_stay.timestamp_text(message.created_at))],
         ),
     }
 }

@@ -2,54 +2,54 @@
 //! that call its operations (rules: stays#page).
 //!
 //! [`routes`] has the addresses, [`request`] reads a request, and [`sending`] handles a form. Pages
-//! are rendered from [`page_stay::PageStay`]: [`home`], [`step`], [`review`], [`reading`],
+//! are rendered from [`page_stay::PageStay`]: [`home`], [`step`], [`review`], [`manuals`],
 //! [`messages`], each with its template in `templates/page`.
 
 mod additional_faults;
 mod answers;
 mod calendar;
+mod console_preview;
 mod contact_links;
 mod extras;
 mod fault;
 mod fields;
 mod form;
+mod form_check;
+mod form_page;
 mod frame;
+mod guest_fields;
 mod home;
 mod icons;
 mod issues;
-mod keeping;
 mod links;
-mod look;
-mod mark;
-mod memory;
+mod manuals;
 mod messages;
-mod notice;
+mod missing_page;
 mod offline;
 mod operation_calls;
+mod page_cache;
 mod page_stay;
-mod person;
-mod posted;
 mod qr;
-mod reading;
 mod reply;
+mod request;
 mod review;
 mod routes;
 mod sending;
-mod sheet;
+mod stay_files;
 mod step;
+mod step_mark;
 mod summary;
 mod surveys;
 mod theme;
 mod uploads;
-mod visit;
 mod wallet;
 
 pub use crate::words::{DateFormats, dates_in};
+pub use console_preview::render;
 use engine::module::Module;
 pub use frame::icon;
-pub use look::look;
-pub use memory::Pages;
-pub use person::document;
+pub use guest_fields::document;
+pub use page_cache::PageCache;
 pub use theme::contrast;
 pub use wallet::{Apns, PassPushes, PassSigner};
 

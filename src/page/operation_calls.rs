@@ -86,7 +86,7 @@ pub fn operation(service: &Service, id: &str) -> Result<&'static Operation, Page
 }
 
 /// Calls an operation. Returns the requester, and the answer or the refusal.
-pub async fn ask(
+pub async fn call(
     service: &Arc<Service>,
     operation: &'static Operation,
     request: Request,

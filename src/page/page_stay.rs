@@ -22,7 +22,7 @@ use crate::words::{DateFormats, Words, dates_in, fill, in_language, language_of}
 pub struct PageStay {
     pub view: Arc<GuestView>,
     pub links: StayLinks,
-    pub words: &'static Words,
+    pub texts: &'static Words,
     /// The language of the page. Texts that do not exist in it are shown in another language.
     pub tag: String,
     /// The language tag whose region decides the formats of dates and times.
@@ -74,7 +74,7 @@ impl PageStay {
         Self {
             view,
             links,
-            words,
+            texts: words,
             regional: tag.to_owned(),
             tag: tag.to_owned(),
             language,
@@ -127,7 +127,7 @@ impl PageStay {
     #[must_use]
     pub fn name(&self) -> &str {
         self.flat()
-            .map_or(self.words.phase.your_stay, |flat| &flat.name)
+            .map_or(self.texts.phase.your_stay, |flat| &flat.name)
     }
 
     /// Returns the name for greeting the guest: the first name, otherwise the last name.
@@ -155,7 +155,7 @@ impl PageStay {
 
     /// Returns the number of complete steps.
     #[must_use]
-    pub fn done(&self) -> usize {
+    pub fn complete_count(&self) -> usize {
         self.steps().iter().filter(|step| step.is_complete).count()
     }
 
@@ -167,17 +167,17 @@ impl PageStay {
 
     /// Returns whether steps are open again after a submission.
     #[must_use]
-    pub fn has_new(&self) -> bool {
+    pub fn is_reopened(&self) -> bool {
         !self.view.precheckin.open_steps.is_empty()
     }
 
     /// Returns whether the guest should submit when every step is complete.
     #[must_use]
-    pub fn is_asked(&self) -> bool {
+    pub fn should_submit(&self) -> bool {
         let precheckin = &self.view.precheckin;
         let has_open = || self.steps().iter().any(|step| step.is_open);
         let is_asked = match precheckin.status {
-            PrecheckinStatus::InReview | PrecheckinStatus::Approved => self.has_new(),
+            PrecheckinStatus::InReview | PrecheckinStatus::Approved => self.is_reopened(),
             PrecheckinStatus::ChangesRequested => !self.steps().is_empty(),
             PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress => has_open(),
         };
@@ -209,7 +209,7 @@ impl PageStay {
             .unwrap_or_default()
             + 1;
         fill(
-            self.words.precheckin.position,
+            self.texts.precheckin.position,
             &[
                 ("n", &place.to_string()),
                 ("total", &self.steps().len().to_string()),
@@ -229,7 +229,7 @@ impl PageStay {
 
     /// Returns whether the guest can send messages to the host.
     #[must_use]
-    pub fn takes_messages(&self) -> bool {
+    pub fn accepts_messages(&self) -> bool {
         self.view
             .portal
             .as_ref()
@@ -238,7 +238,7 @@ impl PageStay {
 
     /// Returns whether the guest can report issues.
     #[must_use]
-    pub fn takes_issues(&self) -> bool {
+    pub fn accepts_issues(&self) -> bool {
         let is_on = self
             .view
             .portal
@@ -304,14 +304,14 @@ impl PageStay {
 
     /// Returns the position of the flat; `None` if it is unknown.
     #[must_use]
-    pub fn place(&self) -> Option<FlatPosition> {
+    pub fn flat_position(&self) -> Option<FlatPosition> {
         let flat = self.flat()?;
         FlatPosition::of(flat.latitude, flat.longitude, &self.address())
     }
 
     /// Formats a timestamp in words, in the flat's time zone.
     #[must_use]
-    pub fn moment(&self, at: Moment) -> String {
+    pub fn timestamp_text(&self, at: Moment) -> String {
         self.dates()
             .moment(self.zone().to_datetime(at.0), self.today())
     }

@@ -10,8 +10,8 @@ use http::header::{CONTENT_ENCODING, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::frame::{FILES_SCRIPT_HASH, SCRIPT_HASH};
-use super::memory::CachedPage;
-use super::notice;
+use super::missing_page;
+use super::page_cache::CachedPage;
 use super::page_stay::PageStay;
 use vestibule_http::browser::{self, HTML, Policy, Referrer};
 
@@ -63,12 +63,12 @@ pub fn framed_page(status: u16, html: Result<String>, tag: &str) -> Response {
 
 fn under(policy: &Policy, status: u16, html: Result<String>, tag: &str) -> Response {
     browser::page(policy, status, html, || {
-        notice::instead(500, tag).unwrap_or_default()
+        missing_page::error_page(500, tag).unwrap_or_default()
     })
 }
 
 /// Responds with a cached page, in a content coding that the browser accepts.
-pub async fn kept(page: &CachedPage, headers: &HeaderMap) -> Response {
+pub async fn cached_page(page: &CachedPage, headers: &HeaderMap) -> Response {
     let (html, coding) = page.html().for_client(headers).await;
     let mut response = browser::file(&PAGE, HTML, html);
     let headers = response.headers_mut();

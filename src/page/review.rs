@@ -6,9 +6,9 @@ use engine::error::{Error, Result};
 
 use super::answers::{LabelledAnswer, answers, fees};
 use super::frame::PageFrame;
-use super::home::outcome;
-use super::mark::{self, Mark};
+use super::home::submission_status;
 use super::page_stay::PageStay;
+use super::step_mark::{self, StepMark};
 use super::summary::Summary;
 use crate::guest::{PrecheckinStatus, StepView};
 use crate::words::fill;
@@ -40,7 +40,7 @@ struct IncompleteStep<'v> {
 struct AnsweredReviewStep<'v> {
     step: &'v StepView,
     answers: Vec<LabelledAnswer<'v>>,
-    mark: Mark,
+    mark: StepMark,
     /// The link to change the answers; its label is `change_what`.
     change: Option<String>,
     change_what: String,
@@ -48,25 +48,26 @@ struct AnsweredReviewStep<'v> {
 
 /// Renders the review page. `text` is the reason why the submission was refused.
 pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
-    let words = &page_stay.words.precheckin;
+    let words = &page_stay.texts.precheckin;
     let answered = |step| AnsweredReviewStep {
         answers: answers(step, page_stay)
             .into_iter()
             .chain(fees(step, page_stay))
             .collect(),
-        mark: Mark::of(page_stay, step),
+        mark: StepMark::of(page_stay, step),
         change: page_stay
             .is_open(step)
             .then(|| page_stay.links.step(step.id)),
         change_what: fill(words.change_what, &[("title", &step.title)]),
         step,
     };
-    let (done, total) = (page_stay.done(), page_stay.steps().len());
+    let (done, total) = (page_stay.complete_count(), page_stay.steps().len());
     let precheckin = &page_stay.view.precheckin;
     let outcome = if page_stay.is_over {
-        Some(page_stay.words.errors.stay_over)
+        Some(page_stay.texts.errors.stay_over)
     } else {
-        outcome(page_stay).filter(|_| precheckin.status != PrecheckinStatus::ChangesRequested)
+        submission_status(page_stay)
+            .filter(|_| precheckin.status != PrecheckinStatus::ChangesRequested)
     };
     ReviewPage {
         frame: PageFrame::of(page_stay, Some(words.review)),
@@ -80,7 +81,7 @@ pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String
         ),
         outcome,
         answered: page_stay.steps().iter().map(answered).collect(),
-        submit: page_stay.is_asked().then(|| page_stay.links.submit()),
+        submit: page_stay.should_submit().then(|| page_stay.links.submit()),
         missing: missing(page_stay),
     }
     .render()
@@ -91,7 +92,7 @@ pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String
 fn missing(page_stay: &PageStay) -> Vec<IncompleteStep<'_>> {
     let missing = |step| {
         Some(IncompleteStep {
-            text: mark::missing(page_stay, step)?,
+            text: step_mark::missing(page_stay, step)?,
             href: page_stay.links.step(step.id),
             step,
         })

@@ -16,14 +16,14 @@ use http_body_util::{BodyExt as _, Limited};
 use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::form::{self, FormFields};
-use super::notice::{self, MissingThing};
+use super::missing_page::{self, MissingThing};
 use super::operation_calls::PageRefusal;
 use super::page_stay::PageStay;
+use super::request::PageRequest;
 use super::step::StepOptions;
-use super::visit::PageRequest;
 use super::{
-    extras, home, icons, issues, keeping, messages, reading, reply, review, sending, step, surveys,
-    wallet,
+    extras, home, icons, issues, manuals, messages, reply, review, sending, stay_files, step,
+    surveys, wallet,
 };
 use crate::guest::passes::GET_PASS;
 use crate::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
@@ -124,12 +124,12 @@ async fn shown(
     made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Response {
     let (mut request, _) = PageRequest::of(server.0, params, request);
-    let mut response = match request.look().await {
+    let mut response = match request.load_stay().await {
         Ok(page_stay) => {
             let (status, html) = made(&request, &page_stay);
             reply::page_of_stay(&page_stay, status, html)
         }
-        Err(refusal) => request.instead(&refusal),
+        Err(refusal) => request.error_page(&refusal),
     };
     attach_operation(&mut response, operation, request.requester);
     response
@@ -146,7 +146,7 @@ async fn read(
     let (mut request, _) = PageRequest::of(service, params, request);
     let mut response = opened(&mut request, operation, made)
         .await
-        .unwrap_or_else(|refusal| request.instead(&refusal));
+        .unwrap_or_else(|refusal| request.error_page(&refusal));
     attach_operation(&mut response, operation, request.requester);
     response
 }
@@ -160,20 +160,20 @@ async fn opened(
     let view = request.view().await?;
     let state = view.state.clone();
     if let Some(key) = &key
-        && let Some(page) = request.remembered(key, state.as_ref())
+        && let Some(page) = request.cached_page(key, state.as_ref())
     {
-        return Ok(reply::kept(&page, &request.headers).await);
+        return Ok(reply::cached_page(&page, &request.headers).await);
     }
     let page_stay = request.page_stay(view)?;
     let (status, html) = made(request, &page_stay);
     if let (Some(key), Some(state), 200, Ok(html)) = (key, state, status, &html) {
-        request.remember(key, &page_stay, state, html);
+        request.cache_page(key, &page_stay, state, html);
     }
     Ok(reply::page_of_stay(&page_stay, status, html))
 }
 
 async fn home_page(server: PageService, params: PathParams, request: HttpRequest) -> Response {
-    if let Some(address) = PageRequest::without_ending(&server.0, &params, &request) {
+    if let Some(address) = PageRequest::without_trailing_punctuation(&server.0, &params, &request) {
         return reply::redirect(&address);
     }
     read(
@@ -181,7 +181,7 @@ async fn home_page(server: PageService, params: PathParams, request: HttpRequest
         params,
         request,
         "getStayPage",
-        |request, page_stay| (200, home::render(page_stay, request.is_handed_in())),
+        |request, page_stay| (200, home::render(page_stay, request.is_just_submitted())),
     )
     .await
 }
@@ -193,13 +193,13 @@ async fn step_page(server: PageService, params: PathParams, request: HttpRequest
         request,
         "getStepPage",
         |request, page_stay| {
-            let Some(step) = request.named("stepId").and_then(|id| page_stay.step(id)) else {
-                return (404, notice::missing(page_stay, MissingThing::Step));
+            let Some(step) = request.path_id("stepId").and_then(|id| page_stay.step(id)) else {
+                return (404, missing_page::missing(page_stay, MissingThing::Step));
             };
             let guests = request
-                .asks("guests")
+                .query_parameter("guests")
                 .and_then(|number| number.parse().ok())
-                .filter(|number| *number <= form::MOST_GUESTS);
+                .filter(|number| *number <= form::MAX_GUESTS);
             (
                 200,
                 step::render(
@@ -207,7 +207,7 @@ async fn step_page(server: PageService, params: PathParams, request: HttpRequest
                     step,
                     StepOptions {
                         guests,
-                        shows_lacks: request.asks("lacking").is_some(),
+                        marks_missing: request.query_parameter("lacking").is_some(),
                     },
                     None,
                 ),
@@ -231,11 +231,11 @@ async fn manual_page(server: PageService, params: PathParams, request: HttpReque
         request,
         "getManualPage",
         |request, page_stay| match request
-            .named("manualId")
+            .path_id("manualId")
             .and_then(|id| page_stay.manual(id))
         {
-            Some(manual) => (200, reading::render(page_stay, manual)),
-            None => (404, notice::missing(page_stay, MissingThing::Manual)),
+            Some(manual) => (200, manuals::render(page_stay, manual)),
+            None => (404, missing_page::missing(page_stay, MissingThing::Manual)),
         },
     )
     .await
@@ -247,13 +247,13 @@ async fn messages_page(
     request: HttpRequest,
 ) -> Response {
     let (mut request, _) = PageRequest::of(service, params, request);
-    let mut response = match request.look().await {
+    let mut response = match request.load_stay().await {
         Ok(page_stay) => {
             let messages = written(&mut request).await;
             let html = messages::render(&page_stay, &messages, None);
             reply::page_of_stay(&page_stay, 200, html)
         }
-        Err(refusal) => request.instead(&refusal),
+        Err(refusal) => request.error_page(&refusal),
     };
     attach_operation(&mut response, "getMessagesPage", request.requester);
     response
@@ -263,7 +263,7 @@ async fn messages_page(
 /// still write.
 pub(super) async fn written(request: &mut PageRequest) -> Arc<Vec<Message>> {
     request
-        .ask(LIST_OWN_MESSAGES, &[], Body::empty())
+        .call(LIST_OWN_MESSAGES, &[], Body::empty())
         .await
         .unwrap_or_default()
 }
@@ -277,9 +277,9 @@ async fn file(
     made: impl FnOnce(&PageRequest, &PageStay) -> Response,
 ) -> Response {
     let (mut request, _) = PageRequest::of(server.0, params, request);
-    let mut response = match request.look().await {
+    let mut response = match request.load_stay().await {
         Ok(page_stay) => made(&request, &page_stay),
-        Err(refusal) => request.instead(&refusal),
+        Err(refusal) => request.error_page(&refusal),
     };
     attach_operation(&mut response, operation, request.requester);
     response
@@ -294,7 +294,7 @@ async fn calendar_file(server: PageService, params: PathParams, request: HttpReq
         |request, page_stay| {
             reply::file(
                 "text/calendar; charset=utf-8",
-                keeping::calendar(request, page_stay),
+                stay_files::calendar(request, page_stay),
             )
         },
     )
@@ -309,24 +309,24 @@ async fn pass_file(
     let (mut request, _) = PageRequest::of(service, params, request);
     let mut response = offered_pass(&mut request)
         .await
-        .unwrap_or_else(|refusal| request.instead(&refusal));
+        .unwrap_or_else(|refusal| request.error_page(&refusal));
     attach_operation(&mut response, "getStayPass", request.requester);
     response
 }
 
 async fn offered_pass(request: &mut PageRequest) -> Result<Response, PageRefusal> {
-    let page_stay = request.look().await?;
+    let page_stay = request.load_stay().await?;
     if !page_stay.offers_pass() {
-        let html = notice::missing(&page_stay, MissingThing::Pass);
+        let html = missing_page::missing(&page_stay, MissingThing::Pass);
         return Ok(reply::page(404, html, page_stay.language));
     }
-    let details = request.ask(GET_PASS, &[], Body::empty()).await?;
+    let details = request.call(GET_PASS, &[], Body::empty()).await?;
     let pass = match request.signer() {
-        Some(signer) => keeping::pass(request, &page_stay, signer, &details),
+        Some(signer) => stay_files::pass(request, &page_stay, signer, &details),
         None => {
             return Ok(reply::page(
                 404,
-                notice::missing(&page_stay, MissingThing::Pass),
+                missing_page::missing(&page_stay, MissingThing::Pass),
                 page_stay.language,
             ));
         }
@@ -343,14 +343,14 @@ async fn manifest_file(server: PageService, params: PathParams, request: HttpReq
         params,
         request,
         "getStayManifest",
-        |_, page_stay| reply::file("application/manifest+json", keeping::manifest(page_stay)),
+        |_, page_stay| reply::file("application/manifest+json", stay_files::manifest(page_stay)),
     )
     .await
 }
 
 async fn worker_file(server: PageService, params: PathParams, request: HttpRequest) -> Response {
     file(server, params, request, "getStayWorker", |_, page_stay| {
-        reply::worker(keeping::worker(page_stay), page_stay.links.path())
+        reply::worker(stay_files::worker(page_stay), page_stay.links.path())
     })
     .await
 }
@@ -362,16 +362,16 @@ async fn step_file(
     request: HttpRequest,
 ) -> Response {
     let (mut request, _) = PageRequest::of(service, params, request);
-    let ids = request.named("stepId").zip(request.named("fileId"));
+    let ids = request.path_id("stepId").zip(request.path_id("fileId"));
     let mut response = match ids {
         Some((step, file)) => {
             let path = [("stepId", step), ("fileId", file)];
-            match request.ask(GET_STEP_FILE, &path, Body::empty()).await {
+            match request.call(GET_STEP_FILE, &path, Body::empty()).await {
                 Ok(file) => reply::redirect(&file.url),
-                Err(refusal) => request.instead(&refusal),
+                Err(refusal) => request.error_page(&refusal),
             }
         }
-        None => request.instead(&PageRefusal {
+        None => request.error_page(&PageRefusal {
             status: 404,
             ..PageRefusal::default()
         }),
@@ -387,9 +387,12 @@ async fn to_step(
     request: HttpRequest,
 ) -> Response {
     let (request, _) = PageRequest::of(service, params, request);
-    match request.named("stepId").filter(|_| request.is_plausible()) {
+    match request
+        .path_id("stepId")
+        .filter(|_| request.has_valid_ids())
+    {
         Some(step) => reply::redirect(&request.links.step(step)),
-        None => request.instead(&PageRefusal {
+        None => request.error_page(&PageRefusal {
             status: 404,
             ..PageRefusal::default()
         }),
@@ -408,7 +411,7 @@ async fn to_review(
 /// Handles every other address below a stay's page. Redirects to the stay if only punctuation
 /// follows the token (rules: stays#links). Otherwise responds with 404.
 async fn behind_token(server: PageService, params: PathParams, request: HttpRequest) -> Response {
-    match PageRequest::without_ending(&server.0, &params, &request) {
+    match PageRequest::without_trailing_punctuation(&server.0, &params, &request) {
         Some(address) => reply::redirect(&address),
         None => lost(server, params, request).await,
     }
@@ -416,7 +419,7 @@ async fn behind_token(server: PageService, params: PathParams, request: HttpRequ
 
 async fn lost(State(service): PageService, params: PathParams, request: HttpRequest) -> Response {
     let (request, _) = PageRequest::of(service, params, request);
-    request.instead(&PageRefusal {
+    request.error_page(&PageRefusal {
         status: 404,
         ..PageRefusal::default()
     })

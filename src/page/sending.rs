@@ -18,12 +18,12 @@ use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fault::{FaultKind, Faults};
 use super::form::{self, FormFields};
-use super::notice::{self, MissingThing};
+use super::missing_page::{self, MissingThing};
 use super::operation_calls::PageRefusal;
 use super::page_stay::PageStay;
+use super::request::PageRequest;
 use super::routes::{read_form, written};
-use super::step::{RefusedForm, StepOptions, onward};
-use super::visit::PageRequest;
+use super::step::{RefusedForm, StepOptions, next_address};
 use super::{additional_faults, messages, reply, review, step as step_page};
 use crate::guest::{SAVE_STEP_ANSWERS, STAY_OVER, StepView, TEXT_CHANGED};
 use crate::precheck::AnswerForm;
@@ -55,11 +55,11 @@ pub async fn step(
 }
 
 async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
         Err(refusal) => return instead(request, &refusal),
     };
-    let Some(step) = request.named("stepId").and_then(|id| page_stay.step(id)) else {
+    let Some(step) = request.path_id("stepId").and_then(|id| page_stay.step(id)) else {
         return no_step(request, &page_stay);
     };
     let fields = read_form(&request.headers, body).await;
@@ -71,13 +71,13 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
             403,
             fields,
             Faults::default(),
-            Some(page_stay.words.preview.forms),
+            Some(page_stay.texts.preview.forms),
         );
     }
     let filled = match fields.as_ref().map(|fields| {
         (
             fields,
-            form::filled(step, page_stay.view.reservation.check_in, fields),
+            form::parse_step(step, page_stay.view.reservation.check_in, fields),
         )
     }) {
         Some((fields, Ok(filled))) => {
@@ -86,7 +86,7 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
             } else {
                 Vec::new()
             };
-            Some(Faults(faults).or(filled))
+            Some(Faults(faults).into_result(filled))
         }
         Some((_, refused)) => Some(refused),
         None => None,
@@ -94,7 +94,7 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
     let filled = match filled {
         Some(Ok(filled)) => filled,
         Some(Err(mut faults)) => {
-            faults.add_all(
+            faults.add_missing(
                 fields
                     .iter()
                     .flat_map(|fields| additional_faults::of_values(step, fields, &page_stay)),
@@ -109,7 +109,7 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
                 400,
                 None,
                 Faults::default(),
-                Some(page_stay.words.errors.not_saved),
+                Some(page_stay.texts.errors.not_saved),
             );
         }
     };
@@ -127,12 +127,12 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
     });
     let body = Body::from(body.to_string());
     let answer = request
-        .ask(SAVE_STEP_ANSWERS, &[("stepId", step.id)], body)
+        .call(SAVE_STEP_ANSWERS, &[("stepId", step.id)], body)
         .await;
     match answer {
         Ok(saved) => {
             let address = match filled.guests {
-                Some(guests) => page_stay.links.step_of(step.id, guests),
+                Some(guests) => page_stay.links.step_with_guests(step.id, guests),
                 None => after_saving(&page_stay, step, &saved),
             };
             FormAnswer {
@@ -144,9 +144,10 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
             text_changed(request, page_stay, id, &refusal, fields).await
         }
         Err(refusal) => {
-            let mut faults = Faults::found(&refusal, Some(step)).at_places(&filled.places);
+            let mut faults =
+                Faults::of_refusal(&refusal, Some(step)).at_form_positions(&filled.positions);
             if !faults.0.is_empty() {
-                faults.add_all(
+                faults.add_missing(
                     fields
                         .iter()
                         .flat_map(|fields| additional_faults::of_questions(step, fields)),
@@ -177,7 +178,7 @@ async fn text_changed(
     refusal: &PageRefusal,
     fields: Option<FormFields>,
 ) -> FormAnswer {
-    let page_stay = request.look().await.unwrap_or(page_stay);
+    let page_stay = request.load_stay().await.unwrap_or(page_stay);
     let Some(step) = page_stay.step(step) else {
         return no_step(request, &page_stay);
     };
@@ -209,9 +210,9 @@ fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> Stri
     if asks_anew {
         page_stay.links.step(step.id)
     } else if !saved.state.is_ready() {
-        page_stay.links.step_lacking(step.id)
+        page_stay.links.step_with_missing_marked(step.id)
     } else {
-        onward(page_stay, step)
+        next_address(page_stay, step)
     }
 }
 
@@ -226,7 +227,7 @@ pub async fn submit(
 }
 
 async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
         Err(refusal) => return instead(request, &refusal),
     };
@@ -241,25 +242,25 @@ async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
         };
     let fields = read_form(&request.headers, body).await;
     if page_stay.is_preview {
-        return of_review(request, &page_stay, 403, page_stay.words.preview.forms);
+        return of_review(request, &page_stay, 403, page_stay.texts.preview.forms);
     }
-    if fields.is_none_or(|fields| form::nothing(&fields).is_err()) {
-        return of_review(request, &page_stay, 400, page_stay.words.errors.not_saved);
+    if fields.is_none_or(|fields| form::parse_empty(&fields).is_err()) {
+        return of_review(request, &page_stay, 400, page_stay.texts.errors.not_saved);
     }
     let answer = request
         .send("submitPrecheckin", &[], HeaderMap::new(), Body::empty())
         .await;
     let Err(refusal) = answer else {
-        let response = reply::redirect(&page_stay.links.home_handed_in());
+        let response = reply::redirect(&page_stay.links.home_submitted());
         return FormAnswer { request, response };
     };
     // The guest may have submitted a moment ago from another page, so the current state decides.
     let page_stay = if refusal.status == 409 {
-        request.look().await.unwrap_or(page_stay)
+        request.load_stay().await.unwrap_or(page_stay)
     } else {
         page_stay
     };
-    let is_submitted = page_stay.view.precheckin.status.is_submitted() && !page_stay.has_new();
+    let is_submitted = page_stay.view.precheckin.status.is_submitted() && !page_stay.is_reopened();
     if refusal.status == 409 && is_submitted && refusal.key.is_none() {
         let response = reply::redirect(&page_stay.links.home());
         return FormAnswer { request, response };
@@ -282,7 +283,7 @@ pub async fn message(
 }
 
 async fn write(mut request: PageRequest, body: Body) -> FormAnswer {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
         Err(refusal) => return instead(request, &refusal),
     };
@@ -291,7 +292,7 @@ async fn write(mut request: PageRequest, body: Body) -> FormAnswer {
         _ if page_stay.is_preview => Err((
             403,
             Faults::default(),
-            Some(page_stay.words.preview.forms),
+            Some(page_stay.texts.preview.forms),
             None,
         )),
         Some(Ok(input)) => Ok(Value::Object(input)),
@@ -299,7 +300,7 @@ async fn write(mut request: PageRequest, body: Body) -> FormAnswer {
         None => Err((
             400,
             Faults::default(),
-            Some(page_stay.words.errors.message),
+            Some(page_stay.texts.errors.message),
             None,
         )),
     };
@@ -310,12 +311,12 @@ async fn write(mut request: PageRequest, body: Body) -> FormAnswer {
                 .send("sendGuestMessage", &[], HeaderMap::new(), body)
                 .await;
             answer.map_err(|refusal: PageRefusal| {
-                let faults = Faults::found(&refusal, None);
+                let faults = Faults::of_refusal(&refusal, None);
                 let text = match refusal.status {
-                    _ if refusal.is_full => Some(page_stay.words.errors.message_full),
-                    403 => Some(page_stay.words.errors.chat_off),
+                    _ if refusal.is_full => Some(page_stay.texts.errors.message_full),
+                    403 => Some(page_stay.texts.errors.chat_off),
                     400 if !faults.0.is_empty() => None,
-                    400 => Some(page_stay.words.errors.message),
+                    400 => Some(page_stay.texts.errors.message),
                     _ => Some(text(&refusal, &page_stay)),
                 };
                 (
@@ -373,14 +374,14 @@ pub async fn remove_file(
 }
 
 async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str) -> FormAnswer {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
         Err(refusal) => return instead(request, &refusal),
     };
     let Some(step) = request
-        .named("stepId")
+        .path_id("stepId")
         .and_then(|id| page_stay.step(id))
-        .filter(|_| request.is_plausible())
+        .filter(|_| request.has_valid_ids())
     else {
         return no_step(request, &page_stay);
     };
@@ -392,12 +393,12 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
             403,
             None,
             Faults::default(),
-            Some(page_stay.words.preview.forms),
+            Some(page_stay.texts.preview.forms),
         );
     }
     let path: Vec<(&str, Uuid)> = [
         ("stepId", Some(step.id)),
-        ("fileId", request.named("fileId")),
+        ("fileId", request.path_id("fileId")),
     ]
     .into_iter()
     .filter_map(|(name, id)| Some((name, id?)))
@@ -419,12 +420,12 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
             FormAnswer { request, response }
         }
         Err(refusal) => {
-            let mut faults = Faults::found(&refusal, Some(step));
+            let mut faults = Faults::of_refusal(&refusal, Some(step));
             if refusal.status == 400 && faults.0.is_empty() {
                 faults.add("file", FaultKind::Invalid);
             }
             let text = match refusal.status {
-                503 => Some(page_stay.words.errors.uploads_off),
+                503 => Some(page_stay.texts.errors.uploads_off),
                 _ => faults.0.is_empty().then(|| text(&refusal, &page_stay)),
             };
             let mut sent = of_step(
@@ -466,14 +467,14 @@ fn of_step(
 }
 
 fn instead(request: PageRequest, refusal: &PageRefusal) -> FormAnswer {
-    let response = request.instead(refusal);
+    let response = request.error_page(refusal);
     FormAnswer { request, response }
 }
 
 fn no_step(request: PageRequest, page_stay: &PageStay) -> FormAnswer {
     let response = reply::page(
         404,
-        notice::missing(page_stay, MissingThing::Step),
+        missing_page::missing(page_stay, MissingThing::Step),
         page_stay.language,
     );
     FormAnswer { request, response }
@@ -482,7 +483,7 @@ fn no_step(request: PageRequest, page_stay: &PageStay) -> FormAnswer {
 /// Returns the text that explains a refusal to the guest. The refusal's own message is English and
 /// meant for programs.
 pub(super) fn text(refusal: &PageRefusal, page_stay: &PageStay) -> &'static str {
-    let words: &'static Words = page_stay.words;
+    let words: &'static Words = page_stay.texts;
     let errors = &words.errors;
     match refusal.status {
         400 if refusal.is_full => errors.full,
@@ -491,7 +492,7 @@ pub(super) fn text(refusal: &PageRefusal, page_stay: &PageStay) -> &'static str 
         404 => errors.step_gone,
         409 if refusal.key.as_deref() == Some(STAY_OVER) => errors.stay_over,
         409 if refusal.key.as_deref() == Some(TEXT_CHANGED) => words.agreement.text_changed,
-        409 if page_stay.view.precheckin.status.is_submitted() && !page_stay.has_new() => {
+        409 if page_stay.view.precheckin.status.is_submitted() && !page_stay.is_reopened() => {
             errors.already_submitted
         }
         409 => errors.not_ready,

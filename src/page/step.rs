@@ -7,14 +7,14 @@ use engine::error::{Error, Result};
 
 use super::answers::{self, LabelledAnswer};
 use super::fault::{FaultKind, Faults, FieldFault};
-use super::fields::{FieldGroup, FieldInput, Filling, PageField};
+use super::fields::{FieldGroup, FieldInput, FieldValues, PageField};
 use super::form::{FormFields, SHOWN_TEXT};
-use super::frame::{FILES_SCRIPT, PageFrame, TextTongue};
-use super::mark;
+use super::frame::{FILES_SCRIPT, PageFrame, TextLanguage};
 use super::page_stay::PageStay;
+use super::step_mark;
 use super::summary::Summary;
 use super::uploads::{self, Files};
-use crate::guest::{PrecheckinStatus, StepView, fingerprint};
+use crate::guest::{PrecheckinStatus, StepView, text_hash};
 use crate::precheck::{AnswerForm, Fee, FileUse, StepState};
 use crate::words::{fill, what_happens};
 
@@ -37,7 +37,7 @@ struct StepPage<'v> {
     total: Option<String>,
     /// The text of an agreement and its language: the text to accept, or the accepted text. A
     /// language of `None` is the requested one.
-    contract: Option<(&'v str, TextTongue<'v>)>,
+    contract: Option<(&'v str, TextLanguage<'v>)>,
     /// A sentence that says when the agreement was accepted, if the guest can still change it.
     accepted: Option<String>,
     files: Option<Files<'v>>,
@@ -84,7 +84,7 @@ pub struct StepOptions {
     /// The number of guest fieldsets.
     pub guests: Option<usize>,
     /// Whether missing answers are marked.
-    pub shows_lacks: bool,
+    pub marks_missing: bool,
 }
 
 /// Renders the page of a step.
@@ -95,14 +95,14 @@ pub fn render(
     refused: Option<&RefusedForm>,
 ) -> Result<String> {
     let is_open = page_stay.is_open(step);
-    let lacking = if asked.shows_lacks && is_open && refused.is_none() {
+    let lacking = if asked.marks_missing && is_open && refused.is_none() {
         lacks(step)
     } else {
         Faults::default()
     };
     let faults = refused.map_or(&lacking, |refused| &refused.faults);
-    let filling = Filling {
-        words: page_stay.words,
+    let filling = FieldValues {
+        words: page_stay.texts,
         typed: refused.and_then(|refused| refused.typed.as_ref()),
         faults,
     };
@@ -116,7 +116,7 @@ pub fn render(
         .takes_files()
         .then(|| uploads::files(page_stay, step, is_open, faults))
         .flatten();
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let fields = form
         .iter()
         .flat_map(|form| &form.groups)
@@ -163,7 +163,7 @@ pub fn render(
             answers::answers(step, page_stay)
         },
         onward: (step.state.is_ready() && (is_done_by_files || form.is_none()) && is_open)
-            .then(|| onward(page_stay, step)),
+            .then(|| next_address(page_stay, step)),
         summary,
         files,
         form,
@@ -176,7 +176,7 @@ pub fn render(
 /// Returns the address to open after a step: the next open step that is incomplete, otherwise the
 /// review.
 #[must_use]
-pub fn onward(page_stay: &PageStay, step: &StepView) -> String {
+pub fn next_address(page_stay: &PageStay, step: &StepView) -> String {
     page_stay.next(Some(step.id)).map_or_else(
         || page_stay.links.review(),
         |next| page_stay.links.step(next.id),
@@ -190,7 +190,7 @@ fn note(
     is_open: bool,
     has_summary: bool,
 ) -> Option<&'static str> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     if !is_open && page_stay.view.precheckin.status.is_submitted() {
         return Some(words.errors.already_submitted);
     }
@@ -215,7 +215,7 @@ fn note(
 
 /// Returns the text of an agreement. A page without a form shows the accepted text, because the
 /// page states the acceptance below it.
-fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextTongue<'_>)> {
+fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();
     match accepted {
@@ -234,7 +234,7 @@ fn is_accepted_text(step: &StepView) -> bool {
     let today = today.and_then(|agreement| agreement.text.as_deref());
     step.acceptance
         .as_ref()
-        .is_some_and(|accepted| accepted.text_sha256 == today.map(fingerprint))
+        .is_some_and(|accepted| accepted.text_sha256 == today.map(text_hash))
 }
 
 /// Returns whether the guest accepted the agreement in another language than the page's. The page
@@ -250,7 +250,7 @@ fn is_accepted_otherwise(step: &StepView) -> bool {
 fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
     let text = step.agreement.as_ref();
     let text = text.and_then(|agreement| agreement.text.as_deref());
-    text.map(|text| (SHOWN_TEXT.to_owned(), Cow::Owned(fingerprint(text))))
+    text.map(|text| (SHOWN_TEXT.to_owned(), Cow::Owned(text_hash(text))))
         .into_iter()
         .collect()
 }
@@ -294,9 +294,9 @@ fn form<'v>(
     page_stay: &'v PageStay,
     step: &'v StepView,
     asked: StepOptions,
-    filling: &Filling<'v>,
+    filling: &FieldValues<'v>,
 ) -> Option<StepForm<'v>> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let of = |fields: Vec<PageField<'v>>| StepForm {
         groups: vec![FieldGroup::plain(fields, Vec::new())],
         is_confirmation: false,
@@ -341,7 +341,7 @@ fn form<'v>(
                     &[("n", &expected.to_string())],
                 ),
             };
-            let adds_guests = groups.len() < super::form::MOST_GUESTS;
+            let adds_guests = groups.len() < super::form::MAX_GUESTS;
             StepForm {
                 groups,
                 adds_guests,
@@ -408,12 +408,12 @@ const fn carried_out(step: &StepView) -> bool {
 
 fn progress<'v>(page_stay: &PageStay, step: &'v StepView) -> Option<ProgressCard<'v>> {
     let progress = step.progress.as_ref()?;
-    let words = &page_stay.words.progress;
+    let words = &page_stay.texts.progress;
     let amount = page_stay.money(progress.amount_cents, progress.currency.as_deref());
     Some(ProgressCard {
         state: match step.state {
             StepState::Pending | StepState::Todo => words.pending,
-            StepState::ActionRequired if mark::has_failed(step) => words.failed,
+            StepState::ActionRequired if step_mark::has_failed(step) => words.failed,
             StepState::ActionRequired => words.action_required,
             StepState::Done => words.completed,
         },

@@ -15,15 +15,15 @@ use vestibule_http::surface::{PathParams, attach_operation};
 use super::fault::Faults;
 use super::fields::{FieldChoice, FieldInput, PageField};
 use super::form;
+use super::form_check::{Rejection, check_form};
+use super::form_page::{FormEntry, FormPage};
 use super::frame::PageFrame;
-use super::notice::{self, MissingThing};
+use super::missing_page::{self, MissingThing};
 use super::page_stay::PageStay;
-use super::posted::{Rejection, checked};
+use super::request::PageRequest;
 use super::routes::read_form;
-use super::sheet::{FormEntry, FormPage};
 use super::step::RefusedForm;
 use super::summary::Summary;
-use super::visit::PageRequest;
 use super::{reply, sending};
 use crate::records::SurveyKind;
 use crate::words::Words;
@@ -43,12 +43,12 @@ pub async fn get(
     request: HttpRequest,
 ) -> Response {
     let (mut request, _) = PageRequest::of(service, params, request);
-    let mut response = match request.look().await {
+    let mut response = match request.load_stay().await {
         Ok(page_stay) => {
-            let is_sent = request.asks("sent").is_some();
+            let is_sent = request.query_parameter("sent").is_some();
             page(&page_stay, kind, is_sent)
         }
-        Err(refusal) => request.instead(&refusal),
+        Err(refusal) => request.error_page(&refusal),
     };
     attach_operation(&mut response, "getReviewRequestPage", request.requester);
     response
@@ -61,7 +61,7 @@ fn page(page_stay: &PageStay, kind: SurveyKind, is_sent: bool) -> Response {
         reply::page_of_stay(
             page_stay,
             404,
-            notice::missing(page_stay, MissingThing::Manual),
+            missing_page::missing(page_stay, MissingThing::Manual),
         )
     }
 }
@@ -80,12 +80,12 @@ pub async fn post(
 }
 
 async fn give(request: &mut PageRequest, kind: SurveyKind, body: Body) -> Response {
-    let page_stay = match request.look().await {
+    let page_stay = match request.load_stay().await {
         Ok(page_stay) => page_stay,
-        Err(refusal) => return request.instead(&refusal),
+        Err(refusal) => return request.error_page(&refusal),
     };
     let fields = read_form(&request.headers, body).await;
-    let filled = checked(&page_stay, fields.as_ref(), |fields| {
+    let filled = check_form(&page_stay, fields.as_ref(), |fields| {
         form::survey(kind, fields)
     });
     let rejection = match filled {
@@ -103,12 +103,12 @@ async fn give(request: &mut PageRequest, kind: SurveyKind, body: Body) -> Respon
                 Err(refusal) if refusal.status == 403 => {
                     return reply::page(
                         403,
-                        notice::missing(&page_stay, MissingThing::Manual),
+                        missing_page::missing(&page_stay, MissingThing::Manual),
                         page_stay.language,
                     );
                 }
                 Err(refusal) => {
-                    let faults = Faults::found(&refusal, None);
+                    let faults = Faults::of_refusal(&refusal, None);
                     let text = faults
                         .0
                         .is_empty()
@@ -116,7 +116,7 @@ async fn give(request: &mut PageRequest, kind: SurveyKind, body: Body) -> Respon
                     Rejection {
                         status: refusal.status,
                         faults,
-                        said: text,
+                        text,
                         retry_after: refusal.retry_after,
                     }
                 }
@@ -149,7 +149,7 @@ fn render(
     is_sent: bool,
     refused: Option<&RefusedForm>,
 ) -> Result<String> {
-    let words = page_stay.words;
+    let words = page_stay.texts;
     let none = RefusedForm::default();
     let RefusedForm {
         typed,
@@ -159,7 +159,7 @@ fn render(
     let sent = |name: &str| {
         typed
             .as_ref()
-            .and_then(|typed| form::sent(typed, name))
+            .and_then(|typed| form::value_of(typed, name))
             .unwrap_or_default()
     };
     let choices = |name: &str| -> Vec<FieldChoice<'static>> {
@@ -188,11 +188,11 @@ fn render(
         };
     let survey = &words.survey;
     let overall = field(
-        form::OVERALL,
+        form::OVERALL_RATING_FIELD,
         survey.overall,
         Some(survey.rating_hint),
         true,
-        FieldInput::One(choices(form::OVERALL)),
+        FieldInput::Radio(choices(form::OVERALL_RATING_FIELD)),
     );
     let labels = [
         survey.cleanliness,
@@ -205,7 +205,7 @@ fn render(
     let categories = form::CATEGORIES
         .into_iter()
         .zip(labels)
-        .map(|(name, label)| field(name, label, None, false, FieldInput::Pick(choices(name))));
+        .map(|(name, label)| field(name, label, None, false, FieldInput::Select(choices(name))));
     let texts = TEXTS
         .into_iter()
         .zip([survey.public_text, survey.private_text])

@@ -59,7 +59,7 @@ pub fn files<'v>(
     is_open: bool,
     faults: &Faults,
 ) -> Option<Files<'v>> {
-    let words = &page_stay.words.files;
+    let words = &page_stay.texts.files;
     let files = step.files.as_deref().unwrap_or_default();
     let required = step.required_document_types.as_deref().unwrap_or_default();
     let listed = files.iter().map(|file: &'v FileView| UploadedFile {
@@ -89,7 +89,7 @@ pub fn files<'v>(
         .0
         .iter()
         .find(|fault| fault.field == "file")
-        .map(|fault| fault.kind.message(page_stay.words));
+        .map(|fault| fault.kind.message(page_stay.texts));
     let place = |(number, kind): (usize, Option<&String>)| {
         let id = format!("f-{number}");
         let inputs = vec![
@@ -134,7 +134,7 @@ pub fn files<'v>(
         action: page_stay.links.files(step.id),
         key: page_stay.key,
         accept: ACCEPT,
-        kinds: page_stay.words.document_types().to_vec(),
+        kinds: page_stay.texts.document_types().to_vec(),
         listed,
         places,
         hint,

@@ -70,11 +70,11 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Branding>> {
-    all(context)
+    all_brandings(context)
 }
 
 /// Reads every branding of the organization, the default first.
-pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Branding>> {
+pub(crate) fn all_brandings(context: &mut Context<'_, '_>) -> Result<Vec<Branding>> {
     let rows = context.rows(&LIST, [])?;
     rows.iter()
         .map(|row| Ok(row.get(0).map(|Json(branding)| branding)?))
@@ -185,7 +185,7 @@ fn wrong_links(
             id: *id,
             source: SourceTable::PortalBranding,
             field: CALLOUT,
-            is_kept,
+            is_stored: is_kept,
         };
         issues.extend(translations::wrong_links(context, &[link])?);
     }
@@ -217,7 +217,7 @@ pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<B
 /// Removes deleted custom URLs from brandings. A branding without a custom URL is served on the
 /// default domain.
 pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, deleted: &[Uuid]) -> Result<()> {
-    for mut branding in all(context)? {
+    for mut branding in all_brandings(context)? {
         if branding
             .custom_url_id
             .is_some_and(|id| deleted.contains(&id))
@@ -248,7 +248,7 @@ fn save(
 ) -> Result<()> {
     put(context, branding)?;
     let before = before.and_then(|before| before.callout_message_id);
-    translations::note_links(
+    translations::save_links(
         context,
         branding.id,
         [(CALLOUT, before)],

@@ -20,7 +20,9 @@ use crate::translations::TextRules;
 pub(crate) use audited::named_portal;
 pub use branding::Branding;
 pub(crate) use branding::BrandingFields;
-pub(crate) use branding_operations::{all as brandings, default_branding, find as find_branding};
+pub(crate) use branding_operations::{
+    all_brandings as brandings, default_branding, find as find_branding,
+};
 pub(crate) use portal::PortalFields;
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
 pub(crate) use portal_operations::{

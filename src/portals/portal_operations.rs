@@ -358,7 +358,7 @@ fn clear_default(context: &mut Context<'_, '_>) -> Result<()> {
 /// Writes a portal, and the links to its texts.
 fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal) -> Result<()> {
     put(context, portal)?;
-    translations::note_links(
+    translations::save_links(
         context,
         portal.id,
         before.into_iter().flat_map(Portal::linked_texts),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::portal::Portal;
 use super::portal_operations::{find, put};
 use crate::scopes::Coverage;
-use crate::translations::{Form, LONGEST, SourceTable, TextChange, TextRules};
+use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, TextRules};
 
 /// The texts of portals. Each text belongs to one portal, whose operations write the text and link
 /// its translation.
@@ -41,8 +41,12 @@ impl TextRules for PortalCopy {
         &[SourceTable::PortalSettings]
     }
 
-    fn form(&self, field: &str) -> Form {
-        Form::trimmed_up_to(if field == PROMPT { LONGEST } else { 200 })
+    fn form(&self, field: &str) -> TextForm {
+        TextForm::trimmed_up_to(if field == PROMPT {
+            MAX_TEXT_LENGTH
+        } else {
+            200
+        })
     }
 
     fn visible(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
@@ -93,8 +97,8 @@ impl TextRules for Callouts {
         &[SourceTable::PortalBranding]
     }
 
-    fn form(&self, _: &str) -> Form {
-        Form::up_to(2_000)
+    fn form(&self, _: &str) -> TextForm {
+        TextForm::up_to(2_000)
     }
 
     /// Any caller with the permission `ModifyProperties` may change brandings (rules:

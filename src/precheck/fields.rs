@@ -98,8 +98,8 @@ impl StepFields {
     /// Returns which of the fields were sent that take part in rules across several fields. An
     /// issue of such a rule names a field that was sent.
     #[must_use]
-    pub fn sent_ends(&self) -> SentEnds {
-        SentEnds {
+    pub fn requested_rule_fields(&self) -> RequestedRuleFields {
+        RequestedRuleFields {
             min_los: self.min_los.sent().is_some(),
             lead_time_min_days: self.lead_time_min_days.sent().is_some(),
             guest_field_rules: self.guest_field_rules.sent().is_some(),
@@ -109,7 +109,7 @@ impl StepFields {
 
 /// Whether the request contains each of these fields. They decide which field an issue names.
 #[derive(Debug, Clone, Copy)]
-pub struct SentEnds {
+pub struct RequestedRuleFields {
     min_los: bool,
     lead_time_min_days: bool,
     guest_field_rules: bool,
@@ -118,7 +118,7 @@ pub struct SentEnds {
 /// Returns an issue for each rule across several fields that the merged step breaks. `base` is the
 /// path of the fields in the body.
 #[must_use]
-pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
+pub fn issues(step: &Step, sent: RequestedRuleFields, base: &[&str]) -> Vec<Issue> {
     let rules = &step.targeting;
     let mut issues = Vec::new();
     let mut add =
@@ -301,7 +301,7 @@ mod tests {
                 step.targeting.lead_time_max_days,
             ) = (Some(3), Some(5));
             let fields = fields(body);
-            let sent = fields.sent_ends();
+            let sent = fields.requested_rule_fields();
             fields.apply(&mut step);
             paths(&issues(&step, sent, &["data"]))
         };

@@ -78,7 +78,7 @@ impl JsonSchema for GuestFieldRules {
 
 /// The data of a guest that the rules depend on.
 #[derive(Debug, Clone, Copy)]
-pub struct AskedGuest<'g> {
+pub struct GuestCategory<'g> {
     pub part: GuestPart,
     /// The known details of the guest.
     pub fields: &'g Object,
@@ -86,7 +86,7 @@ pub struct AskedGuest<'g> {
     pub check_in: Option<Date>,
 }
 
-impl AskedGuest<'_> {
+impl GuestCategory<'_> {
     fn text(&self, field: &str) -> Option<&str> {
         let text = typed::trim(self.fields.get(field)?.as_str()?);
         (!text.is_empty()).then_some(text)
@@ -123,7 +123,7 @@ impl GuestFieldRule {
 
     /// Returns whether the field is required of a guest. While the birth date or the nationality is
     /// not known, the condition on it counts as met.
-    fn holds(&self, guest: &AskedGuest<'_>) -> bool {
+    fn holds(&self, guest: &GuestCategory<'_>) -> bool {
         let is_of_age = guest.age().is_none_or(|age| {
             self.minimum_age.is_none_or(|minimum| age >= minimum.into())
                 && self.maximum_age.is_none_or(|maximum| age <= maximum.into())
@@ -156,13 +156,13 @@ impl GuestFieldRules {
 
     /// Returns whether a field that a step asks for is required of a guest.
     #[must_use]
-    pub fn require(&self, field: &str, guest: &AskedGuest<'_>) -> bool {
+    pub fn is_required_of(&self, field: &str, guest: &GuestCategory<'_>) -> bool {
         self.0.get(field).is_none_or(|rule| rule.holds(guest))
     }
 
     /// Returns whether a field is asked of guests of this part at all.
     #[must_use]
-    pub fn ask(&self, field: &str, part: GuestPart) -> bool {
+    pub fn is_asked_of(&self, field: &str, part: GuestPart) -> bool {
         self.0.get(field).is_none_or(|rule| rule.is_about(part))
     }
 }
@@ -243,7 +243,7 @@ pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Is
 
 /// Returns whether a guest's field holds a text that is not blank.
 #[must_use]
-pub fn is_there(guest: &Object, field: &str) -> bool {
+pub fn has_field_value(guest: &Object, field: &str) -> bool {
     guest
         .get(field)
         .and_then(Value::as_str)
@@ -266,7 +266,7 @@ mod tests {
     fn holds(value: Value, guest: Value, part: GuestPart) -> bool {
         let fields = serde_json::from_value(guest).unwrap();
         let check_in = Some(CHECK_IN);
-        rule(value).holds(&AskedGuest {
+        rule(value).holds(&GuestCategory {
             part,
             fields: &fields,
             check_in,
@@ -392,7 +392,7 @@ mod tests {
             };
             let part = if is_lead { GuestPart::Lead } else { GuestPart::Others };
             let fields = Object::new();
-            let guest = AskedGuest { part, fields: &fields, check_in: Some(CHECK_IN) };
+            let guest = GuestCategory { part, fields: &fields, check_in: Some(CHECK_IN) };
             prop_assert_eq!(rule.holds(&guest), only.is_none_or(|only| only == part));
         }
     }

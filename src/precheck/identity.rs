@@ -140,7 +140,7 @@ pub enum IdentityVerdict {
 /// Applies a policy to the checks that a report raises. `has_failed` means that the report states a
 /// failure, and `is_retaken` that the guest has already been asked once more.
 #[must_use]
-pub fn verdict(
+pub fn identity_verdict(
     checks: &[String],
     has_failed: bool,
     policy: Option<&IdentityFlagPolicy>,
@@ -151,7 +151,7 @@ pub fn verdict(
             || (checks.is_empty() && has_failed && name == UNAVAILABLE)
     };
     let raised = || {
-        let actions = actions(policy);
+        let actions = identity_actions(policy);
         let raised = CHECKS.into_iter().filter(|(name, ..)| is_raised(name));
         raised.map(move |(name, ..)| (name, actions.get(name).copied().unwrap_or(Review)))
     };
@@ -250,7 +250,7 @@ impl JsonSchema for IdentityFlagPolicy {
 /// Returns the effective action of every check under a policy. For a check without a retake, `fail`
 /// becomes `review`.
 #[must_use]
-pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
+pub fn identity_actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
     let action = |(name, default, choice, _): (&'static str, FlagAction, ActionChoice, &str)| {
         let chosen = policy
             .and_then(|policy| policy.0.get(name))
@@ -271,7 +271,7 @@ pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, Fl
 /// Whether a policy needs `minimumGuestAge` to be set.
 #[must_use]
 pub fn needs_minimum_age(policy: Option<&IdentityFlagPolicy>) -> bool {
-    actions(policy)
+    identity_actions(policy)
         .get(UNDERAGE)
         .is_some_and(|action| *action != Ignore)
 }
@@ -307,7 +307,7 @@ mod tests {
             let default_of_six = |name: &str| if six[..3].contains(&name) { Fail } else { Review };
             let keeps_the_six = policy.0.iter().all(|(name, action)| !six.contains(&name.as_str()) || *action == default_of_six(name));
             prop_assert_eq!(admits(&policy), keeps_the_six);
-            for (name, action) in actions(Some(&policy)) {
+            for (name, action) in identity_actions(Some(&policy)) {
                 let is_one_of_two = matches!(name, "guest_is_local" | "guest_underage");
                 let expected = match policy.0.get(name) {
                     Some(Fail) if is_one_of_two => Review,
@@ -329,11 +329,11 @@ mod tests {
             policy in policy(), places in prop::collection::vec(0..13_usize, 0..4), has_failed: bool, is_retaken: bool,
         ) {
             let mut checks: Vec<String> = places.iter().map(|place| CHECKS[*place].0.to_owned()).collect();
-            let verdict = verdict(&checks, has_failed, Some(&policy), is_retaken);
+            let verdict = identity_verdict(&checks, has_failed, Some(&policy), is_retaken);
             if checks.is_empty() && has_failed {
                 checks.push(UNAVAILABLE.to_owned());
             }
-            let actions = actions(Some(&policy));
+            let actions = identity_actions(Some(&policy));
             let has = |action| checks.iter().any(|check| actions[check.as_str()] == action);
             match verdict {
                 IdentityVerdict::Returned => prop_assert!(has(Fail) && !is_retaken),
@@ -373,8 +373,11 @@ mod tests {
 
     #[test]
     fn without_a_policy_every_check_has_its_default() {
-        assert_eq!(actions(None).len(), 13);
-        assert_eq!(actions(None), actions(Some(&IdentityFlagPolicy::default())));
+        assert_eq!(identity_actions(None).len(), 13);
+        assert_eq!(
+            identity_actions(None),
+            identity_actions(Some(&IdentityFlagPolicy::default()))
+        );
         assert!(!needs_minimum_age(None));
     }
 }

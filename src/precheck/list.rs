@@ -299,7 +299,7 @@ impl StepAssignments {
         let coverage = Coverage::load(context)?;
         if context.property_scope().is_limited() {
             for (step, targets) in scopes::all_targets(context, EntityType::PrecheckStep)? {
-                if !coverage.cover_of(&targets).is_inside {
+                if !coverage.combined_coverage(&targets).is_inside {
                     hidden.insert(step);
                 }
                 let visible = targets

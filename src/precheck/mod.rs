@@ -32,27 +32,26 @@ use crate::records::LinkSources;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::TextRules;
 pub use answers::{
-    AnswerContext, FIRST_BIRTH_DATE, GuestInput, Merging, chosen_deposit, deposit_choice,
-    flagged as flagged_questions, given as given_answer, guest_field_fault, has_flags, is_accepted,
-    issues as answer_issues, merged as merged_answers, required_fields, shown as shown_questions,
-    tidied as normalize_answers,
+    AnswerContext, FIRST_BIRTH_DATE, GuestInput, MergeContext, answer_issues, chosen_deposit,
+    deposit_choice, flagged_questions, given_answer, guest_field_fault, has_flags, is_accepted,
+    merged_answers, normalize_answers, required_fields, shown_questions,
 };
 pub(crate) use costs::costs;
 pub use costs::{Cost, DepositChoice, DepositOption, Fee, choices_for, total_of};
-pub use guest_fields::{AskedGuest, GuestFieldRules, GuestPart, field_rules, is_there};
+pub use guest_fields::{GuestCategory, GuestFieldRules, GuestPart, field_rules, has_field_value};
 pub use identity::{
-    FlagAction, IdentityVerdict, RETAKE_LIMIT, UNDERAGE, actions as identity_actions, age_on,
-    check_list, finding, flagged_below, verdict as identity_verdict,
+    FlagAction, IdentityVerdict, RETAKE_LIMIT, UNDERAGE, age_on, check_list, finding,
+    flagged_below, identity_actions, identity_verdict,
 };
 pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
-pub(crate) use records::{all, among, mark_used, one, some};
-pub use state::{Reported, StepState, state};
+pub(crate) use records::{active_steps_by_id, all_steps, mark_used, step_by_id, steps_by_id};
+pub use state::{StepReport, StepState, state};
 pub use step::{PricingBasis, Step, Targeting};
 pub use step_answers::StepSettings;
-pub use step_type::{AnswerForm, Carrier, CostKind, FileUse, ReviewRule, StepType};
+pub use step_type::{AnswerForm, CostKind, FileUse, ReviewRule, StepProvider, StepType};
 pub(crate) use targeting::NO_MAXIMUM;
-pub use targeting::{TargetingFacts, TargetingVerdict, days, days_ahead, decide};
+pub use targeting::{TargetingInput, TargetingVerdict, days_ahead, days_between, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 
 /// The registration of this module.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::audited;
-use super::fields::{self, SentEnds, Title, missing_configuration};
+use super::fields::{self, RequestedRuleFields, Title, missing_configuration};
 use super::guest_fields::{GuestFieldRule, GuestFieldRules};
 use super::question::{
     self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo,
@@ -212,7 +212,7 @@ fn rules(
     RequestShape { is_create, base }: RequestShape,
 ) -> Findings {
     let questions = sent.questions.sent().map(Vec::as_slice).unwrap_or_default();
-    let questions = question_issues(question::issues_alone(questions, is_create), base);
+    let questions = question_issues(question::question_input_issues(questions, is_create), base);
     let title = if wrong.contains(&"displayTitle") {
         None
     } else {
@@ -221,7 +221,7 @@ fn rules(
     if !is_create {
         return Findings::merged(questions.into_iter().chain(title));
     }
-    let sent_ends = sent.sent_ends();
+    let sent_ends = sent.requested_rule_fields();
     let mut step = new_step(Uuid::nil(), &sent, Moment::default());
     sent.apply(&mut step);
     Findings {
@@ -329,7 +329,7 @@ struct StepDraft {
     has_title: bool,
     links_new_question_text: bool,
     questions: Option<Vec<QuestionInput>>,
-    sent_ends: SentEnds,
+    sent_ends: RequestedRuleFields,
     /// References to translations of the wrong kind.
     issues: Vec<Issue>,
 }
@@ -344,7 +344,7 @@ impl StepDraft {
     ) -> Result<Self> {
         let title = fields.title(shape.is_create, shape.base);
         let has_title = fields.display_title.sent().is_some();
-        let sent_ends = fields.sent_ends();
+        let sent_ends = fields.requested_rule_fields();
         let mut questions = fields.questions.sent().cloned();
         question::create_texts(questions.as_deref_mut().unwrap_or_default(), |texts| {
             translations::create_in(context, SourceTable::PrecheckQuestion, texts)
@@ -398,7 +398,7 @@ impl StepDraft {
                 thing: Some(self.step.id),
                 path: &path,
             };
-            self.writing = Some(CheckedText::judged(
+            self.writing = Some(CheckedText::check_write(
                 context,
                 id,
                 &title_language(language.as_deref()),
@@ -411,7 +411,7 @@ impl StepDraft {
 
     /// Whether the text of the heading changes while its translation stays the same.
     fn changes_title(&self) -> bool {
-        self.writing.as_ref().is_some_and(CheckedText::is_news)
+        self.writing.as_ref().is_some_and(CheckedText::is_change)
     }
 
     /// Writes the heading and returns the step, or returns every rule that the step breaks.
@@ -503,7 +503,7 @@ fn write_title(
         (Title::Clear, _) => step.display_title_ml_text_id = None,
         (Title::Link(id), _) => step.display_title_ml_text_id = Some(id),
         (Title::Write { language, .. }, Some(writing)) => {
-            writing.carry_out(
+            writing.write_checked(
                 context,
                 if language.is_some() {
                     OtherLanguages::Keep
@@ -571,7 +571,7 @@ fn links(
                 id: id?,
                 source: SourceTable::PrecheckStepDetail,
                 field,
-                is_kept: id == before,
+                is_stored: id == before,
             })
         });
     let of_questions = of_questions.into_iter().map(
@@ -587,7 +587,7 @@ fn links(
                 id,
                 source: SourceTable::PrecheckQuestion,
                 field,
-                is_kept,
+                is_stored: is_kept,
             }
         },
     );

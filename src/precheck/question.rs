@@ -313,7 +313,7 @@ pub fn replace(
 /// Returns the issues that a sent list has regardless of the stored questions. For a new step,
 /// these are all its issues. Paths begin below `questions`.
 #[must_use]
-pub fn issues_alone(inputs: &[QuestionInput], is_new: bool) -> Vec<Issue> {
+pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new {
         Vec::new()
     } else {

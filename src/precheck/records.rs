@@ -67,17 +67,17 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
 }
 
 /// Returns a step, without a check of the caller's access.
-pub(crate) fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Step>> {
+pub(crate) fn step_by_id(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Step>> {
     Ok(find(context, id)?.map(|(step, _)| step))
 }
 
 /// Returns every step of the organization, unordered.
-pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
+pub(crate) fn all_steps(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
     steps(&context.rows(&STEPS, [])?)
 }
 
 /// Returns the steps with these ids, unordered.
-pub(crate) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
+pub(crate) fn steps_by_id(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -85,7 +85,10 @@ pub(crate) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<
 }
 
 /// Returns the active steps among these ids, unordered.
-pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
+pub(crate) fn active_steps_by_id(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<Vec<Step>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -118,7 +121,7 @@ pub(super) fn save(
         before.into_iter().flat_map(linked_records),
         linked_records(step),
     )?;
-    translations::note_links(
+    translations::save_links(
         context,
         step.id,
         before.into_iter().flat_map(Step::all_linked_texts),

@@ -32,7 +32,7 @@ impl StepState {
 
 /// The last report of the system that carries a step out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
-pub enum Reported {
+pub enum StepReport {
     /// The system is still working on the step.
     Pending,
     /// The guest must act in that system.
@@ -49,24 +49,24 @@ pub enum Reported {
 
 /// Returns the state of a step. `reported` is `None` if no system has reported on the step.
 #[must_use]
-pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<Reported>) -> StepState {
+pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<StepReport>) -> StepState {
     let must_be_signed_first = step.is_signature_required() && step.is_signed_elsewhere();
     match reported {
-        Some(Reported::Result) => StepState::Done,
-        Some(Reported::ActionRequired | Reported::Failed | Reported::Returned) => {
+        Some(StepReport::Result) => StepState::Done,
+        Some(StepReport::ActionRequired | StepReport::Failed | StepReport::Returned) => {
             StepState::ActionRequired
         }
         // A guest can submit only after a mandatory signature at a provider, so the step stays
         // open.
-        Some(Reported::Pending | Reported::HandedInAgain) | None if must_be_signed_first => {
+        Some(StepReport::Pending | StepReport::HandedInAgain) | None if must_be_signed_first => {
             StepState::Todo
         }
-        Some(Reported::Pending) => StepState::Pending,
+        Some(StepReport::Pending) => StepState::Pending,
         _ if !is_complete(step, input) => match reported {
             Some(_) => StepState::ActionRequired,
             None => StepState::Todo,
         },
-        Some(Reported::HandedInAgain) => StepState::Pending,
+        Some(StepReport::HandedInAgain) => StepState::Pending,
         None if step.step_type.checks_background() || step.is_signed_elsewhere() => {
             StepState::Pending
         }
@@ -95,7 +95,7 @@ mod tests {
         serde_json::from_value(json!({ "isAccepted": true, "signedName": "Ada L" })).unwrap()
     }
 
-    fn of(step: &Step, is_accepted: bool, reported: Option<Reported>) -> StepState {
+    fn of(step: &Step, is_accepted: bool, reported: Option<StepReport>) -> StepState {
         let answers = accepted();
         let input = GuestInput {
             answers: is_accepted.then_some(&answers),
@@ -110,11 +110,11 @@ mod tests {
         for (is_accepted, reported, expected) in [
             (false, None, StepState::Todo),
             (true, None, StepState::Pending),
-            (false, Some(Reported::Pending), StepState::Pending),
-            (true, Some(Reported::Result), StepState::Done),
+            (false, Some(StepReport::Pending), StepState::Pending),
+            (true, Some(StepReport::Result), StepState::Done),
             (
                 true,
-                Some(Reported::ActionRequired),
+                Some(StepReport::ActionRequired),
                 StepState::ActionRequired,
             ),
         ] {
@@ -128,14 +128,14 @@ mod tests {
         step.agreement.agreement_type = Some(AgreementType::EsignA);
         assert_eq!(of(&step, false, None), StepState::Todo);
         assert_eq!(of(&step, true, None), StepState::Pending);
-        assert_eq!(of(&step, true, Some(Reported::Result)), StepState::Done);
+        assert_eq!(of(&step, true, Some(StepReport::Result)), StepState::Done);
         step.agreement.is_mandatory_signing = true;
         for is_accepted in [false, true] {
-            for reported in [None, Some(Reported::Pending)] {
+            for reported in [None, Some(StepReport::Pending)] {
                 assert_eq!(of(&step, is_accepted, reported), StepState::Todo);
             }
             assert_eq!(
-                of(&step, is_accepted, Some(Reported::Result)),
+                of(&step, is_accepted, Some(StepReport::Result)),
                 StepState::Done
             );
         }
@@ -148,14 +148,14 @@ mod tests {
         /// A report decides the state, except after files that are handed in again.
         #[test]
         fn a_report_decides(
-            step_type in prop::sample::select(StepType::VARIANTS), reported in prop::sample::select(Reported::VARIANTS), is_accepted: bool,
+            step_type in prop::sample::select(StepType::VARIANTS), reported in prop::sample::select(StepReport::VARIANTS), is_accepted: bool,
         ) {
             let state = of(&step(step_type), is_accepted, Some(reported));
             let expected: &[StepState] = match reported {
-                Reported::Pending => &[StepState::Pending],
-                Reported::Result => &[StepState::Done],
-                Reported::ActionRequired | Reported::Failed | Reported::Returned => &[StepState::ActionRequired],
-                Reported::HandedInAgain => &[StepState::Pending, StepState::ActionRequired],
+                StepReport::Pending => &[StepState::Pending],
+                StepReport::Result => &[StepState::Done],
+                StepReport::ActionRequired | StepReport::Failed | StepReport::Returned => &[StepState::ActionRequired],
+                StepReport::HandedInAgain => &[StepState::Pending, StepState::ActionRequired],
             };
             prop_assert!(expected.contains(&state), "{state:?}");
         }

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use super::step::{AgreementType, Step};
-use super::step_type::{Carrier, StepType};
+use super::step_type::{StepProvider, StepType};
 
 impl Step {
     /// Returns the translations that a step links, each with the name of its field. Those of the
@@ -126,10 +126,12 @@ impl Step {
     /// pre-check-in#other-systems).
     #[must_use]
     pub fn is_carried_out_elsewhere(&self) -> bool {
-        match self.step_type.carrier() {
-            Carrier::AnotherSystem | Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
-            Carrier::ServiceOrSignatureProvider => self.is_electronic_agreement(),
-            Carrier::Service => false,
+        match self.step_type.step_provider() {
+            StepProvider::AnotherSystem
+            | StepProvider::IdentityCheck
+            | StepProvider::BackgroundCheck => true,
+            StepProvider::ServiceOrSignatureProvider => self.is_electronic_agreement(),
+            StepProvider::Service => false,
         }
     }
 

@@ -56,7 +56,7 @@ pub enum FileUse {
 
 /// The system that carries a step out (rules: pre-check-in#other-systems).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
+pub enum StepProvider {
     /// This service: the guest completes the step on the page.
     Service,
     /// This service, or an e-signature provider, as the step's agreement says.
@@ -110,7 +110,7 @@ struct StepTypeDefinition {
     order: u8,
     answers: AnswerForm,
     files: FileUse,
-    carrier: Carrier,
+    carrier: StepProvider,
     review: ReviewRule,
     needs: ActivationNeed,
     costs: CostKind,
@@ -124,7 +124,7 @@ impl StepType {
                 order: 0,
                 answers: AnswerForm::LeadGuest,
                 files: FileUse::None,
-                carrier: Carrier::Service,
+                carrier: StepProvider::Service,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -133,7 +133,7 @@ impl StepType {
                 order: 1,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::Identity,
-                carrier: Carrier::IdentityCheck,
+                carrier: StepProvider::IdentityCheck,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -142,7 +142,7 @@ impl StepType {
                 order: 2,
                 answers: AnswerForm::Consent,
                 files: FileUse::None,
-                carrier: Carrier::BackgroundCheck,
+                carrier: StepProvider::BackgroundCheck,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::BackgroundCheckAccount,
                 costs: CostKind::None,
@@ -151,7 +151,7 @@ impl StepType {
                 order: 3,
                 answers: AnswerForm::OtherGuests,
                 files: FileUse::None,
-                carrier: Carrier::Service,
+                carrier: StepProvider::Service,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -160,7 +160,7 @@ impl StepType {
                 order: 3,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
-                carrier: Carrier::AnotherSystem,
+                carrier: StepProvider::AnotherSystem,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -169,7 +169,7 @@ impl StepType {
                 order: 4,
                 answers: AnswerForm::Questions,
                 files: FileUse::None,
-                carrier: Carrier::Service,
+                carrier: StepProvider::Service,
                 review: ReviewRule::Questions,
                 needs: ActivationNeed::Questions,
                 costs: CostKind::None,
@@ -178,7 +178,7 @@ impl StepType {
                 order: 5,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::Documents,
-                carrier: Carrier::Service,
+                carrier: StepProvider::Service,
                 review: ReviewRule::Always,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -187,7 +187,7 @@ impl StepType {
                 order: 6,
                 answers: AnswerForm::Agreement,
                 files: FileUse::None,
-                carrier: Carrier::ServiceOrSignatureProvider,
+                carrier: StepProvider::ServiceOrSignatureProvider,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::ContractText,
                 costs: CostKind::None,
@@ -196,7 +196,7 @@ impl StepType {
                 order: 7,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
-                carrier: Carrier::AnotherSystem,
+                carrier: StepProvider::AnotherSystem,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::FeeProducts,
                 costs: CostKind::Fees,
@@ -205,7 +205,7 @@ impl StepType {
                 order: 8,
                 answers: AnswerForm::DepositChoice,
                 files: FileUse::None,
-                carrier: Carrier::AnotherSystem,
+                carrier: StepProvider::AnotherSystem,
                 review: ReviewRule::Always,
                 needs: ActivationNeed::PaymentAccount,
                 costs: CostKind::Deposit,
@@ -214,7 +214,7 @@ impl StepType {
                 order: 8,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
-                carrier: Carrier::AnotherSystem,
+                carrier: StepProvider::AnotherSystem,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -223,7 +223,7 @@ impl StepType {
                 order: 9,
                 answers: AnswerForm::Confirmation,
                 files: FileUse::None,
-                carrier: Carrier::Service,
+                carrier: StepProvider::Service,
                 review: ReviewRule::Never,
                 needs: ActivationNeed::Nothing,
                 costs: CostKind::None,
@@ -260,7 +260,7 @@ impl StepType {
 
     /// Returns the system that carries the step out.
     #[must_use]
-    pub const fn carrier(self) -> Carrier {
+    pub const fn step_provider(self) -> StepProvider {
         self.definition().carrier
     }
 
@@ -268,33 +268,35 @@ impl StepType {
     /// of the step decide: [`super::Step::is_carried_out_elsewhere`].
     #[must_use]
     pub const fn is_carried_out_elsewhere(self) -> bool {
-        match self.carrier() {
-            Carrier::AnotherSystem | Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
-            Carrier::Service | Carrier::ServiceOrSignatureProvider => false,
+        match self.step_provider() {
+            StepProvider::AnotherSystem
+            | StepProvider::IdentityCheck
+            | StepProvider::BackgroundCheck => true,
+            StepProvider::Service | StepProvider::ServiceOrSignatureProvider => false,
         }
     }
 
     /// Whether a provider checks the identity of guests, by the policy of the step.
     #[must_use]
     pub const fn checks_identity(self) -> bool {
-        match self.carrier() {
-            Carrier::IdentityCheck => true,
-            Carrier::Service
-            | Carrier::ServiceOrSignatureProvider
-            | Carrier::AnotherSystem
-            | Carrier::BackgroundCheck => false,
+        match self.step_provider() {
+            StepProvider::IdentityCheck => true,
+            StepProvider::Service
+            | StepProvider::ServiceOrSignatureProvider
+            | StepProvider::AnotherSystem
+            | StepProvider::BackgroundCheck => false,
         }
     }
 
     /// Whether a provider checks the background of guests.
     #[must_use]
     pub const fn checks_background(self) -> bool {
-        match self.carrier() {
-            Carrier::BackgroundCheck => true,
-            Carrier::Service
-            | Carrier::ServiceOrSignatureProvider
-            | Carrier::AnotherSystem
-            | Carrier::IdentityCheck => false,
+        match self.step_provider() {
+            StepProvider::BackgroundCheck => true,
+            StepProvider::Service
+            | StepProvider::ServiceOrSignatureProvider
+            | StepProvider::AnotherSystem
+            | StepProvider::IdentityCheck => false,
         }
     }
 

@@ -22,7 +22,7 @@ pub enum InclusionType {
 
 /// The data of a stay that the rules depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetingFacts {
+pub struct TargetingInput {
     /// The first day.
     pub check_in: Date,
     /// The day of departure.
@@ -68,7 +68,7 @@ impl TargetingVerdict {
 
 /// Returns the number of days from one date to another; negative if `to` is earlier.
 #[must_use]
-pub fn days(from: Date, to: Date) -> i64 {
+pub fn days_between(from: Date, to: Date) -> i64 {
     // A date has a year of at most 9999, so the number of days always fits.
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }
@@ -76,17 +76,17 @@ pub fn days(from: Date, to: Date) -> i64 {
 /// Returns how many days before check-in a stay was booked. A booking on or after the day of
 /// check-in counts as 0 days.
 #[must_use]
-pub fn days_ahead(stay: &TargetingFacts) -> i64 {
-    days(stay.booked_on, stay.check_in).max(0)
+pub fn days_ahead(stay: &TargetingInput) -> i64 {
+    days_between(stay.booked_on, stay.check_in).max(0)
 }
 
 /// Returns whether a stay gets a step, or the first rule that excludes the stay.
 #[must_use]
-pub fn decide(rules: &Targeting, stay: &TargetingFacts) -> TargetingVerdict {
+pub fn decide(rules: &Targeting, stay: &TargetingInput) -> TargetingVerdict {
     if rules.is_always_shown {
         return TargetingVerdict::AlwaysShown;
     }
-    let nights = days(stay.check_in, stay.check_out);
+    let nights = days_between(stay.check_in, stay.check_out);
     let lead = days_ahead(stay);
     let names = |sources: &Option<Vec<String>>| {
         sources
@@ -165,9 +165,9 @@ mod tests {
     }
 
     prop_compose! {
-        fn stay()(start in 0..400_i64, nights in 0..1100_i64, lead in -2..12_i64, channel in prop::sample::select(CHANNELS.to_vec()), is_returning: bool) -> TargetingFacts {
+        fn stay()(start in 0..400_i64, nights in 0..1100_i64, lead in -2..12_i64, channel in prop::sample::select(CHANNELS.to_vec()), is_returning: bool) -> TargetingInput {
             let check_in = jiff::civil::date(2026, 1, 1).saturating_add(start.days());
-            TargetingFacts {
+            TargetingInput {
                 check_in,
                 check_out: check_in.saturating_add(nights.days()),
                 booked_on: check_in.saturating_sub(lead.days()),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// Counts the nights of a stay by stepping through its days.
-    fn nights(stay: &TargetingFacts) -> usize {
+    fn nights(stay: &TargetingInput) -> usize {
         stay.check_in
             .series(1.day())
             .take_while(|day| *day < stay.check_out)
@@ -187,7 +187,7 @@ mod tests {
 
     /// Applies the rules one by one, written in another way than in `decide` (rules:
     /// steps#targeting).
-    fn gets_the_step(rules: &Targeting, stay: &TargetingFacts) -> bool {
+    fn gets_the_step(rules: &Targeting, stay: &TargetingInput) -> bool {
         if rules.is_always_shown {
             return true;
         }
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_maximum_of_1000_nights_means_no_limit() {
-        let stay = TargetingFacts {
+        let stay = TargetingInput {
             check_in: jiff::civil::date(2026, 1, 1),
             check_out: jiff::civil::date(2029, 1, 1),
             booked_on: jiff::civil::date(2025, 12, 1),

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::step::Step;
 use super::{records, visible};
-use crate::translations::{Form, LONGEST, SourceTable, TextChange, TextRules};
+use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, TextRules};
 
 /// The texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
@@ -43,17 +43,21 @@ impl TextRules for StepTexts {
         ]
     }
 
-    fn form(&self, field: &str) -> Form {
-        Form::up_to(if field == HEADING { 200 } else { LONGEST })
+    fn form(&self, field: &str) -> TextForm {
+        TextForm::up_to(if field == HEADING {
+            200
+        } else {
+            MAX_TEXT_LENGTH
+        })
     }
 
     fn visible(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
-        visible::known_ids(context, things)
+        visible::accessible_step_ids(context, things)
     }
 
     /// A caller that can access a step may also change its texts.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
-        visible::known_ids(context, things)
+        visible::accessible_step_ids(context, things)
     }
 
     fn admit(&self, context: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
@@ -63,7 +67,7 @@ impl TextRules for StepTexts {
 
     /// A new heading in any language counts as a change of the step, as in the operations on steps.
     fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
-        for mut step in records::some(context, change.things(|field| field == HEADING))? {
+        for mut step in records::steps_by_id(context, change.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());
             records::put(context, &step)?;
         }

@@ -18,7 +18,7 @@ pub(crate) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
         return Ok(false);
     }
     let targets = scopes::targets(context, EntityType::PrecheckStep, id)?;
-    let cover = Coverage::load(context)?.cover_of(&targets);
+    let cover = Coverage::load(context)?.combined_coverage(&targets);
     if targets.is_empty() || cover.is_inside {
         Ok(cover.is_outside)
     } else {
@@ -34,14 +34,17 @@ pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()
 
 /// Returns those of the steps that the caller can access.
 pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<HashSet<Uuid>> {
-    known_ids(
+    accessible_step_ids(
         context,
         &steps.iter().map(|step| step.id).collect::<Vec<_>>(),
     )
 }
 
 /// Returns those of the ids whose steps the caller can access.
-pub(super) fn known_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
+pub(super) fn accessible_step_ids(
+    context: &mut Context<'_, '_>,
+    ids: &[Uuid],
+) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
@@ -50,7 +53,7 @@ pub(super) fn known_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<H
     let is_visible = |id: &Uuid| {
         targets
             .get(id)
-            .is_none_or(|targets| coverage.cover_of(targets).is_inside)
+            .is_none_or(|targets| coverage.combined_coverage(targets).is_inside)
     };
     Ok(ids.iter().copied().filter(is_visible).collect())
 }

@@ -18,7 +18,10 @@ store::statements! {
 }
 
 /// Describes all assignments of the entity that an input refers to.
-pub(super) fn all(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
+pub(super) fn all_assignments(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some((entity_type, id)) = entity_of(input) else {
         return Ok(None);
     };
@@ -28,7 +31,10 @@ pub(super) fn all(context: &mut Context<'_, '_>, input: &Value) -> Result<Option
 
 /// Describes the assignments of the entity to the targets in the input. Adding and removing change
 /// no other assignments.
-pub(super) fn sent(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
+pub(super) fn assignments_in_request(
+    context: &mut Context<'_, '_>,
+    input: &Value,
+) -> Result<Option<AuditedObject>> {
     let Some((entity_type, id)) = entity_of(input) else {
         return Ok(None);
     };

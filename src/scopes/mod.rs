@@ -27,8 +27,8 @@ use uuid::Uuid;
 
 use crate::records::{Dependents, OnDeleted, RecordKind, record_names};
 pub(crate) use operations::LIST_ENTITY_SCOPES;
-pub(crate) use reach_counts::{COUNT_REACHED_PROPERTIES, first_served};
-pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
+pub(crate) use reach_counts::{COUNT_REACHED_PROPERTIES, first_served_property};
+pub use resolution::{Assignments, Placement, PortalSource, ResolvedPortal, resolve};
 pub(crate) use serving::{Coverage, effective_portal, portals_of};
 
 store::statements! {

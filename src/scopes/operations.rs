@@ -131,9 +131,9 @@ pub(super) fn operations() -> Vec<Operation> {
     };
     let write = |declaration: Declaration, mode| {
         let reader = if mode == WriteMode::Replace {
-            audited::all
+            audited::all_assignments
         } else {
-            audited::sent
+            audited::assignments_in_request
         };
         declaration
             .audited(Audits::changes(reader))

@@ -100,7 +100,7 @@ struct PropertiesByTarget {
 
 impl PropertiesByTarget {
     fn load(context: &mut Context<'_, '_>) -> Result<Self> {
-        let served = serving::served(context)?;
+        let served = serving::placements_with_portals(context)?;
         let (mut properties, mut indexes) = (
             Vec::with_capacity(served.len()),
             HashMap::with_capacity(served.len()),
@@ -160,7 +160,10 @@ impl Cacheable for PropertiesByTarget {
 
 /// Returns the first property that the caller can access and the portal serves. If there is none,
 /// returns the first accessible property.
-pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
+pub(crate) fn first_served_property(
+    context: &mut Context<'_, '_>,
+    portal: Uuid,
+) -> Result<Option<Uuid>> {
     let (by_target, property_scope) = (
         PropertiesByTarget::cached(context)?,
         context.property_scope(),

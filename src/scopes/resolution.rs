@@ -27,7 +27,7 @@ pub struct Assignments {
 
 /// The kind of assignment by which a property gets its portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
+pub enum PortalSource {
     /// Assigned to the property itself.
     Direct,
     /// Assigned to its group.
@@ -40,10 +40,10 @@ pub enum Route {
 
 /// The portal of a property, and how the property gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedPortal {
     pub portal: Uuid,
     /// The assignment by which the property gets the portal.
-    pub route: Route,
+    pub source: PortalSource,
 }
 
 impl Assignments {
@@ -78,22 +78,25 @@ impl Assignments {
 /// Returns the portal that a property gets; `None` if no portal is assigned and there is no
 /// default.
 #[must_use]
-pub fn resolve(placement: &Placement, assignments: &Assignments) -> Option<Resolved> {
+pub fn resolve(placement: &Placement, assignments: &Assignments) -> Option<ResolvedPortal> {
     let direct = || {
         assignments
             .direct
             .get(&placement.property)
-            .map(|portal| Resolved {
+            .map(|portal| ResolvedPortal {
                 portal: *portal,
-                route: Route::Direct,
+                source: PortalSource::Direct,
             })
     };
     let group = || {
         let group = placement.group?;
-        assignments.groups.get(&group).map(|(_, portal)| Resolved {
-            portal: *portal,
-            route: Route::Group(group),
-        })
+        assignments
+            .groups
+            .get(&group)
+            .map(|(_, portal)| ResolvedPortal {
+                portal: *portal,
+                source: PortalSource::Group(group),
+            })
     };
     let tag = || {
         let scoped = placement.tags.iter().filter_map(|tag| {
@@ -102,15 +105,15 @@ pub fn resolve(placement: &Placement, assignments: &Assignments) -> Option<Resol
                 .get(tag)
                 .map(|(order, portal)| (order, *portal, *tag))
         });
-        scoped.min().map(|(_, portal, tag)| Resolved {
+        scoped.min().map(|(_, portal, tag)| ResolvedPortal {
             portal,
-            route: Route::Tag(tag),
+            source: PortalSource::Tag(tag),
         })
     };
     let default = || {
-        assignments.default.map(|portal| Resolved {
+        assignments.default.map(|portal| ResolvedPortal {
             portal,
-            route: Route::Default,
+            source: PortalSource::Default,
         })
     };
     direct().or_else(group).or_else(tag).or_else(default)

@@ -13,7 +13,7 @@ use engine::values;
 use store::Row;
 use uuid::Uuid;
 
-use super::resolution::{Assignments, Placement, Resolved, resolve};
+use super::resolution::{Assignments, Placement, ResolvedPortal, resolve};
 use super::{Target, TargetKind};
 use crate::records::{Property, RecordKind, records_as};
 
@@ -44,7 +44,7 @@ store::statements! {
 pub(crate) fn effective_portal(
     context: &mut Context<'_, '_>,
     placement: &Placement,
-) -> Result<Option<Resolved>> {
+) -> Result<Option<ResolvedPortal>> {
     let targets: Vec<Uuid> = placement
         .tags
         .iter()
@@ -66,7 +66,7 @@ pub(crate) fn portals_of(
     let mut portals = HashMap::new();
     if properties.len() > MAX_SINGLE_READS {
         let requested: HashSet<Uuid> = properties.into_iter().collect();
-        for (placement, portal) in served(context)? {
+        for (placement, portal) in placements_with_portals(context)? {
             if let Some(portal) = portal.filter(|_| requested.contains(&placement.property)) {
                 portals.insert(placement.property, portal);
             }
@@ -87,7 +87,9 @@ pub(crate) fn portals_of(
 }
 
 /// Returns the placement of every property and the portal that serves it, in the order of creation.
-pub(super) fn served(context: &mut Context<'_, '_>) -> Result<Vec<(Placement, Option<Uuid>)>> {
+pub(super) fn placements_with_portals(
+    context: &mut Context<'_, '_>,
+) -> Result<Vec<(Placement, Option<Uuid>)>> {
     let default = default_portal(context)?;
     let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
     let portal =
@@ -161,7 +163,7 @@ impl Coverage {
             property_scope: ids.iter().copied().collect(),
             ..LimitedCaller::default()
         };
-        for (placement, portal) in served(context)? {
+        for (placement, portal) in placements_with_portals(context)? {
             let portal = portal.map(|portal| (TargetKind::Portal, portal));
             let is_inside = limited.property_scope.contains(&placement.property);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
@@ -209,7 +211,7 @@ impl Coverage {
     }
 
     /// Returns the combined coverage of some targets. For an unlimited caller nothing is outside.
-    pub(crate) fn cover_of(&self, targets: &[Target]) -> TargetCoverage {
+    pub(crate) fn combined_coverage(&self, targets: &[Target]) -> TargetCoverage {
         let Some(limited) = &self.0 else {
             return TargetCoverage {
                 is_inside: true,

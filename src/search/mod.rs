@@ -32,7 +32,7 @@ use store::Row;
 use uuid::Uuid;
 
 pub(crate) use self::rank::FoundType;
-use self::rank::{Best, Hit, Query};
+use self::rank::{BestHits, Hit, Query};
 use crate::records::{RecordKind, find_by_reference, name_patterns};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
@@ -164,7 +164,7 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
     let Some(query) = Query::new(&input.query) else {
         return Ok(Vec::new());
     };
-    let mut best = Best::new(query, input.limit);
+    let mut best = BestHits::new(query, input.limit);
     let coverage = Coverage::load(context)?;
     offer_steps(context, &coverage, &mut best)?;
     if context.access.permissions.has(Permission::ViewGuides) {
@@ -183,7 +183,11 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
 }
 
 /// Compares the steps by their nicknames and by the titles that guests see.
-fn offer_steps(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut Best) -> Result<()> {
+fn offer_steps(
+    context: &mut Context<'_, '_>,
+    coverage: &Coverage,
+    best: &mut BestHits,
+) -> Result<()> {
     let assigned = LimitedAssignments::load(context, EntityType::PrecheckStep)?;
     for row in context.rows(&STEPS, values![ENGLISH])? {
         let (id, nickname, title): (_, String, Option<String>) =
@@ -202,7 +206,7 @@ fn offer_steps(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut Be
 fn offer_manuals(
     context: &mut Context<'_, '_>,
     coverage: &Coverage,
-    best: &mut Best,
+    best: &mut BestHits,
 ) -> Result<()> {
     let assigned = LimitedAssignments::load(context, EntityType::Manual)?;
     for row in context.rows(&MANUALS, [])? {
@@ -221,7 +225,7 @@ fn offer_manuals(
     Ok(())
 }
 
-fn offer_portals(context: &mut Context<'_, '_>, best: &mut Best) -> Result<()> {
+fn offer_portals(context: &mut Context<'_, '_>, best: &mut BestHits) -> Result<()> {
     for row in context.rows(&PORTALS, [])? {
         best.offer(
             FoundType::Portal,
@@ -248,7 +252,7 @@ fn offer_records(
     context: &mut Context<'_, '_>,
     coverage: &Coverage,
     referred_ids: &[Uuid],
-    best: &mut Best,
+    best: &mut BestHits,
 ) -> Result<()> {
     let kinds = [
         (FoundType::Property, TargetKind::Property),
@@ -263,7 +267,7 @@ fn offer_records(
                     coverage.is_visible(kind, id)
                 });
             } else if coverage.is_visible(kind, id) {
-                best.add_referred(found_type, id, &name);
+                best.add_exact(found_type, id, &name);
             }
         }
     }
@@ -275,17 +279,17 @@ fn offer_records(
 fn offer_reservations(
     context: &mut Context<'_, '_>,
     referred_ids: Vec<Uuid>,
-    best: &mut Best,
+    best: &mut BestHits,
 ) -> Result<()> {
     let [all, ids] = context.property_scope().parameters();
     if !referred_ids.is_empty() {
         let params = values![referred_ids.clone(), all.clone(), ids.clone()];
         for row in context.rows(&THESE_RESERVATIONS, params)? {
             let stay = NamedStay::read(&row)?;
-            best.add_referred(FoundType::Reservation, stay.id, &stay.name);
+            best.add_exact(FoundType::Reservation, stay.id, &stay.name);
         }
     }
-    let [first, second, rest] = name_patterns(best.wanted(FoundType::Reservation).text());
+    let [first, second, rest] = name_patterns(best.query_for(FoundType::Reservation).text());
     let params = values![first, second, rest, all, ids, MAX_RESERVATIONS];
     for row in context.rows(&RESERVATIONS, params)? {
         let stay = NamedStay::read(&row)?;
@@ -351,6 +355,6 @@ impl LimitedAssignments {
     fn shows(&self, id: Uuid, coverage: &Coverage) -> bool {
         self.0
             .get(&id)
-            .is_none_or(|targets| coverage.cover_of(targets).is_inside)
+            .is_none_or(|targets| coverage.combined_coverage(targets).is_inside)
     }
 }

@@ -231,7 +231,7 @@ fn begins_with_letters(rest: &str, letters: &str) -> bool {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
     /// Whether the name matches only if the words for other types are left out of the query.
-    pub is_aside: bool,
+    pub is_without_hints: bool,
     /// How the name matches.
     pub fit: Fit,
     /// Number of characters of the name.
@@ -244,7 +244,7 @@ pub struct Hit {
 
 /// A collection of the best results, up to a limit.
 #[derive(Debug)]
-pub struct Best {
+pub struct BestHits {
     query: Query,
     /// The query without its hints, for each type that it hints at.
     hinted: Vec<(FoundType, Query)>,
@@ -257,7 +257,7 @@ pub struct Best {
     folded: String,
 }
 
-impl Best {
+impl BestHits {
     /// Creates an empty collection.
     #[must_use]
     pub fn new(query: Query, limit: usize) -> Self {
@@ -282,7 +282,7 @@ impl Best {
 
     /// Returns the query for results of a type.
     #[must_use]
-    pub fn wanted(&self, found_type: FoundType) -> &Query {
+    pub fn query_for(&self, found_type: FoundType) -> &Query {
         self.hinted
             .iter()
             .find(|(hinted_type, _)| *hinted_type == found_type)
@@ -328,7 +328,7 @@ impl Best {
         if self.hits.len() >= self.limit
             && let Some(worst) = self.hits.peek()
             && (
-                worst.is_aside,
+                worst.is_without_hints,
                 worst.fit,
                 worst.length,
                 worst.found_type,
@@ -340,7 +340,7 @@ impl Best {
         }
         if may_see() {
             self.hits.push(Hit {
-                is_aside,
+                is_without_hints: is_aside,
                 fit,
                 length,
                 found_type,
@@ -354,9 +354,9 @@ impl Best {
     }
 
     /// Adds a result whose reference is the query. It counts as an exact fit.
-    pub fn add_referred(&mut self, found_type: FoundType, id: Uuid, name: &str) {
+    pub fn add_exact(&mut self, found_type: FoundType, id: Uuid, name: &str) {
         self.hits.push(Hit {
-            is_aside: false,
+            is_without_hints: false,
             fit: Fit::Exact,
             length: name.chars().count(),
             found_type,
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn equal_fits_are_ordered_by_length_type_name_and_id() {
-        let mut best = Best::new(Query::new("azul").unwrap(), 9);
+        let mut best = BestHits::new(Query::new("azul").unwrap(), 9);
         for (found_type, name, id) in [
             (FoundType::Tag, "Azul b", 1),
             (FoundType::Property, "Azul b", 3),
@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn the_better_name_ranks_and_the_own_name_is_shown() {
-        let mut best = Best::new(Query::new("deposit").unwrap(), 2);
+        let mut best = BestHits::new(Query::new("deposit").unwrap(), 2);
         best.offer(
             FoundType::PrecheckStep,
             Uuid::from_u128(1),
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn a_query_word_for_the_type_is_a_hint() {
-        let mut best = Best::new(Query::new("Eixample group").unwrap(), 9);
+        let mut best = BestHits::new(Query::new("Eixample group").unwrap(), 9);
         for (found_type, name, id) in [
             (FoundType::Property, "Eixample flat", 1),
             (FoundType::PropertyGroup, "Gràcia", 2),
@@ -496,7 +496,7 @@ mod tests {
         let found: Vec<_> = best
             .into_sorted()
             .iter()
-            .map(|hit| (hit.id.as_u128(), hit.fit, hit.is_aside))
+            .map(|hit| (hit.id.as_u128(), hit.fit, hit.is_without_hints))
             .collect();
         assert_eq!(
             found,
@@ -602,14 +602,14 @@ mod tests {
             offered in prop::collection::vec((types(), names(), prop::option::of(names()), 0..4_u128, any::<bool>()), 0..40),
             limit in 1..8_usize,
         ) {
-            let mut best = Best::new(Query::new(&query).unwrap(), limit);
+            let mut best = BestHits::new(Query::new(&query).unwrap(), limit);
             let mut all = Vec::new();
             for (found_type, name, other_name, id, is_visible) in offered {
                 let id = Uuid::from_u128(id);
                 best.offer(found_type, id, &name, other_name.as_deref(), || is_visible);
                 let fits = [literal_fit(&query, &name), other_name.and_then(|other_name| literal_fit(&query, &other_name))];
                 if let (Some(fit), true) = (fits.into_iter().flatten().min(), is_visible) {
-                    all.push(Hit { is_aside: false, fit, length: name.chars().count(), found_type, name, id });
+                    all.push(Hit { is_without_hints: false, fit, length: name.chars().count(), found_type, name, id });
                 }
             }
             all.sort_by(|one, other| {

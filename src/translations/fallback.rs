@@ -70,7 +70,7 @@ impl TextLanguages {
 
     /// Adds the language of a built-in text, if it is not the requested language.
     #[must_use]
-    pub fn and(mut self, field: &str, language: &str, requested: &str) -> Self {
+    pub fn with_text_language(mut self, field: &str, language: &str, requested: &str) -> Self {
         if language != requested {
             self.0.insert(field.to_owned(), language.to_owned());
         }

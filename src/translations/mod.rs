@@ -45,8 +45,8 @@ pub(crate) use placeholders::{
 pub(crate) use queue::{bring_forward, follow_languages};
 pub(crate) use text_uses::{LIST_SHOWN_TEXTS, ShownText};
 pub(crate) use uses::{
-    CheckedText, Form, LONGEST, TextChange, TextLink, TextRules, TextWriter, check_readable,
-    note_links, wrong_links,
+    CheckedText, MAX_TEXT_LENGTH, TextChange, TextForm, TextLink, TextRules, TextWriter,
+    check_readable, save_links, wrong_links,
 };
 pub use worker::Translator;
 
@@ -373,7 +373,7 @@ pub(crate) fn written(
 }
 
 /// Returns those of several texts that have a version in exactly this language.
-pub(crate) fn all_written(
+pub(crate) fn texts_in_language(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
     language: &str,
@@ -536,7 +536,7 @@ impl Texts {
     }
 
     /// Returns the text of a translation unchanged, with its placeholders.
-    pub(crate) fn written(&self, id: Option<Uuid>) -> Option<&str> {
+    pub(crate) fn unfilled_text(&self, id: Option<Uuid>) -> Option<&str> {
         self.0.get(&id?).map(|(_, version)| version.text.as_str())
     }
 

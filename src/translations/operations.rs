@@ -365,8 +365,8 @@ fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Translati
         thing: None,
         path: &["text"],
     };
-    CheckedText::judged(context, input.id, &language, &input.text, writer)?
-        .carry_out(context, OtherLanguages::Renew)?;
+    CheckedText::check_write(context, input.id, &language, &input.text, writer)?
+        .write_checked(context, OtherLanguages::Renew)?;
     if let Some(warning) = markdown::warning(&input.text)
         && uses::is_markdown(context, input.id)?
     {

@@ -257,7 +257,7 @@ impl<'t> NumberedText<'t> {
 
     /// Puts the placeholders back into a translation. Returns `None` if the translation lost,
     /// repeated or invented a placeholder.
-    pub(super) fn restored(&self, translated: &str) -> Option<String> {
+    pub(super) fn restore_placeholders(&self, translated: &str) -> Option<String> {
         let mut restored = String::with_capacity(translated.len());
         let mut seen = vec![false; self.wholes.len()];
         let mut rest = translated;
@@ -336,7 +336,9 @@ mod tests {
         let numbered = NumberedText::of("{{guest.firstName}} at {{property.name}}").unwrap();
         assert_eq!(numbered.text, "{{1}} at {{2}}");
         assert_eq!(
-            numbered.restored("en {{ 2 }}, {{1}}").as_deref(),
+            numbered
+                .restore_placeholders("en {{ 2 }}, {{1}}")
+                .as_deref(),
             Some("en {{property.name}}, {{guest.firstName}}")
         );
         for lost in [
@@ -345,7 +347,7 @@ mod tests {
             "{{1}} {{2}} {{3}}",
             "{{1}} {{2} }",
         ] {
-            assert_eq!(numbered.restored(lost), None, "{lost}");
+            assert_eq!(numbered.restore_placeholders(lost), None, "{lost}");
         }
         assert!(NumberedText::of("{{word}}").is_none());
     }

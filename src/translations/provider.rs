@@ -87,7 +87,7 @@ impl TranslationClient {
         };
         let with_placeholders = async {
             let translated = self.request(&numbered.text, language).await?;
-            match numbered.restored(&translated) {
+            match numbered.restore_placeholders(&translated) {
                 Some(restored) => Ok(restored),
                 None => self.translate_pieces(text, language).await,
             }

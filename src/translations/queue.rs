@@ -246,7 +246,9 @@ fn claim_one(
 /// Corrects times that were written while the clock was ahead: jobs that are postponed for too
 /// long, and leases that last too long. Returns whether more of them may remain.
 pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
-    let latest = now.checked_add(retry::LONGEST).unwrap_or(Timestamp::MAX);
+    let latest = now
+        .checked_add(retry::MAX_RETRY_PAUSE)
+        .unwrap_or(Timestamp::MAX);
     let has_more = sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)?;
     Ok(sweeping::bring_forward(tx, &LONG_LEASES, &END_LEASES, latest)? || has_more)
 }
@@ -260,7 +262,7 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
 }
 
 /// Writes a translation, unless the English text or the job has changed since the claim.
-pub(super) fn settle(
+pub(super) fn write_translation(
     tx: &mut Transaction<'_>,
     service: &Service,
     claim: &TranslationClaim,
@@ -299,7 +301,7 @@ pub(super) fn settle(
     if !replaces_hand_written && stored.is_some_and(|stored| !stored.is_machine_translated) {
         return Ok(JobOutcome::Kept);
     }
-    if let Some(text) = uses::fitting(&mut context, *translation, text)? {
+    if let Some(text) = uses::fit_to_fields(&mut context, *translation, text)? {
         super::write(&mut context, *translation, language, &text, true, &entries)?;
         return Ok(JobOutcome::Written);
     }
@@ -312,7 +314,7 @@ pub(super) fn settle(
 }
 
 /// Postpones a job to `next` after a failed attempt. Nothing changes if the claim no longer holds.
-pub(super) fn put_off(
+pub(super) fn postpone_job(
     tx: &mut Transaction<'_>,
     claim: &TranslationClaim,
     next: Timestamp,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Maximum pause after the first failure. It doubles with each further failure.
 const FIRST_MAX: Duration = Duration::from_secs(1);
 /// Maximum pause after any failure.
-pub(super) const LONGEST: Duration = Duration::from_secs(600);
+pub(super) const MAX_RETRY_PAUSE: Duration = Duration::from_secs(600);
 /// Minimum pause between two attempts.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
@@ -16,7 +16,7 @@ pub(super) fn pause(failures: u32, fraction: f64) -> Duration {
     let doublings = failures.saturating_sub(1);
     let longest = FIRST_MAX
         .saturating_mul(2_u32.saturating_pow(doublings))
-        .min(LONGEST);
+        .min(MAX_RETRY_PAUSE);
     Duration::try_from_secs_f64(longest.as_secs_f64() * fraction)
         .unwrap_or(longest)
         .clamp(MIN_PAUSE, longest)
@@ -34,7 +34,7 @@ mod tests {
             .map(|failures| pause(failures, 1.0).as_secs())
             .collect();
         assert_eq!(longest, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]);
-        assert_eq!(pause(u32::MAX, 1.0), LONGEST);
+        assert_eq!(pause(u32::MAX, 1.0), MAX_RETRY_PAUSE);
         assert_eq!(pause(2, 0.5), Duration::from_secs(1));
     }
 

@@ -37,22 +37,22 @@ store::statements! {
 }
 
 /// Maximum length of a text in a field without a limit of its own, in characters.
-pub(crate) const LONGEST: usize = 6_000;
+pub(crate) const MAX_TEXT_LENGTH: usize = 6_000;
 
 /// The form that the text of a field must have, in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct TextForm {
     /// Maximum number of characters.
-    pub longest: usize,
+    pub max_length: usize,
     /// Whether surrounding spaces are removed first.
     pub is_trimmed: bool,
 }
 
-impl Form {
+impl TextForm {
     /// Creates the form of a text that is stored unchanged.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
-            longest,
+            max_length: longest,
             is_trimmed: false,
         }
     }
@@ -60,7 +60,7 @@ impl Form {
     /// Creates the form of a text without surrounding spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
         Self {
-            longest,
+            max_length: longest,
             is_trimmed: true,
         }
     }
@@ -68,7 +68,7 @@ impl Form {
     /// Returns the form of a text that two fields show.
     fn and(self, other: Self) -> Self {
         Self {
-            longest: self.longest.min(other.longest),
+            max_length: self.max_length.min(other.max_length),
             is_trimmed: self.is_trimmed || other.is_trimmed,
         }
     }
@@ -90,19 +90,19 @@ impl Form {
         self.is_exceeded_by(text.chars().count()).then(|| {
             format!(
                 "must have at most {} characters for the fields that show it",
-                self.longest
+                self.max_length
             )
         })
     }
 
     const fn is_exceeded_by(self, length: usize) -> bool {
-        length > self.longest
+        length > self.max_length
     }
 }
 
-impl Default for Form {
+impl Default for TextForm {
     fn default() -> Self {
-        Self::up_to(LONGEST)
+        Self::up_to(MAX_TEXT_LENGTH)
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) trait TextRules: Send + Sync {
     fn sources(&self) -> &'static [SourceTable];
 
     /// Returns the form that the text of a field must have.
-    fn form(&self, field: &str) -> Form;
+    fn form(&self, field: &str) -> TextForm;
 
     /// Returns whether the text of a field is Markdown.
     fn is_markdown(&self, _field: &str) -> bool {
@@ -248,8 +248,8 @@ pub(super) fn is_markdown(context: &mut Context<'_, '_>, id: Uuid) -> Result<boo
 
 /// Returns the form that satisfies all fields that show a text. A text without a use gets the
 /// default form.
-fn form(module: &dyn TextRules, uses: &[FieldUse]) -> Form {
-    uses.iter().fold(Form::default(), |form, field_use| {
+fn form(module: &dyn TextRules, uses: &[FieldUse]) -> TextForm {
+    uses.iter().fold(TextForm::default(), |form, field_use| {
         form.and(module.form(&field_use.field))
     })
 }
@@ -321,7 +321,7 @@ pub(crate) struct TextLink<'l> {
     /// The field that links the text.
     pub field: &'l str,
     /// Whether the thing has this link already.
-    pub is_kept: bool,
+    pub is_stored: bool,
 }
 
 /// Returns an issue for each link to a text that has another source table, a version that is too
@@ -342,7 +342,7 @@ pub(crate) fn wrong_links(
     let new = distinct(
         links
             .iter()
-            .filter(|link| !link.is_kept)
+            .filter(|link| !link.is_stored)
             .map(|link| link.id),
     );
     check_visible_uses(context, &new, &sources)?;
@@ -354,7 +354,7 @@ pub(crate) fn wrong_links(
         id,
         source,
         field,
-        is_kept,
+        is_stored: is_kept,
     } in links
     {
         let form = module(context, *source)?.form(field);
@@ -375,7 +375,7 @@ pub(crate) fn wrong_links(
                 "too_long_version",
                 format!(
                     "must not be a text with a version of more than {} characters",
-                    form.longest
+                    form.max_length
                 ),
             )
         } else if !is_kept && let Some(fault) = faults.get(id) {
@@ -458,7 +458,7 @@ fn placeholder_faults(
 
 /// Stores the links of a thing to texts, each with the name of its field. `before` are its previous
 /// links; a new thing has none.
-pub(crate) fn note_links<'l>(
+pub(crate) fn save_links<'l>(
     context: &mut Context<'_, '_>,
     thing: Uuid,
     before: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
@@ -498,7 +498,7 @@ pub(crate) struct CheckedText {
     module: &'static dyn TextRules,
     /// The uses of the text, except by the thing whose operation writes it.
     uses: Vec<FieldUse>,
-    is_news: bool,
+    is_change: bool,
 }
 
 /// The thing whose operation writes a text, and the path of the text in the request.
@@ -519,7 +519,7 @@ impl CheckedText {
     /// things that show it. Fails with 403 if the caller may change only some of these things, or
     /// lacks a permission. Fails with 409 for a conflict with another thing, and with 400 if the
     /// text does not have the form of every field that shows it.
-    pub(crate) fn judged(
+    pub(crate) fn check_write(
         context: &mut Context<'_, '_>,
         id: Uuid,
         language: &str,
@@ -565,18 +565,18 @@ impl CheckedText {
             text,
             module,
             uses,
-            is_news,
+            is_change: is_news,
         })
     }
 
     /// Returns whether the text differs from the stored one.
-    pub(crate) fn is_news(&self) -> bool {
-        self.is_news
+    pub(crate) fn is_change(&self) -> bool {
+        self.is_change
     }
 
     /// Writes the text, treats the other languages according to `others`, and records the change in
     /// the things that show the text.
-    pub(crate) fn carry_out(
+    pub(crate) fn write_checked(
         self,
         context: &mut Context<'_, '_>,
         others: OtherLanguages,
@@ -587,7 +587,7 @@ impl CheckedText {
             text,
             module,
             uses,
-            is_news,
+            is_change: is_news,
         } = self;
         put(context, id, &language, &text, others)?;
         if is_news {
@@ -679,7 +679,7 @@ fn is_shown_elsewhere(
 
 /// Returns a machine translation in the form in which it is stored; `None` if it does not fit a
 /// field that shows it.
-pub(super) fn fitting(
+pub(super) fn fit_to_fields(
     context: &mut Context<'_, '_>,
     id: Uuid,
     text: &str,
@@ -698,7 +698,7 @@ mod tests {
 
     #[test]
     fn the_strictest_of_several_text_limits_applies() {
-        let (title, body) = (Form::trimmed_up_to(3), Form::up_to(5));
+        let (title, body) = (TextForm::trimmed_up_to(3), TextForm::up_to(5));
         assert_eq!(title.and(body), title);
         assert_eq!(body.and(title), title);
         // Text, result under the first form, result under the second form: the stored text, or

@@ -170,7 +170,7 @@ impl Translator {
                 let (shared, now) = (service.clone(), service.clock.now());
                 service
                     .store
-                    .write(move |tx| queue::settle(tx, &shared, &claim, &text, now))
+                    .write(move |tx| queue::write_translation(tx, &shared, &claim, &text, now))
                     .await
             }
             Err(failure) => {
@@ -188,7 +188,7 @@ impl Translator {
                 let next = later(service.clock.now(), pause);
                 service
                     .store
-                    .write(move |tx| queue::put_off(tx, &claim, next))
+                    .write(move |tx| queue::postpone_job(tx, &claim, next))
                     .await?;
                 Ok(JobOutcome::Retry)
             }

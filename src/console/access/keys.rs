@@ -13,10 +13,10 @@ use super::super::frame::{CompletedAction, ConsoleFrame};
 use super::super::paging::Paging;
 use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
-use super::super::screens::ScreenAnswer;
-use super::super::visit::ConsoleRequest;
-use super::super::webhooks::{LONGEST, grace, hours};
-use super::super::when::{self, When};
+use super::super::request::ConsoleRequest;
+use super::super::screens::ScreenResponse;
+use super::super::time_format::{self, FormattedTime};
+use super::super::webhooks::{LONGEST, grace_hours, hours};
 use super::{AccessTab, ListPage, SCREEN, Tabs, may, tabs};
 use crate::people::address;
 use crate::platform::{
@@ -33,7 +33,7 @@ const ANSWERS: usize = 10;
 
 /// Reads the key that the path names.
 async fn named(request: &ConsoleRequest) -> Result<TeamApiKey, ConsoleRefusal> {
-    let id = request.named("id")?;
+    let id = request.path_id("id")?;
     for answer in 0..ANSWERS {
         let arguments = json!({ "limit": MOST, "offset": answer * MOST });
         let keys = request.read(LIST_TEAM_API_KEYS, arguments).await?;
@@ -51,12 +51,12 @@ async fn named(request: &ConsoleRequest) -> Result<TeamApiKey, ConsoleRefusal> {
 struct KeyRow {
     name: String,
     may: String,
-    made: When,
-    expires: Option<When>,
+    made: FormattedTime,
+    expires: Option<FormattedTime>,
     has_expired: bool,
-    last: Option<When>,
+    last: Option<FormattedTime>,
     /// A sentence about the last change of the key, and the time of the change.
-    written: Option<(String, When)>,
+    written: Option<(String, FormattedTime)>,
     /// Address of the key's entries in the audit log. `None` for limited members, who may not read
     /// the log.
     history: Option<String>,
@@ -84,7 +84,7 @@ fn are_made_here(request: &ConsoleRequest) -> bool {
         .app_state
         .extension::<ConsoleKeys>()
         .is_some_and(|keys| keys.0)
-        && request.answers_for_organization()
+        && request.manages_whole_organization()
 }
 
 fn row(
@@ -96,7 +96,7 @@ fn row(
         last_used_at,
         ..
     }: &TeamApiKey,
-    written: Option<(String, When)>,
+    written: Option<(String, FormattedTime)>,
     are_made_here: bool,
 ) -> KeyRow {
     let id = id.to_string();
@@ -106,13 +106,13 @@ fn row(
         .is_some_and(|at| at.0 <= request.service.clock.now());
     KeyRow {
         may: may(request, &key.permissions),
-        made: when::of(request, *created_at),
-        expires: when::of_any(request, key.expires_at),
+        made: time_format::of(request, *created_at),
+        expires: time_format::of_any(request, key.expires_at),
         has_expired,
-        last: when::of_any(request, *last_used_at),
+        last: time_format::of_any(request, *last_used_at),
         written,
         history: request
-            .answers_for_organization()
+            .manages_whole_organization()
             .then(|| request.address_with("/audit", &[("actor", &id)])),
         // An expired key could be rotated but would stay expired.
         rotate: way("rotate").filter(|_| !has_expired),
@@ -121,7 +121,7 @@ fn row(
     }
 }
 
-pub(super) fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let ListPage { rows, paging } = ListPage::of(request, LIST_TEAM_API_KEYS, PATH).await?;
         let are_made_here = are_made_here(request);
@@ -132,7 +132,7 @@ pub(super) fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let mut messages = last_writes(request, &writes).await.into_iter();
         let written = rows.iter().map(|one| {
             Some((
-                when::of(request, one.last_write.as_ref()?.occurred_at),
+                time_format::of(request, one.last_write.as_ref()?.occurred_at),
                 messages.next()?,
             ))
         });
@@ -140,7 +140,7 @@ pub(super) fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .map(|written| written.map(|(at, messages)| (messages, at)))
             .collect();
         let page = Keys {
-            frame: ConsoleFrame::new(request, request.words.access.access),
+            frame: ConsoleFrame::new(request, request.texts.access.access),
             tabs: tabs(request, AccessTab::Keys),
             rows: rows
                 .iter()
@@ -151,7 +151,7 @@ pub(super) fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             new: are_made_here.then(|| request.address(&format!("{PATH}/new"))),
             how: address(&request.service, "/docs/how-to/load-first-data.md"),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -176,7 +176,7 @@ fn form(
     if !are_made_here(request) {
         return Err(ConsoleRefusal::missing());
     }
-    let words = &request.words.access;
+    let words = &request.texts.access;
     let chosen = |name: &str| {
         request
             .fields
@@ -185,35 +185,38 @@ fn form(
     };
     let own = Permission::VARIANTS
         .iter()
-        .filter(|permission| request.holds(**permission))
+        .filter(|permission| request.has_permission(**permission))
         .map(AsRef::as_ref);
     let FormAttempt {
         status,
-        of: messages,
-        is_kept,
+        messages,
+        is_returned: is_kept,
     } = FormAttempt::of(request, refused.as_ref());
     let page = NewKey {
         frame: ConsoleFrame::new(request, words.new_key)
-            .below(request, words.access, SCREEN.path)
-            .below(request, words.keys, PATH),
+            .with_parent(request, words.access, SCREEN.path)
+            .with_parent(request, words.keys, PATH),
         action: request.address(&format!("{PATH}/new")),
         key: request.form_key(),
-        name: request.sent("name").unwrap_or_default().to_owned(),
-        expires: request.sent("expiresAt").unwrap_or_default().to_owned(),
+        name: request.form_value("name").unwrap_or_default().to_owned(),
+        expires: request
+            .form_value("expiresAt")
+            .unwrap_or_default()
+            .to_owned(),
         permissions: own
             .map(|name: &'static str| (name, words.permission(name), chosen(name)))
             .collect(),
         messages,
         is_kept,
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
-pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn new(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(std::future::ready(form(request, None)))
 }
 
-pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return form(request, None);
@@ -225,13 +228,14 @@ pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .map(|(_, value)| value.as_str())
             .collect();
         let expires = request
-            .sent("expiresAt")
+            .form_value("expiresAt")
             .map(str::trim)
             .filter(|text| !text.is_empty());
         // Invalid input is passed on as typed, so that the operation refuses it.
-        let expires = expires
-            .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
-        let arguments = json!({ "name": request.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
+        let expires = expires.map(|text| {
+            time_format::parse_local(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned())
+        });
+        let arguments = json!({ "name": request.form_value("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
         let created = request
             .create_as(
                 CREATE_TEAM_API_KEY,
@@ -239,7 +243,7 @@ pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 &request.key(CREATE_TEAM_API_KEY.id()),
             )
             .await;
-        match ConsoleRefusal::of_what_was_sent(created)? {
+        match ConsoleRefusal::split_by_input(created)? {
             Ok(created) => Ok(token_page(request, &created)),
             Err(refusal) => form(request, Some(refusal)),
         }
@@ -259,12 +263,12 @@ struct CreatedKeyPage<'v> {
 /// Returns the page that shows a token. The page is the answer to the form, so no address shows the
 /// token again. Sending the form again does not show it either.
 fn token_page<'v>(request: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
-    let words = &request.words.access;
+    let words = &request.texts.access;
     let frame = ConsoleFrame::new(request, words.token)
-        .below(request, words.access, SCREEN.path)
-        .below(request, words.keys, PATH);
+        .with_parent(request, words.access, SCREEN.path)
+        .with_parent(request, words.keys, PATH);
     let rotate = request.address(&format!("{PATH}/{}/rotate", made.id));
-    reply::of(
+    reply::page_of_template(
         request,
         200,
         &CreatedKeyPage {
@@ -303,7 +307,7 @@ async fn ask(
     if !are_made_here(request) {
         return Err(ConsoleRefusal::missing());
     }
-    let words = &request.words.access;
+    let words = &request.texts.access;
     let one = named(request).await?;
     let (title, about, place) = if is_rotated {
         (words.rotate, words.rotate_about, "rotate")
@@ -312,36 +316,37 @@ async fn ask(
     };
     let FormAttempt {
         status,
-        of: messages,
-        is_kept,
+        messages,
+        is_returned: is_kept,
     } = FormAttempt::of(request, refused.as_ref());
     let page = KeyConfirmation {
         frame: ConsoleFrame::new(request, title)
-            .below(request, words.access, SCREEN.path)
-            .below(request, words.keys, PATH),
+            .with_parent(request, words.access, SCREEN.path)
+            .with_parent(request, words.keys, PATH),
         action: request.address(&format!("{PATH}/{}/{place}", one.id)),
         back: request.address(PATH),
         key: request.new_key(),
-        grace: is_rotated.then(|| (grace(request), LONGEST)),
+        grace: is_rotated.then(|| (grace_hours(request), LONGEST)),
         name: one.key.name,
         about,
         submit: title,
         messages,
         is_kept,
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
-pub(super) fn ask_to_rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask_to_rotate(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(ask(request, true, None))
 }
 
-pub(super) fn rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn rotate(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return ask(request, true, None).await;
         }
-        let arguments = json!({ "apiKeyId": request.named("id")?, "graceSeconds": hours(request) });
+        let arguments =
+            json!({ "apiKeyId": request.path_id("id")?, "graceSeconds": hours(request) });
         match request
             .create_as(
                 ROTATE_TEAM_API_KEY,
@@ -357,18 +362,22 @@ pub(super) fn rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-pub(super) fn ask_to_revoke(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask_to_revoke(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(ask(request, false, None))
 }
 
-pub(super) fn revoke(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn revoke(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return ask(request, false, None).await;
         }
         request
-            .get::<Value>(REVOKE, json!({ "apiKeyId": request.named("id")? }))
+            .get::<Value>(REVOKE, json!({ "apiKeyId": request.path_id("id")? }))
             .await?;
-        Ok(reply::done(request, PATH, CompletedAction::Removed))
+        Ok(reply::redirect_with_confirmation(
+            request,
+            PATH,
+            CompletedAction::Removed,
+        ))
     })
 }

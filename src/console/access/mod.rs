@@ -16,9 +16,9 @@ use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::{Paging, ROWS};
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use super::visit::ConsoleRequest;
-use super::when::{self, When};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
+use super::time_format::{self, FormattedTime};
 use crate::oauth::{ConnectionView, LIST_CONNECTIONS};
 use crate::platform::{LIST_TEAM_MEMBERS, MemberView};
 use crate::words::fill;
@@ -33,56 +33,59 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         ScreenPage::get("getConnectionsScreen", "/access", connections),
         ScreenPage::get("getMembersScreen", "/access/members", members)
-            .needing(&["listTeamMembers"]),
+            .with_needs(&["listTeamMembers"]),
         ScreenPage::get("getInviteScreen", "/access/members/new", people::new)
-            .needing(&["inviteMember"]),
+            .with_needs(&["inviteMember"]),
         ScreenPage::post(
             "inviteMemberOnScreen",
             "/access/members/new",
             people::create,
         )
-        .needing(&["inviteMember"]),
+        .with_needs(&["inviteMember"]),
         ScreenPage::get("getMemberScreen", "/access/members/{id}", people::show)
-            .needing(&["listTeamMembers", "updateMember"]),
+            .with_needs(&["listTeamMembers", "updateMember"]),
         ScreenPage::post("updateMemberOnScreen", "/access/members/{id}", people::save)
-            .needing(&["listTeamMembers", "updateMember"]),
+            .with_needs(&["listTeamMembers", "updateMember"]),
         ScreenPage::post(
             "linkMemberOnScreen",
             "/access/members/{id}/link",
             people::link,
         )
-        .needing(&["listTeamMembers", "createMemberSignInLink"]),
-        ScreenPage::get("getKeysScreen", "/access/keys", keys::list).needing(&["listTeamApiKeys"]),
+        .with_needs(&["listTeamMembers", "createMemberSignInLink"]),
+        ScreenPage::get("getKeysScreen", "/access/keys", keys::list)
+            .with_needs(&["listTeamApiKeys"]),
         ScreenPage::get("getNewKeyScreen", "/access/keys/new", keys::new)
-            .needing(&["createTeamApiKey"]),
+            .with_needs(&["createTeamApiKey"]),
         ScreenPage::post("createKeyOnScreen", "/access/keys/new", keys::create)
-            .needing(&["createTeamApiKey"]),
+            .with_needs(&["createTeamApiKey"]),
         ScreenPage::get(
             "getRotateKeyScreen",
             "/access/keys/{id}/rotate",
             keys::ask_to_rotate,
         )
-        .needing(&["rotateTeamApiKey"]),
+        .with_needs(&["rotateTeamApiKey"]),
         ScreenPage::post(
             "rotateKeyOnScreen",
             "/access/keys/{id}/rotate",
             keys::rotate,
         )
-        .needing(&["rotateTeamApiKey"]),
+        .with_needs(&["rotateTeamApiKey"]),
         ScreenPage::get(
             "getRevokeKeyScreen",
             "/access/keys/{id}/revoke",
             keys::ask_to_revoke,
         )
-        .needing(&["revokeTeamApiKey"]),
+        .with_needs(&["revokeTeamApiKey"]),
         ScreenPage::post(
             "revokeKeyOnScreen",
             "/access/keys/{id}/revoke",
             keys::revoke,
         )
-        .needing(&["revokeTeamApiKey"]),
-        ScreenPage::get("getDisconnectScreen", "/access/end", ask).needing(&["deleteConnection"]),
-        ScreenPage::post("disconnectOnScreen", "/access/end", end).needing(&["deleteConnection"]),
+        .with_needs(&["revokeTeamApiKey"]),
+        ScreenPage::get("getDisconnectScreen", "/access/end", ask)
+            .with_needs(&["deleteConnection"]),
+        ScreenPage::post("disconnectOnScreen", "/access/end", end)
+            .with_needs(&["deleteConnection"]),
     ],
 };
 
@@ -106,7 +109,7 @@ enum AccessTab {
 }
 
 fn tabs(request: &ConsoleRequest, shown: AccessTab) -> Tabs {
-    let words = &request.words.access;
+    let words = &request.texts.access;
     [
         (words.apps, SCREEN.path, AccessTab::Apps),
         (words.members, "/access/members", AccessTab::Members),
@@ -142,7 +145,7 @@ impl<T: Send + Sync + 'static> ListPage<T> {
 
 /// Returns the permissions in words.
 fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
-    let words = &request.words.access;
+    let words = &request.texts.access;
     let all: Vec<&str> = permissions
         .iter()
         .map(|permission| words.permission(permission.as_ref()))
@@ -178,8 +181,8 @@ struct AppRow {
     about: String,
     resource: String,
     may: String,
-    since: When,
-    last: When,
+    since: FormattedTime,
+    last: FormattedTime,
     end: Option<String>,
 }
 
@@ -194,9 +197,9 @@ struct Connections<'v> {
     how: String,
 }
 
-fn connections(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn connections(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.access;
+        let words = &request.texts.access;
         let ListPage { rows, paging } =
             ListPage::of(request, LIST_CONNECTIONS, SCREEN.path).await?;
         let names = names(request).await?;
@@ -215,8 +218,8 @@ fn connections(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 ),
                 resource: one.resource.clone(),
                 may: may(request, &one.scopes),
-                since: when::of(request, one.connected_at),
-                last: when::of(request, one.last_used_at),
+                since: time_format::of(request, one.connected_at),
+                last: time_format::of(request, one.last_used_at),
                 end: request
                     .may(END)
                     .then(|| request.address_with("/access/end", &query)),
@@ -229,7 +232,7 @@ fn connections(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             paging,
             how: crate::people::address(&request.service, "/docs/how-to/connect-an-assistant.md"),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -255,9 +258,9 @@ struct Members<'v> {
     new: Option<String>,
 }
 
-fn members(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn members(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.access;
+        let words = &request.texts.access;
         let ListPage { rows, paging } =
             ListPage::of(request, LIST_TEAM_MEMBERS, "/access/members").await?;
         let row = |MemberView { id, member, .. }: &MemberView| MemberRow {
@@ -274,7 +277,7 @@ fn members(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             email: member.email.clone(),
             is_active: member.is_active,
             way: request
-                .answers_for_organization()
+                .manages_whole_organization()
                 .then(|| request.address(&format!("/access/members/{id}"))),
             has_two_factors: member.is_two_factor_enrolled,
         };
@@ -285,10 +288,10 @@ fn members(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             rows,
             paging,
             new: request
-                .answers_for_organization()
+                .manages_whole_organization()
                 .then(|| request.address("/access/members/new")),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -304,8 +307,8 @@ struct AccessConfirmation<'v> {
 /// Returns the connection of the app and the member in the query.
 async fn named(request: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal> {
     let (app, member) = (
-        request.asks("app").unwrap_or_default(),
-        request.asks("member").unwrap_or_default(),
+        request.query_parameter("app").unwrap_or_default(),
+        request.query_parameter("member").unwrap_or_default(),
     );
     for answer in 0..ANSWERS {
         let arguments = json!({ "limit": MOST, "offset": answer * MOST });
@@ -324,42 +327,45 @@ async fn named(request: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusa
     Err(ConsoleRefusal::missing())
 }
 
-fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.access;
+        let words = &request.texts.access;
         let one = named(request).await?;
         let member = one.member_id.to_string();
         let called = names(request)
             .await?
             .remove(&one.member_id)
             .unwrap_or_else(|| member.clone());
-        let page =
-            AccessConfirmation {
-                frame: ConsoleFrame::new(request, fill(words.end_title, &[("app", &one.name)]))
-                    .below(request, words.access, SCREEN.path),
-                about: fill(words.end_about, &[("name", &called)]),
-                action: request.address_with(
-                    "/access/end",
-                    &[("app", &one.oauth_app_id), ("member", &member)],
-                ),
-                back: request.address(SCREEN.path),
-            };
-        Ok(reply::of(request, 200, &page))
+        let page = AccessConfirmation {
+            frame: ConsoleFrame::new(request, fill(words.end_title, &[("app", &one.name)]))
+                .with_parent(request, words.access, SCREEN.path),
+            about: fill(words.end_about, &[("name", &called)]),
+            action: request.address_with(
+                "/access/end",
+                &[("app", &one.oauth_app_id), ("member", &member)],
+            ),
+            back: request.address(SCREEN.path),
+        };
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
-fn end(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn end(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return ask(request).await;
         }
         let (app, member) = (
-            request.asks("app").unwrap_or_default(),
-            request.asks("member").unwrap_or_default(),
+            request.query_parameter("app").unwrap_or_default(),
+            request.query_parameter("member").unwrap_or_default(),
         );
         request
             .get::<Value>(END, json!({ "oauthAppId": app, "memberId": member }))
             .await?;
-        Ok(reply::done(request, SCREEN.path, CompletedAction::Removed))
+        Ok(reply::redirect_with_confirmation(
+            request,
+            SCREEN.path,
+            CompletedAction::Removed,
+        ))
     })
 }

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::form::{
-    FormOutcome, FormView, Layout, Reading, Resource, StoredResource, create_form, created,
-    edit_form, saved,
+    FormOutcome, FormView, Layout, ReadFuture, Resource, StoredResource, create_form,
+    create_from_form, edit_form, save_form,
 };
 use super::super::frame::{CompletedAction, ConsoleFrame};
 use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::ScreenAnswer;
-use super::super::visit::ConsoleRequest;
+use super::super::request::ConsoleRequest;
+use super::super::screens::ScreenResponse;
 use super::{ANSWERS, MEMBERS, MOST};
 
 const LINK: &str = "createMemberSignInLink";
@@ -28,7 +28,7 @@ static MEMBER: Resource = Resource {
     layout: &Layout {
         create: &["name", "email", "permissions", "propertyIds"],
         sections: &[],
-        elsewhere: &[],
+        omitted: &[],
         markdown: &[],
         names: &[],
         rules: &[],
@@ -37,14 +37,14 @@ static MEMBER: Resource = Resource {
 
 /// Refuses limited members, who may not manage members.
 fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    if request.answers_for_organization() {
+    if request.manages_whole_organization() {
         Ok(())
     } else {
         Err(ConsoleRefusal::missing())
     }
 }
 
-fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     Box::pin(async move {
         for answer in 0..ANSWERS {
             let arguments = json!({ "limit": MOST, "offset": answer * MOST });
@@ -76,22 +76,22 @@ struct PeoplePage<'v> {
 }
 
 fn frame(request: &ConsoleRequest, title: String) -> ConsoleFrame<'_> {
-    let words = &request.words.access;
-    ConsoleFrame::new(request, title).below(request, words.members, PATH)
+    let words = &request.texts.access;
+    ConsoleFrame::new(request, title).with_parent(request, words.members, PATH)
 }
 
 fn new_page(request: &ConsoleRequest, form: FormView) -> Response {
     let status = form.status;
     let page = PeoplePage {
-        frame: frame(request, request.words.access.invite.to_owned()),
+        frame: frame(request, request.texts.access.invite.to_owned()),
         form,
         link: None,
         problem: None,
     };
-    reply::of(request, status, &page)
+    reply::page_of_template(request, status, &page)
 }
 
-pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn new(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let action = request.address(&format!("{PATH}/new"));
@@ -102,13 +102,13 @@ pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let action = request.address(&format!("{PATH}/new"));
-        match created(request, &MEMBER, action).await? {
+        match create_from_form(request, &MEMBER, action).await? {
             FormOutcome::Done(made) => Ok(linked(request, &made, made["signInUrl"].as_str())),
-            FormOutcome::Again(form) => Ok(new_page(request, *form)),
+            FormOutcome::Refused(form) => Ok(new_page(request, *form)),
         }
     })
 }
@@ -135,32 +135,36 @@ fn page(
             .then(|| request.address(&format!("{PATH}/{}/link", stored.id))),
         problem: problem.map(|(_, text)| text),
     };
-    reply::of(request, status, &page)
+    reply::page_of_template(request, status, &page)
 }
 
 fn action(request: &ConsoleRequest, stored: &StoredResource) -> String {
     request.address(&format!("{PATH}/{}", stored.id))
 }
 
-pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
-        let stored = stored(request, request.named("id")?).await?;
+        let stored = stored(request, request.path_id("id")?).await?;
         let form = edit_form(request, &MEMBER, &stored, action(request, &stored)).await?;
         Ok(page(request, stored, form, None))
     })
 }
 
-pub(super) fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
-        let stored = stored(request, request.named("id")?).await?;
-        match saved(request, &MEMBER, &stored, action(request, &stored)).await? {
+        let stored = stored(request, request.path_id("id")?).await?;
+        match save_form(request, &MEMBER, &stored, action(request, &stored)).await? {
             FormOutcome::Done(is_changed) => {
                 let done = CompletedAction::of_save(is_changed);
-                Ok(reply::done(request, &format!("{PATH}/{}", stored.id), done))
+                Ok(reply::redirect_with_confirmation(
+                    request,
+                    &format!("{PATH}/{}", stored.id),
+                    done,
+                ))
             }
-            FormOutcome::Again(form) => Ok(page(request, stored, *form, None)),
+            FormOutcome::Refused(form) => Ok(page(request, stored, *form, None)),
         }
     })
 }
@@ -177,18 +181,18 @@ struct LinkPage<'v> {
 
 fn linked(request: &ConsoleRequest, member: &Value, url: Option<&str>) -> Response {
     let page = LinkPage {
-        frame: frame(request, request.words.access.link.to_owned()),
+        frame: frame(request, request.texts.access.link.to_owned()),
         name: called(member),
         url: url.map(str::to_owned),
         way: request.address(PATH),
     };
-    reply::of(request, 200, &page)
+    reply::page_of_template(request, 200, &page)
 }
 
-pub(super) fn link(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn link(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
-        let stored = stored(request, request.named("id")?).await?;
+        let stored = stored(request, request.path_id("id")?).await?;
         let form = edit_form(request, &MEMBER, &stored, action(request, &stored)).await?;
         if !request.may_write() {
             return Ok(page(request, stored, form, None));

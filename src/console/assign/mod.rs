@@ -23,8 +23,8 @@ use crate::console::portals;
 use crate::console::records::by_name;
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use crate::console::visit::ConsoleRequest;
+use crate::console::request::ConsoleRequest;
+use crate::console::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::console::words::ConsoleWords;
 use crate::records::RecordKind;
 use crate::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
@@ -44,19 +44,19 @@ pub static SCREEN: Screen = Screen {
             "/assignments/{entity}/{id}",
             save,
         )
-        .needing(&["addEntityScopes", "removeEntityScopes"]),
+        .with_needs(&["addEntityScopes", "removeEntityScopes"]),
     ],
 };
 
 /// A kind of resource that can be assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entity {
+pub enum AssignableResource {
     Portal,
     Step,
     Manual,
 }
 
-impl Entity {
+impl AssignableResource {
     /// Returns the part of an address that names this kind.
     pub const fn word(self) -> &'static str {
         match self {
@@ -118,7 +118,7 @@ pub enum AssignTarget {
 }
 
 impl AssignTarget {
-    /// Returns the value of the query parameter `to`.
+    /// Returns the value of the query parameter `redirect`.
     const fn word(self) -> &'static str {
         match self {
             Self::Property => "properties",
@@ -172,7 +172,7 @@ struct ResourceAssignments(Arc<EntityScopes>);
 impl ResourceAssignments {
     async fn read(
         request: &ConsoleRequest,
-        entity: Entity,
+        entity: AssignableResource,
         id: Uuid,
     ) -> Result<Self, ConsoleRefusal> {
         let arguments = json!({ "entityType": entity.name(), "entityId": id });
@@ -205,14 +205,18 @@ impl ResourceAssignments {
 pub struct UseCount {
     /// For each kind of target: its name, the number of assignments, and the address where they are
     /// changed.
-    pub ways: Vec<(&'static str, usize, String)>,
+    pub links: Vec<(&'static str, usize, String)>,
     pub is_unused: bool,
     pub words: &'static ConsoleWords,
 }
 
 impl UseCount {
     /// Counts where a resource is used. Returns `None` if the assignments cannot be read.
-    pub async fn of(request: &ConsoleRequest, entity: Entity, id: Uuid) -> Option<Self> {
+    pub async fn of(
+        request: &ConsoleRequest,
+        entity: AssignableResource,
+        id: Uuid,
+    ) -> Option<Self> {
         let assigned = ResourceAssignments::read(request, entity, id).await.ok()?;
         let way = |target: &AssignTarget| {
             let path = request.address_with(
@@ -220,7 +224,7 @@ impl UseCount {
                 &[("to", target.word())],
             );
             (
-                target.called(request.words),
+                target.called(request.texts),
                 assigned.to(*target).len(),
                 path,
             )
@@ -228,8 +232,8 @@ impl UseCount {
         let ways: Vec<_> = entity.targets().iter().map(way).collect();
         Some(Self {
             is_unused: ways.iter().all(|(_, count, _)| *count == 0),
-            ways,
-            words: request.words,
+            links: ways,
+            words: request.texts,
         })
     }
 }
@@ -263,20 +267,27 @@ impl TargetFilter {
     /// Reads the filter from the query of the address.
     fn requested(request: &ConsoleRequest, target: AssignTarget) -> Self {
         Self {
-            to: request.asks("to").map(|_| target.word()),
-            query: request.asks("query").unwrap_or_default().to_owned(),
-            is_assigned_only: request.asks("only").is_some(),
+            to: request.query_parameter("to").map(|_| target.word()),
+            query: request
+                .query_parameter("query")
+                .unwrap_or_default()
+                .to_owned(),
+            is_assigned_only: request.query_parameter("only").is_some(),
             from: Paging::offset(request),
         }
     }
 
     /// Reads the filter from the search fields of the form.
     fn typed(request: &ConsoleRequest, target: AssignTarget) -> Self {
-        let query = request.sent("query").unwrap_or_default().trim().to_owned();
+        let query = request
+            .form_value("query")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
         Self {
             to: Some(target.word()),
             query,
-            is_assigned_only: request.sent("only").is_some(),
+            is_assigned_only: request.form_value("only").is_some(),
             from: 0,
         }
     }
@@ -346,18 +357,21 @@ struct AssignmentPage<'v> {
 }
 
 /// Returns the kind and id of the resource, and the kind of target, from the request.
-fn requested(request: &ConsoleRequest) -> Result<(Entity, Uuid, AssignTarget), ConsoleRefusal> {
-    let entity = Entity::of(request.param("entity")).ok_or_else(ConsoleRefusal::missing)?;
-    let name = request.asks("to").unwrap_or_default();
+fn requested(
+    request: &ConsoleRequest,
+) -> Result<(AssignableResource, Uuid, AssignTarget), ConsoleRefusal> {
+    let entity = AssignableResource::of(request.path_parameter("entity"))
+        .ok_or_else(ConsoleRefusal::missing)?;
+    let name = request.query_parameter("to").unwrap_or_default();
     let target = entity
         .targets()
         .iter()
         .find(|target| target.word() == name)
         .unwrap_or(&entity.targets()[0]);
-    Ok((entity, request.named("id")?, *target))
+    Ok((entity, request.path_id("id")?, *target))
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let (_, _, target) = requested(request)?;
         page(
@@ -397,25 +411,25 @@ async fn page(
     let (listed, paging) = rows(request, &path, target, &filter, &assigned).await?;
     let is_on = assigned.ids_to(target);
     let may_change = request.may("addEntityScopes")
-        && (entity != Entity::Manual || request.may("updatePortalManual"));
+        && (entity != AssignableResource::Manual || request.may("updatePortalManual"));
     let kind = |known: &AssignTarget| {
         let address = request.address_with(&path, &[("to", known.word())]);
         (
-            known.called(request.words),
+            known.called(request.texts),
             assigned.to(*known).len(),
             address,
             *known == target,
         )
     };
-    let words = request.words;
+    let words = request.texts;
     let (above, above_path) = match entity {
-        Entity::Portal => (words.portals.portals, "/portals"),
-        Entity::Step => (words.assign.steps, "/steps"),
-        Entity::Manual => (words.assign.manuals, "/manuals"),
+        AssignableResource::Portal => (words.portals.portals, "/portals"),
+        AssignableResource::Step => (words.assign.steps, "/steps"),
+        AssignableResource::Manual => (words.assign.manuals, "/manuals"),
     };
-    let frame =
-        ConsoleFrame::new(request, words.assign.assignments).below(request, above, above_path);
-    let frame = frame.below(request, name.clone(), &format!("{above_path}/{id}"));
+    let frame = ConsoleFrame::new(request, words.assign.assignments)
+        .with_parent(request, above, above_path);
+    let frame = frame.with_parent(request, name.clone(), &format!("{above_path}/{id}"));
     let row = |(id, name): (String, String)| {
         let is_assigned = is_on.contains(&id);
         let is_ticked = ticked.added.contains(&id) || is_assigned && !ticked.removed.contains(&id);
@@ -465,7 +479,7 @@ async fn page(
         )
     };
     let moves = (entity, target, filter.is_assigned_only)
-        == (Entity::Portal, AssignTarget::Property, false);
+        == (AssignableResource::Portal, AssignTarget::Property, false);
     let text = [
         of_all(text),
         if moves {
@@ -508,7 +522,7 @@ async fn page(
         problems: extras.problems,
         is_kept: !request.fields.is_empty() && !request.may_write(),
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         if extras.status == 0 {
             200
@@ -554,10 +568,10 @@ async fn rows(
     };
     if let Some(all) = search_rows(request, target, filter, assigned).await? {
         let paging = paging(all.len());
-        return Ok((paging.cut(all), paging));
+        return Ok((paging.rows_of_page(all), paging));
     }
     let answer = request
-        .ask::<Vec<Value>>(target.list(), part(target, filter, filter.from, ROWS))
+        .call::<Vec<Value>>(target.list(), part(target, filter, filter.from, ROWS))
         .await?;
     let paging = paging(answer.total.unwrap_or(answer.data.len()));
     Ok((answer.data.iter().filter_map(named).collect(), paging))
@@ -580,13 +594,13 @@ async fn found(
     let mut ids = Vec::new();
     while ids.len() < MOST_AT_ONCE {
         let answer = request
-            .ask_patiently(
+            .call_with_retries(
                 target.list(),
                 &part(target, filter, ids.len(), MOST_ROWS),
                 None,
             )
             .await?;
-        let rows = answer.understood::<Vec<Value>>()?.data;
+        let rows = answer.parse::<Vec<Value>>()?.data;
         ids.extend(rows.iter().filter_map(named).map(|(id, _)| id));
         if rows.len() < MOST_ROWS {
             break;
@@ -641,14 +655,14 @@ const MOST_ROWS: usize = 500;
 
 /// Handles the form. Its buttons for searching, paging and ticking save nothing. Its save button
 /// writes the ticks. Its button for all results writes the results as well.
-fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let (_, _, target) = requested(request)?;
         let (here, ticked) = (
             TargetFilter::requested(request, target),
             Selection::of(&request.fields),
         );
-        let act = request.sent("act").unwrap_or_default();
+        let act = request.form_value("act").unwrap_or_default();
         let all_found = match act.split_once(' ').unwrap_or((act, "")) {
             ("show", _) => {
                 return show_other_rows(
@@ -709,7 +723,7 @@ async fn show_other_rows(
 ) -> Result<Response, ConsoleRefusal> {
     if ticked.count() > MOST_KEPT {
         let problem = fill(
-            request.words.assign.too_many_kept,
+            request.texts.assign.too_many_kept,
             &[("most", &MOST_KEPT.to_string())],
         );
         return page(
@@ -730,7 +744,10 @@ async fn show_other_rows(
     let query = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(there.pairs())
         .finish();
-    Ok(reply::to(request, &format!("{}?{query}", request.path)))
+    Ok(reply::redirect(
+        request,
+        &format!("{}?{query}", request.path),
+    ))
 }
 
 /// Saves the ticks. `all_found` also assigns (`true`) or unassigns (`false`) all results of the
@@ -757,7 +774,11 @@ async fn stored(
         .finish();
     let back = format!("{}?{query}", request.path);
     if ticked.count() == 0 {
-        return Ok(reply::done(request, &back, CompletedAction::Unchanged));
+        return Ok(reply::redirect_with_confirmation(
+            request,
+            &back,
+            CompletedAction::Unchanged,
+        ));
     }
     for (operation, ids) in [
         ("addEntityScopes", &ticked.added),
@@ -780,5 +801,9 @@ async fn stored(
             }
         }
     }
-    Ok(reply::done(request, &back, CompletedAction::Assigned))
+    Ok(reply::redirect_with_confirmation(
+        request,
+        &back,
+        CompletedAction::Assigned,
+    ))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use engine::format;
 
-use crate::console::visit::{ConsoleFields, first};
+use crate::console::request::{ConsoleFields, first_value};
 
 /// The ids to assign, and the ids to unassign.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Selection {
                 .collect()
         };
         let kept = |name: &str| -> BTreeSet<String> {
-            first(fields, name)
+            first_value(fields, name)
                 .unwrap_or_default()
                 .split(',')
                 .filter(|id| format::is_uuid(id))

@@ -8,13 +8,15 @@ use engine::access::Permission;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::fill::{here, is_plain_switch, others_of, remove, rows, subject};
+use super::choice_lists::{ChoiceLists, NameSearch};
+use super::fill::{
+    is_plain_switch, other_texts_field, presence_field, removal_field, rows, subject,
+};
 use super::layout::Layout;
-use super::listed::{Listed, Sought};
-use super::spec::{InputKind, Spec};
+use super::spec::{FieldSpec, InputKind};
 use crate::console::labels;
-use crate::console::screens::way;
-use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
+use crate::console::screens::resource_address;
 use crate::console::words::ConsoleWords;
 use crate::markdown;
 use crate::words::fill as fill_in;
@@ -83,7 +85,7 @@ pub struct Control {
 /// The other member's version of a field that both members have changed.
 pub struct Conflict {
     /// The other member's version in words.
-    pub theirs: String,
+    pub their_version: String,
     /// Whether the member has chosen the other member's version.
     pub is_theirs: bool,
 }
@@ -110,16 +112,16 @@ pub enum ControlInput {
         options: Vec<ControlOption>,
     },
     /// Boxes of which several can be ticked. `set` is the switch of a field that may be null.
-    Many {
+    Checkboxes {
         options: Vec<ControlOption>,
         set: Option<bool>,
         /// The search by name for further rows, if the list is too long to show.
-        sought: Option<Sought>,
+        sought: Option<NameSearch>,
     },
     /// One row of a long list: the selected row and the search results, and a search by name.
-    Find {
+    Search {
         options: Vec<ControlOption>,
-        sought: Sought,
+        sought: NameSearch,
     },
     /// Boxes for known texts, and a text area for others.
     Names {
@@ -144,7 +146,7 @@ pub enum ControlInput {
 /// A row of a list.
 pub struct FormRow {
     /// A sentence that describes the stored rule of the row.
-    pub told: Option<String>,
+    pub rule_sentence: Option<String>,
     pub controls: Vec<Control>,
     /// The box that removes the row. `None` for a row without a stored rule.
     pub removal: Option<Removal>,
@@ -185,7 +187,7 @@ pub struct FieldContext<'s> {
     pub request: &'s ConsoleRequest,
     pub fields: &'s ConsoleFields,
     /// The lists from which reference fields choose.
-    pub listed: &'s Listed,
+    pub listed: &'s ChoiceLists,
     /// Error messages, by the name of the field.
     pub errors: &'s HashMap<String, Vec<String>>,
     /// The other member's version of each field in conflict, in words, by the name of the field.
@@ -203,12 +205,16 @@ pub struct FieldContext<'s> {
 impl FieldContext<'_> {
     /// Builds the control of a field. `name` is the full name of the field in the form, including
     /// its parents.
-    pub fn control(&self, spec: &Spec, name: &str) -> Control {
-        let (language, words) = (self.request.language, self.request.words);
-        let value = || first(self.fields, name).unwrap_or_default().to_owned();
+    pub fn control(&self, spec: &FieldSpec, name: &str) -> Control {
+        let (language, words) = (self.request.language, self.request.texts);
+        let value = || {
+            first_value(self.fields, name)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let lacks = spec
             .needs
-            .filter(|permission| !self.request.holds(*permission));
+            .filter(|permission| !self.request.has_permission(*permission));
         // A member who cannot read a text must not overwrite it, so the field has no value to edit.
         let lacks = lacks.or_else(|| {
             self.unseen
@@ -267,7 +273,7 @@ impl FieldContext<'_> {
             );
         let text = self.texts.get(name).and_then(|id| {
             Some((
-                way(self.request, "/translations/{id}", id)?,
+                resource_address(self.request, "/translations/{id}", id)?,
                 words.forms.other_languages,
             ))
         });
@@ -275,7 +281,7 @@ impl FieldContext<'_> {
             name: name.to_owned(),
             id: format!("f-{}", name.replace('.', "-")),
             label: spec
-                .called
+                .custom_label
                 .clone()
                 .unwrap_or_else(|| labels::label(language, &spec.name)),
             help,
@@ -283,7 +289,7 @@ impl FieldContext<'_> {
             input: self.input(spec, name, value),
             is_required: spec.is_required,
             is_disabled: self.is_read_only || lacks.is_some(),
-            here: has_box.then(|| here(name)),
+            here: has_box.then(|| presence_field(name)),
             when: spec
                 .when
                 .as_ref()
@@ -291,7 +297,7 @@ impl FieldContext<'_> {
             link: text,
             clear: (!spec.is_readable && spec.is_nullable).then_some(words.forms.clear),
             conflict: self.theirs.get(name).map(|theirs| Conflict {
-                theirs: fill_in(
+                their_version: fill_in(
                     words.forms.theirs,
                     &[(
                         "value",
@@ -302,7 +308,7 @@ impl FieldContext<'_> {
                         },
                     )],
                 ),
-                is_theirs: first(self.fields, &chosen(name)) == Some("theirs"),
+                is_theirs: first_value(self.fields, &choice_field(name)) == Some("theirs"),
             }),
             rendered: self.layout.markdown.contains(&name).then(|| {
                 (
@@ -314,9 +320,9 @@ impl FieldContext<'_> {
         }
     }
 
-    fn input(&self, spec: &Spec, name: &str, value: impl Fn() -> String) -> ControlInput {
-        let (language, words) = (self.request.language, self.request.words);
-        let below = |specs: &[Spec], name: &str| -> Vec<Control> {
+    fn input(&self, spec: &FieldSpec, name: &str, value: impl Fn() -> String) -> ControlInput {
+        let (language, words) = (self.request.language, self.request.texts);
+        let below = |specs: &[FieldSpec], name: &str| -> Vec<Control> {
             specs
                 .iter()
                 .map(|part| self.control(part, &format!("{name}.{}", part.name)))
@@ -381,13 +387,13 @@ impl FieldContext<'_> {
                     }
                 } else if let Some(found) = self.listed.long(name) {
                     let is_blank = chosen.is_empty() && found.is_empty();
-                    ControlInput::Find {
+                    ControlInput::Search {
                         options: if is_blank {
                             Vec::new()
                         } else {
                             self.options(spec, found.to_vec(), &[chosen])
                         },
-                        sought: Sought::of(self.fields, name),
+                        sought: NameSearch::of(self.fields, name),
                     }
                 } else {
                     ControlInput::Line {
@@ -419,7 +425,7 @@ impl FieldContext<'_> {
                     label: labels::asked(language, known),
                     is_chosen: is_ticked(known),
                 };
-                let others = first(self.fields, &others_of(name))
+                let others = first_value(self.fields, &other_texts_field(name))
                     .unwrap_or_default()
                     .to_owned();
                 ControlInput::Names {
@@ -442,7 +448,7 @@ impl FieldContext<'_> {
                     FormRow {
                         controls: below(specs, &row),
                         removal: self.removal(&row, reported.as_deref()),
-                        told: reported,
+                        rule_sentence: reported,
                     }
                 };
                 ControlInput::Rows {
@@ -458,12 +464,12 @@ impl FieldContext<'_> {
 
     /// Returns a sentence that describes the stored rule of a row. `None` for a new row, and for
     /// rows that are no rules.
-    fn told(&self, parts: &[Spec], name: &str, row: &str) -> Option<String> {
+    fn told(&self, parts: &[FieldSpec], name: &str, row: &str) -> Option<String> {
         let layout = self.layout.rules_in(name)?;
         let about = subject(parts, row, self.fields);
         let rule = self.base.get(name)?.get(&about)?.as_object()?;
-        Some((layout.told)(
-            self.request.words,
+        Some((layout.describe)(
+            self.request.texts,
             self.request.language,
             &about,
             rule,
@@ -472,9 +478,9 @@ impl FieldContext<'_> {
 
     /// Returns the box that removes a row. `None` for a row without a stored rule.
     fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
-        let words = self.request.words;
-        let name = remove(row);
-        let is_on = first(self.fields, &name).is_some();
+        let words = self.request.texts;
+        let name = removal_field(row);
+        let is_on = first_value(self.fields, &name).is_some();
         let label = match reported {
             Some(reported) => words.frame.labelled(words.forms.remove, reported),
             None => words.forms.remove.to_owned(),
@@ -490,11 +496,11 @@ impl FieldContext<'_> {
     /// and the list.
     fn options(
         &self,
-        spec: &Spec,
+        spec: &FieldSpec,
         listed: Vec<(String, String)>,
         chosen: &[String],
     ) -> Vec<ControlOption> {
-        let words = &self.request.words.forms;
+        let words = &self.request.texts.forms;
         let is_listed = |value: &String| listed.iter().any(|(known, _)| known == value);
         let others: Vec<_> = chosen
             .iter()
@@ -517,7 +523,7 @@ impl FieldContext<'_> {
         .collect()
     }
 
-    fn many(&self, spec: &Spec, name: &str, listed: Vec<(String, String)>) -> ControlInput {
+    fn many(&self, spec: &FieldSpec, name: &str, listed: Vec<(String, String)>) -> ControlInput {
         let chosen: Vec<String> = self
             .fields
             .iter()
@@ -540,12 +546,12 @@ impl FieldContext<'_> {
             .collect();
         let set = spec
             .is_nullable
-            .then(|| first(self.fields, &format!("{name}.set")) == Some("yes"));
+            .then(|| first_value(self.fields, &format!("{name}.set")) == Some("yes"));
         let sought = self
             .listed
             .long(name)
-            .map(|_| Sought::of(self.fields, name));
-        ControlInput::Many {
+            .map(|_| NameSearch::of(self.fields, name));
+        ControlInput::Checkboxes {
             options,
             set,
             sought,
@@ -555,6 +561,6 @@ impl FieldContext<'_> {
 
 /// Returns the name of the form field that says which version of a field in conflict the member
 /// chose.
-pub fn chosen(name: &str) -> String {
+pub fn choice_field(name: &str) -> String {
     format!("choose.{name}")
 }

@@ -24,12 +24,12 @@ use super::fill::{fill, read};
 use super::form_view::{FormFieldsView, FormOutcome, Problems, StoredResource, value_in};
 use super::layout::Layout;
 use super::rules;
-use super::spec::{ABOUT, InputKind, Spec, specs};
-use crate::console::merge::{MergeResult, fate};
+use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD, specs};
+use crate::console::merge::{MergeResult, merge};
 use crate::console::operation_calls;
 use crate::console::refusal::ConsoleRefusal;
+use crate::console::request::{ConsoleFields, ConsoleRequest};
 use crate::console::texts::{self, texts_of_form};
-use crate::console::visit::{ConsoleFields, ConsoleRequest};
 use crate::translations::ENGLISH;
 
 /// A type of resource that a form edits: its operations, and the layout of its form.
@@ -39,13 +39,13 @@ pub struct Resource {
     /// reads a single resource.
     pub read: &'static str,
     /// Reads one resource by id.
-    pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> Reading<'v>,
+    pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> ReadFuture<'v>,
     pub update: &'static str,
     pub layout: &'static Layout,
 }
 
 /// A future that reads one resource.
-pub type Reading<'v> = BoxFuture<'v, Result<StoredResource, ConsoleRefusal>>;
+pub type ReadFuture<'v> = BoxFuture<'v, Result<StoredResource, ConsoleRefusal>>;
 
 pub(super) fn operation(
     request: &ConsoleRequest,
@@ -57,7 +57,7 @@ pub(super) fn operation(
 /// Returns whether a field has an effect for this type of resource. Only a condition on `stepType`
 /// is evaluated, because the form cannot change it. Other conditions count as met. A field that
 /// depends on a hidden field is hidden as well.
-fn is_shown(spec: &Spec, all: &[Spec], base: &Map<String, Value>, depth: u8) -> bool {
+fn is_shown(spec: &FieldSpec, all: &[FieldSpec], base: &Map<String, Value>, depth: u8) -> bool {
     let Some((field, values)) = &spec.when else {
         return true;
     };
@@ -78,13 +78,13 @@ fn is_shown(spec: &Spec, all: &[Spec], base: &Map<String, Value>, depth: u8) -> 
 
 /// Returns the fields of the form that changes a resource with these values.
 pub(super) fn form_fields<'s>(
-    all: &'s [Spec],
+    all: &'s [FieldSpec],
     layout: &'s Layout,
     base: &'s Map<String, Value>,
-) -> impl Iterator<Item = &'s Spec> {
+) -> impl Iterator<Item = &'s FieldSpec> {
     all.iter().filter(move |spec| {
         spec.kind != InputKind::Other
-            && !layout.elsewhere.contains(&spec.name.as_str())
+            && !layout.omitted.contains(&spec.name.as_str())
             && is_shown(spec, all, base, 3)
     })
 }
@@ -94,7 +94,7 @@ fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,
     base: &Map<String, Value>,
-) -> Result<Vec<Spec>, ConsoleRefusal> {
+) -> Result<Vec<FieldSpec>, ConsoleRefusal> {
     let (update, read) = (
         operation(request, resource.update)?,
         operation(request, resource.read)?,
@@ -108,10 +108,10 @@ fn shown_specs(
 /// Adapts a field to the layout of the form and to the values in `base`.
 fn laid_out(
     request: &ConsoleRequest,
-    mut spec: Spec,
+    mut spec: FieldSpec,
     layout: &Layout,
     base: &Map<String, Value>,
-) -> Spec {
+) -> FieldSpec {
     let names = layout.names_in(&spec.name);
     spec.is_readable |= layout.is_read_elsewhere(&spec.name) && base.contains_key(&spec.name);
     match &mut spec.kind {
@@ -122,7 +122,7 @@ fn laid_out(
             let list = layout
                 .rules_in(&spec.name)
                 .and_then(|rules| base.get(rules.list));
-            let about = parts.iter_mut().find(|part| part.name == ABOUT);
+            let about = parts.iter_mut().find(|part| part.name == RULE_NAME_FIELD);
             if let Some(about) = about {
                 let known = rules::suggested(request.language, names.unwrap_or_default(), list);
                 about.kind = InputKind::Suggested(known);
@@ -158,7 +158,7 @@ async fn base_of(
     stored: &StoredResource,
 ) -> Result<Map<String, Value>, ConsoleRefusal> {
     let specs = shown_specs(request, resource, &stored.value)?;
-    let link = |spec: &Spec| match (&spec.linked_by, &spec.kind) {
+    let link = |spec: &FieldSpec| match (&spec.linked_by, &spec.kind) {
         (Some(link), _) => Some(link.clone()),
         (None, InputKind::Text(_)) => Some(spec.name.clone()),
         _ => None,
@@ -250,19 +250,22 @@ fn draw<'v>(
 
 /// Saves a form that changes a resource. `now` is the current stored resource. Returns whether
 /// anything was changed, or the refused form with its messages.
-pub async fn saved(
+pub async fn save_form(
     request: &ConsoleRequest,
     resource: &Resource,
     now: &StoredResource,
     action: String,
 ) -> Result<FormOutcome<bool>, ConsoleRefusal> {
     let sent: Option<Map<String, Value>> = request
-        .sent("base")
+        .form_value("base")
         .and_then(|text| serde_json::from_str(text).ok());
     let (base, updated_at) = if let Some(base) = sent {
         (
             base,
-            request.sent("updatedAt").unwrap_or_default().to_owned(),
+            request
+                .form_value("updatedAt")
+                .unwrap_or_default()
+                .to_owned(),
         )
     } else {
         (base_of(request, resource, now).await?, now.updated_at())
@@ -273,7 +276,7 @@ pub async fn saved(
     if !request.may_write() {
         view.problems
             .notes
-            .push(request.words.frame.is_kept.to_owned());
+            .push(request.texts.frame.is_kept.to_owned());
         return view.again(&specs).await;
     }
     if !view.look_up(&specs).await? {
@@ -290,12 +293,12 @@ pub async fn saved(
         return Ok(FormOutcome::Done(false));
     }
     let current = base_of(request, resource, now).await?;
-    let is_asked = |(spec, typed): &(Spec, Value)| {
-        fate(
+    let is_asked = |(spec, typed): &(FieldSpec, Value)| {
+        merge(
             &view.untouched(spec),
             &value_in(spec, &current),
             &Some(typed.clone()),
-        ) == MergeResult::Asked
+        ) == MergeResult::Conflict
     };
     let is_another = !view.updated_at.is_empty() && now.updated_at() != view.updated_at;
     if is_another || changes.iter().any(is_asked) {
@@ -318,7 +321,7 @@ pub async fn saved(
             if view.is_begun {
                 view.problems
                     .notes
-                    .push(request.words.forms.rest_saved.to_owned());
+                    .push(request.texts.forms.rest_saved.to_owned());
             }
             view.again(&specs).await
         }
@@ -326,12 +329,12 @@ pub async fn saved(
 }
 
 /// Returns the typed values that differ from those that the form was opened with.
-pub fn typed(
+pub fn changed_values(
     request: &ConsoleRequest,
     resource: &Resource,
 ) -> Result<Map<String, Value>, ConsoleRefusal> {
     let Some(base) = request
-        .sent("base")
+        .form_value("base")
         .and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
     else {
         return Ok(Map::new());
@@ -365,7 +368,7 @@ async fn written(
     request: &ConsoleRequest,
     view: &mut FormFieldsView<'_>,
     id: Uuid,
-    changes: Vec<(Spec, Value)>,
+    changes: Vec<(FieldSpec, Value)>,
     is_guarded: bool,
 ) -> Result<(), ConsoleRefusal> {
     let (mut data, mut texts, mut saved) = (Map::new(), Vec::new(), Vec::new());
@@ -468,7 +471,7 @@ pub async fn create_form_with(
     let mut fields = ConsoleFields::new();
     for spec in &specs {
         // A link to this form can contain initial values in its query.
-        let initial = request.asks(&spec.name).map(|text| json!(text));
+        let initial = request.query_parameter(&spec.name).map(|text| json!(text));
         let initial = initial.as_ref().or_else(|| values.get(&spec.name));
         fill(spec, initial, &spec.name, &mut fields);
     }
@@ -480,7 +483,7 @@ pub async fn create_form_with(
 fn specs_of_new(
     request: &ConsoleRequest,
     resource: &Resource,
-) -> Result<Vec<Spec>, ConsoleRefusal> {
+) -> Result<Vec<FieldSpec>, ConsoleRefusal> {
     let all = specs(operation(request, resource.create)?, None);
     Ok(resource.layout.of_new(&all).into_iter().cloned().collect())
 }
@@ -501,7 +504,7 @@ fn new_view<'v>(
 
 /// Creates a resource from a submitted form. Returns the new resource, or the form again with its
 /// messages.
-pub async fn created(
+pub async fn create_from_form(
     request: &ConsoleRequest,
     resource: &Resource,
     action: String,
@@ -511,7 +514,7 @@ pub async fn created(
     if !request.may_write() {
         view.problems
             .notes
-            .push(request.words.frame.is_kept.to_owned());
+            .push(request.texts.frame.is_kept.to_owned());
         return view.again(&specs).await;
     }
     if !view.look_up(&specs).await? {
@@ -536,7 +539,7 @@ pub async fn created(
                 // The idempotency key has been used for a create with other values, so the form
                 // gets a new key.
                 view.fields.retain(|(name, _)| name != "key");
-                view.problems.general = vec![request.words.forms.made_already.to_owned()];
+                view.problems.general = vec![request.texts.forms.made_already.to_owned()];
             }
             view.again(&specs).await
         }

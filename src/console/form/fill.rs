@@ -17,8 +17,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::spec::{ABOUT, InputKind, Spec};
-use crate::console::visit::{ConsoleFields, first};
+use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
+use crate::console::request::{ConsoleFields, first_value};
 use crate::precheck::NO_MAXIMUM;
 
 /// Maximum number of rows that a form can have in a list of objects.
@@ -27,7 +27,7 @@ const MOST_ROWS: usize = 200;
 /// Numbers that mean "no limit", by field. A form shows them as an empty field.
 const NO_LIMIT: [(&str, u32); 1] = [("maxLos", NO_MAXIMUM)];
 
-fn nothing_of(spec: &Spec) -> Option<u32> {
+fn nothing_of(spec: &FieldSpec) -> Option<u32> {
     NO_LIMIT
         .iter()
         .find(|(name, _)| *name == spec.name)
@@ -36,7 +36,7 @@ fn nothing_of(spec: &Spec) -> Option<u32> {
 
 /// Adds the fields that a browser sends if the form shows this value and the member does not change
 /// it.
-pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut ConsoleFields) {
+pub fn fill(spec: &FieldSpec, value: Option<&Value>, name: &str, fields: &mut ConsoleFields) {
     let mut push = |name: String, value: String| fields.push((name, value));
     match &spec.kind {
         // A single-line input cannot contain line ends.
@@ -66,13 +66,13 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Console
         ),
         InputKind::Switch if !is_plain_switch(spec) => push(name.into(), text(value)),
         InputKind::Switch => {
-            push(here(name), "1".into());
+            push(presence_field(name), "1".into());
             if value == Some(&Value::Bool(true)) {
                 push(name.into(), "true".into());
             }
         }
         InputKind::Choices(_) | InputKind::References(_) => {
-            push(here(name), "1".into());
+            push(presence_field(name), "1".into());
             if spec.is_nullable {
                 push(
                     format!("{name}.set"),
@@ -100,7 +100,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Console
             push(name.into(), lines.join("\n"));
         }
         InputKind::Names(known) => {
-            push(here(name), "1".into());
+            push(presence_field(name), "1".into());
             let items = value
                 .and_then(Value::as_array)
                 .into_iter()
@@ -111,7 +111,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Console
             for item in ticked {
                 push(name.into(), item);
             }
-            push(others_of(name), others.join("\n"));
+            push(other_texts_field(name), others.join("\n"));
         }
         InputKind::Pairs => {
             let pairs = value.and_then(Value::as_object).into_iter().flatten();
@@ -155,7 +155,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Console
             for (number, (about, rule)) in rules.enumerate() {
                 for part in specs {
                     let about = json!(about);
-                    let value = if part.name == ABOUT {
+                    let value = if part.name == RULE_NAME_FIELD {
                         Some(&about)
                     } else {
                         rule.get(&part.name)
@@ -174,11 +174,11 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Console
 }
 
 /// Reads the value of a field from a form. Returns `None` if the form does not set the field.
-pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
-    if !spec.is_readable && first(fields, &format!("{name}.clear")).is_some() {
+pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Value> {
+    if !spec.is_readable && first_value(fields, &format!("{name}.clear")).is_some() {
         return Some(Value::Null);
     }
-    let sent = first(fields, name);
+    let sent = first_value(fields, name);
     match &spec.kind {
         InputKind::Line(_) | InputKind::Area | InputKind::Colour | InputKind::Date => {
             sent.and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
@@ -225,7 +225,8 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
                 .filter(|(known, _)| known == name)
                 .map(|(_, value)| value.as_str())
                 .collect();
-            let is_set = !spec.is_nullable || first(fields, &format!("{name}.set")) == Some("yes");
+            let is_set =
+                !spec.is_nullable || first_value(fields, &format!("{name}.set")) == Some("yes");
             let is_said = is_here(name, fields) && (spec.is_readable || !all.is_empty());
             is_said.then(|| if is_set { json!(all) } else { Value::Null })
         }
@@ -240,7 +241,7 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
         InputKind::Names(_) if !is_here(name, fields) => None,
         InputKind::Names(known) => {
             let typed: Vec<&str> =
-                lines(first(fields, &others_of(name)).unwrap_or_default()).collect();
+                lines(first_value(fields, &other_texts_field(name)).unwrap_or_default()).collect();
             let is_ticked = |item: &&str| {
                 fields
                     .iter()
@@ -290,7 +291,7 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
             let rules = objects(specs, name, fields)
                 .into_iter()
                 .map(|(_, mut rule)| {
-                    let about = rule.remove(ABOUT);
+                    let about = rule.remove(RULE_NAME_FIELD);
                     (text(about.as_ref()), Value::Object(rule))
                 });
             let rules: Map<String, Value> = rules.collect();
@@ -315,7 +316,7 @@ pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
 
 /// Returns whether a value shows that its row is in use. An unticked box does not, because the
 /// browser sends its `….here` for empty rows as well.
-fn is_filled_in(spec: &Spec, value: &Value) -> bool {
+fn is_filled_in(spec: &FieldSpec, value: &Value) -> bool {
     !(is_plain_switch(spec) && *value == Value::Bool(false))
 }
 
@@ -330,33 +331,37 @@ fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
 }
 
 /// Returns the name that the rule of a row applies to; empty if the row has none.
-pub fn subject(specs: &[Spec], row: &str, fields: &ConsoleFields) -> String {
-    let about = specs.iter().find(|part| part.name == ABOUT);
-    let about = about.and_then(|part| read(part, &format!("{row}.{ABOUT}"), fields));
+pub fn subject(specs: &[FieldSpec], row: &str, fields: &ConsoleFields) -> String {
+    let about = specs.iter().find(|part| part.name == RULE_NAME_FIELD);
+    let about = about.and_then(|part| read(part, &format!("{row}.{RULE_NAME_FIELD}"), fields));
     text(about.as_ref())
 }
 
 /// Returns the rows of a list of rules: number of the row, and the name that its rule applies to,
 /// which may be empty.
-pub fn subjects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
+pub fn subjects(specs: &[FieldSpec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()
-        .map(|(number, rule)| (number, text(rule.get(ABOUT))))
+        .map(|(number, rule)| (number, text(rule.get(RULE_NAME_FIELD))))
         .collect()
 }
 
 /// Reads the rows of a list of objects, each with its number. Omits empty rows and rows to be
 /// removed.
-fn objects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, Map<String, Value>)> {
+fn objects(
+    specs: &[FieldSpec],
+    name: &str,
+    fields: &ConsoleFields,
+) -> Vec<(usize, Map<String, Value>)> {
     let row = |number: usize| -> Option<(usize, Map<String, Value>)> {
-        if first(fields, &remove(&format!("{name}.{number}"))).is_some() {
+        if first_value(fields, &removal_field(&format!("{name}.{number}"))).is_some() {
             return None;
         }
         let parts = specs.iter().filter_map(|part| {
             let value = read(part, &format!("{name}.{number}.{}", part.name), fields)?;
             (!value.is_null() && value != "").then_some((part, value))
         });
-        let parts: Vec<(&Spec, Value)> = parts.collect();
+        let parts: Vec<(&FieldSpec, Value)> = parts.collect();
         let is_row = parts.iter().any(|(part, value)| is_filled_in(part, value));
         let named = parts
             .into_iter()
@@ -385,23 +390,23 @@ pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
 }
 
 /// Returns whether a switch is shown as a box: it cannot be null and its value can be read.
-pub fn is_plain_switch(spec: &Spec) -> bool {
+pub fn is_plain_switch(spec: &FieldSpec) -> bool {
     spec.is_readable && !spec.is_nullable
 }
 
 /// Returns the name of the hidden field that marks a field as part of the form. It is needed
 /// because a browser sends nothing for an unticked box.
-pub fn here(name: &str) -> String {
+pub fn presence_field(name: &str) -> String {
     format!("{name}.here")
 }
 
 /// Returns the name of the box that removes a row.
-pub fn remove(row: &str) -> String {
+pub fn removal_field(row: &str) -> String {
     format!("{row}.remove")
 }
 
 /// Returns the name of the text area for texts that are not among the known ones.
-pub fn others_of(name: &str) -> String {
+pub fn other_texts_field(name: &str) -> String {
     format!("{name}.others")
 }
 
@@ -410,12 +415,12 @@ fn lines(sent: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_here(name: &str, fields: &ConsoleFields) -> bool {
-    first(fields, &here(name)).is_some()
+    first_value(fields, &presence_field(name)).is_some()
 }
 
 /// Converts a sent text with `value`. An empty text is null if the field may be null; if the value
 /// of the field cannot be read, an empty text does not set the field.
-fn parsed(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
+fn parsed(spec: &FieldSpec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
     if sent.is_empty() {
         nothing(spec, || json!(""))
     } else {
@@ -423,7 +428,7 @@ fn parsed(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Valu
     }
 }
 
-fn nothing(spec: &Spec, empty: impl FnOnce() -> Value) -> Option<Value> {
+fn nothing(spec: &FieldSpec, empty: impl FnOnce() -> Value) -> Option<Value> {
     match (spec.is_readable, spec.is_nullable) {
         (false, _) => None,
         (true, true) => Some(Value::Null),
@@ -452,11 +457,11 @@ mod tests {
 
     use super::*;
 
-    fn spec(kind: InputKind, is_nullable: bool, is_readable: bool) -> Spec {
+    fn spec(kind: InputKind, is_nullable: bool, is_readable: bool) -> FieldSpec {
         let (name, summary) = ("field".to_owned(), String::new());
-        Spec {
+        FieldSpec {
             name,
-            called: None,
+            custom_label: None,
             summary,
             kind,
             is_nullable,
@@ -469,7 +474,7 @@ mod tests {
         }
     }
 
-    fn again(spec: &Spec, value: &Value) -> Option<Value> {
+    fn again(spec: &FieldSpec, value: &Value) -> Option<Value> {
         let mut fields = ConsoleFields::new();
         fill(spec, Some(value), "field", &mut fields);
         read(spec, "field", &fields)
@@ -483,7 +488,7 @@ mod tests {
                 spec(InputKind::Line("text"), true, true),
                 spec(InputKind::Date, true, true),
             );
-            (about.name, day.name) = (ABOUT.into(), "field2".into());
+            (about.name, day.name) = (RULE_NAME_FIELD.into(), "field2".into());
             InputKind::Rules(vec![about, day])
         };
         for (kind, is_nullable, value) in [
@@ -611,14 +616,14 @@ mod tests {
     }
 
     /// Returns a list of rules by name, with two known names.
-    fn rules() -> Spec {
+    fn rules() -> FieldSpec {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));
         let (mut about, mut age) = (
             spec(InputKind::Suggested(known.into()), true, true),
             spec(InputKind::Number, true, true),
         );
-        (about.name, age.name) = (ABOUT.into(), "age".into());
+        (about.name, age.name) = (RULE_NAME_FIELD.into(), "age".into());
         spec(InputKind::Rules(vec![about, age]), true, true)
     }
 
@@ -628,7 +633,7 @@ mod tests {
         assert_eq!(again(&rules(), &stored), Some(stored.clone()));
         let mut shown = ConsoleFields::new();
         fill(&rules(), Some(&stored), "field", &mut shown);
-        let of = |name: &str| first(&shown, name).map(str::to_owned);
+        let of = |name: &str| first_value(&shown, name).map(str::to_owned);
         assert_eq!(of("field.1.field").as_deref(), Some("Phone"));
         let typed = |text: &str| {
             let sent = vec![("field.0.field".to_owned(), text.to_owned())];
@@ -650,9 +655,9 @@ mod tests {
         let mut sent = ConsoleFields::new();
         let stored = json!({ "phone": { "age": 3 }, "Plate": {} });
         fill(&rules(), Some(&stored), "field", &mut sent);
-        sent.push((remove("field.1"), "1".to_owned()));
+        sent.push((removal_field("field.1"), "1".to_owned()));
         assert_eq!(read(&rules(), "field", &sent), Some(json!({ "Plate": {} })));
-        sent.push((remove("field.0"), "1".to_owned()));
+        sent.push((removal_field("field.0"), "1".to_owned()));
         assert_eq!(read(&rules(), "field", &sent), Some(Value::Null));
     }
 
@@ -674,7 +679,7 @@ mod tests {
 
     #[test]
     fn a_number_that_means_no_limit_is_shown_empty() {
-        let spec = Spec {
+        let spec = FieldSpec {
             name: "maxLos".into(),
             ..spec(InputKind::Number, false, true)
         };

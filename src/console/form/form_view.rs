@@ -7,16 +7,16 @@ use engine::operation::Operation;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::control::{FieldContext, FormView, chosen};
+use super::choice_lists::{ChoiceLists, Row, look_up};
+use super::control::{FieldContext, FormView, choice_field};
 use super::fill::{fill, read};
 use super::layout::Layout;
-use super::listed::{Listed, Row, look_up};
 use super::rules;
-use super::spec::{InputKind, Spec};
+use super::spec::{FieldSpec, InputKind};
 use crate::console::labels;
-use crate::console::merge::{MergeResult, fate};
+use crate::console::merge::{MergeResult, merge};
 use crate::console::refusal::ConsoleRefusal;
-use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::words::fill as fill_in;
 
 /// Maximum number of characters of the other member's version. No text is longer.
@@ -34,7 +34,7 @@ pub enum FormOutcome<T> {
     /// The operation succeeded.
     Done(T),
     /// The form is shown again, with the reasons of the refusal or with the conflicts.
-    Again(Box<FormView>),
+    Refused(Box<FormView>),
 }
 
 impl StoredResource {
@@ -95,7 +95,7 @@ pub(super) struct Problems {
 
 impl Problems {
     pub(super) fn of(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Self {
-        let words = &request.words.forms;
+        let words = &request.texts.forms;
         let mut general = Vec::new();
         if refusal.issues.is_empty() {
             general.push(refusal.message.clone());
@@ -134,7 +134,7 @@ impl Problems {
 /// Returns the values that a form was opened with.
 pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
     request
-        .sent("base")
+        .form_value("base")
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
 }
@@ -142,7 +142,7 @@ pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
 impl FormFieldsView<'_> {
     /// Looks up the names that were typed for rows of long lists. Returns whether each name
     /// identifies one row.
-    pub(super) async fn look_up(&mut self, specs: &[Spec]) -> Result<bool, ConsoleRefusal> {
+    pub(super) async fn look_up(&mut self, specs: &[FieldSpec]) -> Result<bool, ConsoleRefusal> {
         let looked = look_up(self.request, specs, &mut self.fields).await?;
         if looked.problems.is_empty() {
             return Ok(true);
@@ -154,9 +154,9 @@ impl FormFieldsView<'_> {
     }
 
     /// Returns the fields whose typed value differs from the value that the form was opened with.
-    pub(super) fn changes(&self, specs: &[Spec]) -> Vec<(Spec, Value)> {
-        let change = |spec: &Spec| {
-            if first(&self.fields, &chosen(&spec.name)) == Some("theirs") {
+    pub(super) fn changes(&self, specs: &[FieldSpec]) -> Vec<(FieldSpec, Value)> {
+        let change = |spec: &FieldSpec| {
+            if first_value(&self.fields, &choice_field(&spec.name)) == Some("theirs") {
                 return None;
             }
             let typed = read(spec, &spec.name, &self.fields)?;
@@ -166,13 +166,13 @@ impl FormFieldsView<'_> {
     }
 
     /// Returns the value that the form would send if the member had not changed the field.
-    pub(super) fn untouched(&self, spec: &Spec) -> Option<Value> {
+    pub(super) fn untouched(&self, spec: &FieldSpec) -> Option<Value> {
         value_in(spec, &self.base)
     }
 
     /// Replaces the base by the saved values: the resource as the update returned it, and the saved
     /// texts.
-    pub(super) fn rebase(&mut self, saved: Vec<(Spec, Value)>, stored: &StoredResource) {
+    pub(super) fn rebase(&mut self, saved: Vec<(FieldSpec, Value)>, stored: &StoredResource) {
         self.updated_at = stored.updated_at();
         self.is_begun = true;
         for (spec, value) in saved {
@@ -193,7 +193,7 @@ impl FormFieldsView<'_> {
     /// Shows the form with the values that another member has saved in between.
     pub(super) async fn conflicting(
         mut self,
-        specs: &[Spec],
+        specs: &[FieldSpec],
         current: Map<String, Value>,
         now: &StoredResource,
     ) -> Result<FormOutcome<bool>, ConsoleRefusal> {
@@ -204,19 +204,19 @@ impl FormFieldsView<'_> {
             let fate = if typed.is_none() {
                 MergeResult::Stored
             } else {
-                fate(&was, &is, &typed)
+                merge(&was, &is, &typed)
             };
             if fate == MergeResult::Stored {
                 fill(spec, current.get(&spec.name), &spec.name, &mut fields);
             } else {
                 copy(spec, &self.fields, &mut fields);
             }
-            if fate == MergeResult::Asked {
+            if fate == MergeResult::Conflict {
                 self.theirs
                     .insert(spec.name.clone(), shown(spec, current.get(&spec.name)));
             }
         }
-        let key = first(&self.fields, "key").map(str::to_owned);
+        let key = first_value(&self.fields, "key").map(str::to_owned);
         fields.extend(key.map(|key| ("key".to_owned(), key)));
         (self.fields, self.base, self.updated_at) = (fields, current, now.updated_at());
         self.conflict = true;
@@ -224,15 +224,18 @@ impl FormFieldsView<'_> {
         self.again(specs).await
     }
 
-    pub(super) async fn again<T>(self, specs: &[Spec]) -> Result<FormOutcome<T>, ConsoleRefusal> {
+    pub(super) async fn again<T>(
+        self,
+        specs: &[FieldSpec],
+    ) -> Result<FormOutcome<T>, ConsoleRefusal> {
         self.view(specs)
             .await
-            .map(|view| FormOutcome::Again(Box::new(view)))
+            .map(|view| FormOutcome::Refused(Box::new(view)))
     }
 
-    pub(super) async fn view(self, specs: &[Spec]) -> Result<FormView, ConsoleRefusal> {
-        let (request, words) = (self.request, self.request.words);
-        let listed = Listed::load(request, specs, &self.fields, &self.found).await;
+    pub(super) async fn view(self, specs: &[FieldSpec]) -> Result<FormView, ConsoleRefusal> {
+        let (request, words) = (self.request, self.request.texts);
+        let listed = ChoiceLists::load(request, specs, &self.fields, &self.found).await;
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let (mut errors, mut problems): (HashMap<String, Vec<String>>, Vec<_>) =
             (HashMap::new(), Vec::new());
@@ -260,7 +263,7 @@ impl FormFieldsView<'_> {
                 errors.entry(name).or_default().push(message.clone());
             }
         }
-        let linked = |spec: &Spec| {
+        let linked = |spec: &FieldSpec| {
             let id = match &spec.linked_by {
                 Some(link) => self.base.get(link)?.as_str()?,
                 None => self.base.get(&spec.name)?.get("id")?.as_str()?,
@@ -268,7 +271,7 @@ impl FormFieldsView<'_> {
             Some((spec.name.clone(), id.to_owned()))
         };
         let texts: HashMap<String, String> = specs.iter().filter_map(linked).collect();
-        let is_unseen = |spec: &&Spec| {
+        let is_unseen = |spec: &&FieldSpec| {
             let known = self.base.get(&spec.name);
             texts.contains_key(&spec.name)
                 && if spec.linked_by.is_some() {
@@ -300,7 +303,7 @@ impl FormFieldsView<'_> {
         } else {
             self.layout.arranged(specs, words)
         };
-        let text = |spec: &&Spec| {
+        let text = |spec: &&FieldSpec| {
             Some((
                 labels::label(request.language, &spec.name),
                 texts.get(&spec.name)?.parse().ok()?,
@@ -321,7 +324,7 @@ impl FormFieldsView<'_> {
             )
         });
         let sections = sections.collect();
-        let key = first(&self.fields, "key").map_or_else(|| request.new_key(), str::to_owned);
+        let key = first_value(&self.fields, "key").map_or_else(|| request.new_key(), str::to_owned);
         let mut hidden = vec![
             ("form".to_owned(), request.signed_in.form_token()),
             ("key".to_owned(), key),
@@ -370,14 +373,14 @@ impl FormFieldsView<'_> {
 }
 
 /// Returns the value that an unchanged form with these values sends for a field.
-pub(super) fn value_in(spec: &Spec, base: &Map<String, Value>) -> Option<Value> {
+pub(super) fn value_in(spec: &FieldSpec, base: &Map<String, Value>) -> Option<Value> {
     let mut fields = ConsoleFields::new();
     fill(spec, base.get(&spec.name), &spec.name, &mut fields);
     read(spec, &spec.name, &fields)
 }
 
 /// Copies the typed values of a field and of its parts.
-fn copy(spec: &Spec, from: &ConsoleFields, to: &mut ConsoleFields) {
+fn copy(spec: &FieldSpec, from: &ConsoleFields, to: &mut ConsoleFields) {
     let below = format!("{}.", spec.name);
     to.extend(
         from.iter()
@@ -387,7 +390,7 @@ fn copy(spec: &Spec, from: &ConsoleFields, to: &mut ConsoleFields) {
 }
 
 /// Formats a value briefly, so that the member can choose between two versions.
-fn shown(spec: &Spec, value: Option<&Value>) -> String {
+fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     let mut fields = ConsoleFields::new();
     fill(spec, value, &spec.name, &mut fields);
     let is_mark = |name: &str| matches!(name.rsplit_once('.'), Some((_, "here" | "set")));

@@ -9,15 +9,15 @@ use super::editing::operation;
 use super::fill::{fill, read};
 use super::form_view::{FormFieldsView, FormOutcome, Problems, StoredResource, sent_base};
 use super::layout::Layout;
-use super::spec::{InputKind, Spec};
+use super::spec::{FieldSpec, InputKind};
 use crate::console::refusal::ConsoleRefusal;
-use crate::console::visit::{ConsoleFields, ConsoleRequest};
+use crate::console::request::{ConsoleFields, ConsoleRequest};
 
 /// A form whose fields no operation declares.
 pub struct FreeForm<'f> {
     /// The operation that the form calls.
     pub operation: &'static str,
-    pub specs: &'f [Spec],
+    pub specs: &'f [FieldSpec],
     pub action: String,
     /// Whether the form creates a resource.
     pub is_new: bool,
@@ -29,7 +29,7 @@ pub struct FreeForm<'f> {
 static FREE: Layout = Layout {
     create: &[],
     sections: &[],
-    elsewhere: &[],
+    omitted: &[],
     markdown: &[],
     names: &[],
     rules: &[],
@@ -94,7 +94,7 @@ impl FreeForm<'_> {
             None => view
                 .problems
                 .notes
-                .push(request.words.frame.is_kept.to_owned()),
+                .push(request.texts.frame.is_kept.to_owned()),
         }
         view.view(self.specs).await
     }
@@ -110,7 +110,7 @@ impl FreeForm<'_> {
             .conflicting(self.specs, now.value.clone(), now)
             .await?
         {
-            FormOutcome::Again(view) => Ok(*view),
+            FormOutcome::Refused(view) => Ok(*view),
             FormOutcome::Done(_) => Err(ConsoleRefusal::broken()),
         }
     }
@@ -145,7 +145,7 @@ impl FreeForm<'_> {
 }
 
 /// Adds null for each part of an object that the member left empty, so that the update deletes it.
-fn with_cleared(spec: &Spec, value: Value) -> Value {
+fn with_cleared(spec: &FieldSpec, value: Value) -> Value {
     match (&spec.kind, value) {
         (InputKind::Object(parts), Value::Object(mut value)) => {
             for part in parts {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::spec::{InputKind, Spec};
+use super::spec::{FieldSpec, InputKind};
 use crate::console::words::ConsoleWords;
 
 /// The layout of the form of a resource.
@@ -13,7 +13,7 @@ pub struct Layout {
     pub create: &'static [&'static str],
     pub sections: &'static [Section],
     /// Fields that are left out, because another screen or form edits them.
-    pub elsewhere: &'static [&'static str],
+    pub omitted: &'static [&'static str],
     /// Texts in Markdown, which are shown with a preview.
     pub markdown: &'static [&'static str],
     /// Lists of texts and rules by a name, and the texts in each that have a known meaning.
@@ -30,7 +30,7 @@ pub struct RuleLayout {
     /// The list of texts that rules can be about.
     pub list: &'static str,
     /// Describes the rule of a name in a language.
-    pub told: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
+    pub describe: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
 }
 
 /// A group of fields with a title.
@@ -45,22 +45,22 @@ impl Layout {
     /// this form follow at the end.
     pub fn arranged<'s>(
         &self,
-        specs: &'s [Spec],
+        specs: &'s [FieldSpec],
         words: &ConsoleWords,
-    ) -> Vec<(&'static str, Vec<&'s Spec>)> {
-        let mut sections: Vec<(&'static str, Vec<&Spec>)> = self
+    ) -> Vec<(&'static str, Vec<&'s FieldSpec>)> {
+        let mut sections: Vec<(&'static str, Vec<&FieldSpec>)> = self
             .sections
             .iter()
             .map(|section| {
-                let is_here = |spec: &&Spec| spec.section() == Some(section.name);
-                let mut fields: Vec<&Spec> = specs.iter().filter(is_here).collect();
+                let is_here = |spec: &&FieldSpec| spec.section() == Some(section.name);
+                let mut fields: Vec<&FieldSpec> = specs.iter().filter(is_here).collect();
                 fields.sort_by_key(|spec| spec.place.as_ref().map(|place| place.number));
                 ((section.title)(words), fields)
             })
             .collect();
-        let is_placed = |spec: &&Spec| {
+        let is_placed = |spec: &&FieldSpec| {
             let has = |name: &str| self.sections.iter().any(|section| section.name == name);
-            self.elsewhere.contains(&spec.name.as_str()) || spec.section().is_some_and(has)
+            self.omitted.contains(&spec.name.as_str()) || spec.section().is_some_and(has)
         };
         sections.push((
             words.forms.more,
@@ -91,7 +91,7 @@ impl Layout {
     }
 
     /// Returns the fields of the form that creates a resource.
-    pub fn of_new<'s>(&self, specs: &'s [Spec]) -> Vec<&'s Spec> {
+    pub fn of_new<'s>(&self, specs: &'s [FieldSpec]) -> Vec<&'s FieldSpec> {
         let asked = self
             .create
             .iter()
@@ -105,14 +105,14 @@ impl Layout {
 
 /// Arranges fields in the given lines. Each field that no line names follows in a line of its own.
 /// The parts of an object follow the same order.
-pub fn in_lines(mut specs: Vec<Spec>, lines: &[&[&str]]) -> Vec<Vec<Spec>> {
+pub fn in_lines(mut specs: Vec<FieldSpec>, lines: &[&[&str]]) -> Vec<Vec<FieldSpec>> {
     let mut take = |name: &&str| {
         specs
             .iter()
             .position(|spec| spec.name == **name)
             .map(|place| specs.remove(place))
     };
-    let mut arranged: Vec<Vec<Spec>> = lines
+    let mut arranged: Vec<Vec<FieldSpec>> = lines
         .iter()
         .map(|line| line.iter().filter_map(&mut take).collect())
         .collect();
@@ -155,7 +155,7 @@ mod tests {
             of_object(&schema, None),
             &[&["z", "a"], &["nothing"], &["b"]],
         );
-        let names = |specs: &[Spec]| {
+        let names = |specs: &[FieldSpec]| {
             specs
                 .iter()
                 .map(|spec| spec.name.clone())
@@ -177,7 +177,7 @@ mod tests {
         let update = app().operation(resource.update).unwrap();
         let all = specs(update, app().operation(resource.read));
         let base = Map::from_iter([("stepType".to_owned(), step_type.into())]);
-        let fields: Vec<Spec> = form_fields(&all, resource.layout, &base).cloned().collect();
+        let fields: Vec<FieldSpec> = form_fields(&all, resource.layout, &base).cloned().collect();
         let arranged = resource.layout.arranged(&fields, words::of("en"));
         let is_expected = |name: &&str| {
             let mut names = expected.iter().flat_map(|section| section.split(' '));

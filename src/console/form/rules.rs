@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::fill::subjects;
-use super::spec::{ABOUT, InputKind, Spec};
+use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::console::labels;
-use crate::console::visit::{ConsoleFields, ConsoleRequest};
+use crate::console::request::{ConsoleFields, ConsoleRequest};
 
 /// Returns the names to suggest, each with its label: names of the list without a known meaning,
 /// and all known names. If a label is also a name of the list, the known name is added in
@@ -46,10 +46,10 @@ pub fn suggested(
 /// name: two rules with the same name, and a rule without a name.
 pub fn faults(
     request: &ConsoleRequest,
-    specs: &[Spec],
+    specs: &[FieldSpec],
     fields: &ConsoleFields,
 ) -> Vec<(Vec<String>, String)> {
-    let words = &request.words.forms;
+    let words = &request.texts.forms;
     let mut faults = Vec::new();
     for spec in specs {
         let InputKind::Rules(parts) = &spec.kind else {
@@ -63,7 +63,11 @@ pub fn faults(
                 (false, false) => words.rule_twice,
                 (false, true) => continue,
             };
-            let path = vec![spec.name.clone(), number.to_string(), ABOUT.to_owned()];
+            let path = vec![
+                spec.name.clone(),
+                number.to_string(),
+                RULE_NAME_FIELD.to_owned(),
+            ];
             faults.push((path, message.to_owned()));
         }
     }
@@ -71,7 +75,7 @@ pub fn faults(
 }
 
 /// Returns the path of an error in which the name of the rule is replaced by the number of its row.
-pub fn in_row(path: &[String], specs: &[Spec], fields: &ConsoleFields) -> Vec<String> {
+pub fn in_row(path: &[String], specs: &[FieldSpec], fields: &ConsoleFields) -> Vec<String> {
     let [field, name, rest @ ..] = path else {
         return path.to_vec();
     };
@@ -90,7 +94,7 @@ pub fn in_row(path: &[String], specs: &[Spec], fields: &ConsoleFields) -> Vec<St
     let mut path = vec![field.clone(), number.to_string()];
     path.extend_from_slice(rest);
     if rest.is_empty() {
-        path.push(ABOUT.to_owned());
+        path.push(RULE_NAME_FIELD.to_owned());
     }
     path
 }

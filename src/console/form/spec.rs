@@ -16,10 +16,10 @@ const EXPECTED: &str = "expectedUpdatedAt";
 
 /// A field of a form, as its schema describes it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spec {
+pub struct FieldSpec {
     pub name: String,
     /// A label that the organization chose. It replaces the label that is derived from the name.
-    pub called: Option<String>,
+    pub custom_label: Option<String>,
     /// The English help text of the field.
     pub summary: String,
     pub kind: InputKind,
@@ -39,7 +39,7 @@ pub struct Spec {
     pub place: Option<FormPlace>,
 }
 
-impl Spec {
+impl FieldSpec {
     /// Returns the section of the form that has the field.
     pub fn section(&self) -> Option<&str> {
         self.place.as_ref().map(|place| place.section.as_str())
@@ -74,10 +74,10 @@ pub enum InputKind {
     References(String),
     /// A text of this source table, linked by its id.
     Text(String),
-    Object(Vec<Spec>),
-    Objects(Vec<Spec>),
+    Object(Vec<FieldSpec>),
+    Objects(Vec<FieldSpec>),
     /// An object of rules by name. The first field of each row is the name.
-    Rules(Vec<Spec>),
+    Rules(Vec<FieldSpec>),
     /// A value that no form can edit.
     Other,
 }
@@ -88,8 +88,8 @@ pub enum InputKind {
 pub fn specs(
     operation: &'static Operation,
     answered: Option<&'static Operation>,
-) -> Arc<Vec<Spec>> {
-    type Known = HashMap<(&'static str, Option<&'static str>), Arc<Vec<Spec>>>;
+) -> Arc<Vec<FieldSpec>> {
+    type Known = HashMap<(&'static str, Option<&'static str>), Arc<Vec<FieldSpec>>>;
     // Bounded: one entry per form of the console.
     static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
     let key = (operation.id, answered.map(|operation| operation.id));
@@ -125,7 +125,7 @@ pub fn specs(
 
 /// Returns the fields of an object, in the order of its schema. If `answer` is `None`, every field
 /// counts as readable.
-pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
+pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<FieldSpec> {
     let required: Vec<&str> = schema["required"]
         .as_array()
         .into_iter()
@@ -144,7 +144,7 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
                 .filter(|id| answer.is_some_and(|answer| answers(answer, id)));
             let is_readable =
                 linked_by.is_some() || answer.is_none_or(|answer| answers(answer, name));
-            Spec {
+            FieldSpec {
                 linked_by,
                 ..of_field(name, field, required.contains(&name.as_str()), is_readable)
             }
@@ -163,11 +163,11 @@ fn answers(answer: &Value, name: &str) -> bool {
             .any(|part| answers(part, name))
 }
 
-fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> Spec {
+fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> FieldSpec {
     let (schema, is_nullable) = without_null(field);
-    Spec {
+    FieldSpec {
         name: name.to_owned(),
-        called: None,
+        custom_label: None,
         summary: extensions::summary(field),
         kind: kind(schema, field),
         is_nullable,
@@ -241,12 +241,12 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
 }
 
 /// The name of the form field that holds the name of a rule.
-pub const ABOUT: &str = "field";
+pub const RULE_NAME_FIELD: &str = "field";
 
-fn name_of_rule() -> Spec {
-    Spec {
+fn name_of_rule() -> FieldSpec {
+    FieldSpec {
         is_nullable: true,
-        ..of_field(ABOUT, &json!({ "type": "string" }), false, true)
+        ..of_field(RULE_NAME_FIELD, &json!({ "type": "string" }), false, true)
     }
 }
 
@@ -316,11 +316,11 @@ mod tests {
     use super::*;
     use crate::app::app;
 
-    fn of(create: &str, read: &str) -> Arc<Vec<Spec>> {
+    fn of(create: &str, read: &str) -> Arc<Vec<FieldSpec>> {
         specs(app().operation(create).unwrap(), app().operation(read))
     }
 
-    fn named<'s>(specs: &'s [Spec], name: &str) -> &'s Spec {
+    fn named<'s>(specs: &'s [FieldSpec], name: &str) -> &'s FieldSpec {
         specs
             .iter()
             .find(|spec| spec.name == name)
@@ -390,7 +390,7 @@ mod tests {
             matches!(&named(&specs, "identityFlagPolicy").kind, InputKind::Object(checks) if checks.len() == 13)
         );
         assert!(
-            matches!(&named(&specs, "guestFieldRules").kind, InputKind::Rules(parts) if parts[0].name == ABOUT && parts.len() == 5)
+            matches!(&named(&specs, "guestFieldRules").kind, InputKind::Rules(parts) if parts[0].name == RULE_NAME_FIELD && parts.len() == 5)
         );
         assert!(specs.iter().all(|spec| spec.name != "isEnabled"));
     }

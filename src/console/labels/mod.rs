@@ -6,7 +6,7 @@
 
 use texts::{Label, fields, values};
 
-use super::form::Spec;
+use super::form::FieldSpec;
 use crate::words::in_language;
 
 /// Returns the label of a field.
@@ -17,7 +17,7 @@ pub fn label(language: &str, name: &str) -> String {
 }
 
 /// Returns the help text of a field.
-pub fn help(language: &str, spec: &Spec) -> String {
+pub fn help(language: &str, spec: &FieldSpec) -> String {
     hint(language, &spec.name, &spec.summary)
 }
 

@@ -10,8 +10,8 @@ use crate::console::form::StoredResource;
 use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::ScreenAnswer;
-use crate::console::visit::ConsoleRequest;
+use crate::console::request::ConsoleRequest;
+use crate::console::screens::ScreenResponse;
 use crate::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockPhotos};
 use crate::page::icon;
 use crate::words::fill;
@@ -26,17 +26,17 @@ const MOST_PAGES: u64 = 100;
 const LONGEST: usize = 1_000;
 
 /// The current cover of a manual, and the link to change it.
-pub struct PresentCover {
+pub struct CurrentCover {
     /// The SVG of its icon. Empty if it has no icon.
     pub icon: String,
     pub photo: Option<String>,
     /// Address of the page where another cover is chosen.
-    pub way: String,
+    pub change_address: String,
     /// Label of the link to that page.
     pub choose: &'static str,
 }
 
-impl PresentCover {
+impl CurrentCover {
     pub fn of(request: &ConsoleRequest, stored: &StoredResource) -> Self {
         let text = |field: &str| {
             stored
@@ -48,11 +48,11 @@ impl PresentCover {
         Self {
             icon: text("iconName").map(icon).unwrap_or_default(),
             photo: text("imageUrl").map(str::to_owned),
-            way: request.address(&format!("/manuals/{}/icon", stored.id)),
+            change_address: request.address(&format!("/manuals/{}/icon", stored.id)),
             choose: if has_photos(request) {
-                request.words.manuals.choose_cover
+                request.texts.manuals.choose_cover
             } else {
-                request.words.manuals.icon
+                request.texts.manuals.icon
             },
         }
     }
@@ -116,9 +116,9 @@ fn safe(url: &str) -> Option<String> {
 }
 
 async fn photos(request: &ConsoleRequest, query: &str) -> FoundCovers {
-    let words = &request.words.manuals;
+    let words = &request.texts.manuals;
     let number = request
-        .asks("page")
+        .query_parameter("page")
         .and_then(|page| page.parse::<u64>().ok())
         .unwrap_or(1)
         .clamp(1, MOST_PAGES);
@@ -178,9 +178,13 @@ async fn page(
     request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &request.words.manuals;
-    let stored = stored(request, request.named("id")?).await?;
-    let query = request.asks("query").unwrap_or_default().trim().to_owned();
+    let words = &request.texts.manuals;
+    let stored = stored(request, request.path_id("id")?).await?;
+    let query = request
+        .query_parameter("query")
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
     let has_photos = has_photos(request);
     let mut arguments = json!({ "limit": if has_photos { FEWER_ICONS } else { MOST_ICONS } });
     if !query.is_empty() {
@@ -198,10 +202,11 @@ async fn page(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let cover = PresentCover::of(request, &stored);
-    let frame = ConsoleFrame::new(request, cover.choose).below(request, words.manuals, "/manuals");
+    let cover = CurrentCover::of(request, &stored);
+    let frame =
+        ConsoleFrame::new(request, cover.choose).with_parent(request, words.manuals, "/manuals");
     let page = CoverPage {
-        frame: frame.below(request, nickname, &format!("/manuals/{}", stored.id)),
+        frame: frame.with_parent(request, nickname, &format!("/manuals/{}", stored.id)),
         action: request.address(&request.path),
         query,
         find: if has_photos {
@@ -222,32 +227,32 @@ async fn page(
             .map(|refusal| refusal.sentences(request).join(" ")),
         may_change: request.may(MANUAL.update),
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         refused.map_or(200, |refusal| refusal.status),
         &page,
     ))
 }
 
-pub fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
 /// Sets an icon or a photo as the cover.
-pub fn choose(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn choose(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let id = request.named("id")?;
-        let field = if request.sent("imageUrl").is_some() {
+        let id = request.path_id("id")?;
+        let field = if request.form_value("imageUrl").is_some() {
             "imageUrl"
         } else {
             "iconName"
         };
-        let value = request.sent(field).filter(|value| !value.is_empty());
+        let value = request.form_value(field).filter(|value| !value.is_empty());
         match request
             .get::<Value>(MANUAL.update, json!({ "id": id, "data": { field: value } }))
             .await
         {
-            Ok(_) => Ok(reply::done(
+            Ok(_) => Ok(reply::redirect_with_confirmation(
                 request,
                 &format!("/manuals/{id}"),
                 CompletedAction::Saved,

@@ -12,18 +12,18 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use self::cover::PresentCover;
-use super::assign::{Entity, UseCount};
-use super::audit::Changed;
+use self::cover::CurrentCover;
+use super::assign::{AssignableResource, UseCount};
+use super::audit::LatestChanges;
 use super::editor::{self, Editor};
-use super::form::{FormView, Layout, Reading, Resource, Section, StoredResource};
+use super::form::{FormView, Layout, ReadFuture, Resource, Section, StoredResource};
 use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::{FlatTextPreview, Placeholders};
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::texts;
-use super::visit::ConsoleRequest;
 use crate::manuals::{LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, WrittenManual};
 use crate::markdown;
 use crate::page::icon;
@@ -42,45 +42,45 @@ pub static SCREEN: Screen = Screen {
             "/manuals/new",
             editor::new::<ManualEditor>,
         )
-        .needing(&["createPortalManual"]),
+        .with_needs(&["createPortalManual"]),
         ScreenPage::post(
             "createManualOnScreen",
             "/manuals/new",
             editor::create::<ManualEditor>,
         )
-        .needing(&["createPortalManual"]),
+        .with_needs(&["createPortalManual"]),
         ScreenPage::get(
             "getManualScreen",
             "/manuals/{id}",
             editor::show::<ManualEditor>,
         )
-        .needing(&["getPortalManual"]),
+        .with_needs(&["getPortalManual"]),
         ScreenPage::post(
             "updateManualOnScreen",
             "/manuals/{id}",
             editor::save::<ManualEditor>,
         )
-        .needing(&["getPortalManual", "updatePortalManual"]),
+        .with_needs(&["getPortalManual", "updatePortalManual"]),
         ScreenPage::get("getManualIconScreen", "/manuals/{id}/icon", cover::show)
-            .needing(&["getPortalManual", "searchCoverIcons"]),
+            .with_needs(&["getPortalManual", "searchCoverIcons"]),
         ScreenPage::post(
             "updateManualIconOnScreen",
             "/manuals/{id}/icon",
             cover::choose,
         )
-        .needing(&["updatePortalManual"]),
+        .with_needs(&["updatePortalManual"]),
         ScreenPage::get(
             "getVisibilityScreen",
             "/manuals/{id}/visibility",
             visibility::show,
         )
-        .needing(&["getPortalManual"]),
+        .with_needs(&["getPortalManual"]),
         ScreenPage::post(
             "updateVisibilityOnScreen",
             "/manuals/{id}/visibility",
             visibility::save,
         )
-        .needing(&["getPortalManual", "updatePortalManual"]),
+        .with_needs(&["getPortalManual", "updatePortalManual"]),
         ScreenPage::post("renderOnScreen", "/rendered", rendered),
     ],
 };
@@ -107,7 +107,7 @@ pub static MANUAL: Resource = Resource {
                 title: |words| words.manuals.cover,
             },
         ],
-        elsewhere: &["visibilityRules"],
+        omitted: &["visibilityRules"],
         markdown: &["descriptionId", "description"],
         names: &[],
         rules: &[],
@@ -138,9 +138,12 @@ struct ManualList<'v> {
     new: Option<String>,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let query = request.asks("search").unwrap_or_default().to_owned();
+        let query = request
+            .query_parameter("search")
+            .unwrap_or_default()
+            .to_owned();
         let arguments = if query.is_empty() {
             json!({})
         } else {
@@ -148,7 +151,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let rows = request.read(LIST_PORTAL_MANUALS, arguments).await?;
         let paging = Paging::of(request, "/manuals", rows.len());
-        let rows = paging.cut(rows.iter().map(|row| &row.manual).collect());
+        let rows = paging.rows_of_page(rows.iter().map(|row| &row.manual).collect());
         let titles = texts(request, rows.iter().filter_map(|row| row.title_id)).await;
         let arguments = json!({ "language": request.language });
         let categories = request.read(LIST_PORTAL_MANUAL_CATEGORIES, arguments).await;
@@ -179,8 +182,8 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let new = request
             .may(MANUAL.create)
             .then(|| request.address("/manuals/new"));
-        let frame = ConsoleFrame::new(request, request.words.manuals.manuals);
-        Ok(reply::of(
+        let frame = ConsoleFrame::new(request, request.texts.manuals.manuals);
+        Ok(reply::page_of_template(
             request,
             200,
             &ManualList {
@@ -206,8 +209,8 @@ struct ManualEditorPage<'v> {
     /// Whether all seasons of the manual have ended.
     has_ended: bool,
     /// The cover, and the address where it can be changed.
-    cover: Option<PresentCover>,
-    changed: Option<Changed>,
+    cover: Option<CurrentCover>,
+    changed: Option<LatestChanges>,
     placeholders: Placeholders,
     text_preview: Option<FlatTextPreview>,
 }
@@ -225,9 +228,10 @@ impl Editor for ManualEditor {
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &request.words.manuals;
+        let words = &request.texts.manuals;
         let title = stored.map_or(words.new, |stored| stored.text("nickname"));
-        let frame = ConsoleFrame::new(request, title).below(request, words.manuals, "/manuals");
+        let frame =
+            ConsoleFrame::new(request, title).with_parent(request, words.manuals, "/manuals");
         let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
         let mut has_ended = false;
         let mut text_preview = None;
@@ -238,8 +242,8 @@ impl Editor for ManualEditor {
             text_preview = FlatTextPreview::of(request, text, &path)
                 .await
                 .unwrap_or_default();
-            used = UseCount::of(request, Entity::Manual, stored.id).await;
-            changed = Changed::of(request, stored.id).await;
+            used = UseCount::of(request, AssignableResource::Manual, stored.id).await;
+            changed = LatestChanges::of(request, stored.id).await;
             let rules = stored
                 .value
                 .get("visibilityRules")
@@ -251,9 +255,9 @@ impl Editor for ManualEditor {
                 sentence::sentence(&rules, request),
                 request.address(&format!("/manuals/{}/visibility", stored.id)),
             ));
-            cover = Some(PresentCover::of(request, stored));
+            cover = Some(CurrentCover::of(request, stored));
         }
-        reply::of(
+        reply::page_of_template(
             request,
             status,
             &ManualEditorPage {
@@ -271,7 +275,7 @@ impl Editor for ManualEditor {
     }
 }
 
-fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     Box::pin(async move {
         request
             .get::<Value>("getPortalManual", json!({ "id": id }))
@@ -281,10 +285,10 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
 }
 
 /// Renders Markdown as guests see it. Marks parts that guests do not see.
-fn rendered(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn rendered(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         Ok(
-            markdown::to_marked_html(request.sent("text").unwrap_or_default())
+            markdown::to_marked_html(request.form_value("text").unwrap_or_default())
                 .unwrap_or_default()
                 .into_response(),
         )

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use crate::console::visit::ConsoleRequest;
-use crate::console::{labels, when};
+use crate::console::request::ConsoleRequest;
+use crate::console::{labels, time_format};
 use crate::manuals::{VisibilityRule, seasons_are_over};
 use crate::words::fill;
 
 /// Returns sentences that say when guests see a manual with these rules.
 pub fn sentence(rules: &[Value], request: &ConsoleRequest) -> String {
     if rules.is_empty() {
-        return request.words.manuals.always.to_owned();
+        return request.texts.manuals.always.to_owned();
     }
     rules
         .iter()
@@ -29,7 +29,7 @@ pub fn of_typed(rules: &[VisibilityRule], request: &ConsoleRequest) -> String {
 
 /// Returns whether the seasons of a manual with these rules are over in every time zone.
 pub fn are_over(rules: &[VisibilityRule], request: &ConsoleRequest) -> bool {
-    seasons_are_over(rules, when::day_at(request.service.clock.now(), -12))
+    seasons_are_over(rules, time_format::day_at(request.service.clock.now(), -12))
 }
 
 /// Does the same for rules as JSON.
@@ -41,7 +41,7 @@ pub fn is_over(rules: &[Value], request: &ConsoleRequest) -> bool {
 }
 
 fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
-    let words = &request.words.manuals;
+    let words = &request.texts.manuals;
     let listed = |field: &str| -> String {
         let items = rule[field]
             .as_array()
@@ -88,13 +88,13 @@ fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
                 let day = |field: &str| window[field].as_str().unwrap_or_default();
                 let (first, last) = (day("startDate"), day("endDate"));
                 if window["isYearly"] == true {
-                    let days = when::days_of_any_year(request, first, last);
+                    let days = time_format::days_of_any_year(request, first, last);
                     return fill(words.yearly, &[("window", &days)]);
                 }
                 format!(
                     "{} – {}",
-                    when::day(request, first),
-                    when::day(request, last)
+                    time_format::day(request, first),
+                    time_format::day(request, last)
                 )
             };
             let windows: Vec<String> = rule["seasonalWindows"]
@@ -106,7 +106,7 @@ fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
             fill(words.seasons, &[("windows", &windows.join(", "))])
         }
         "length_of_stay" => {
-            let nights = |number: i64| request.words.stays.nights.of(number);
+            let nights = |number: i64| request.texts.stays.nights.of(number);
             match (
                 rule["lengthOfStayFromDays"].as_i64(),
                 rule["lengthOfStayToDays"].as_i64(),
@@ -143,7 +143,7 @@ fn moment(
     [anchor, number, unit]: [&str; 3],
     request: &ConsoleRequest,
 ) -> Option<String> {
-    let words = &request.words.manuals;
+    let words = &request.texts.manuals;
     let anchor = rule[anchor].as_str()?;
     let event = if anchor.contains("check_in") {
         words.check_in
@@ -154,7 +154,7 @@ fn moment(
     if anchor.ends_with("_time") || count == 0 {
         return Some(event.to_owned());
     }
-    let counted = &request.words.stays;
+    let counted = &request.texts.stays;
     let time = if rule[unit] == "hour" {
         counted.hours.of(count)
     } else {

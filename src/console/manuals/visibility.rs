@@ -10,16 +10,16 @@ use serde_json::{Map, Value, json};
 
 use super::{MANUAL, sentence, stored};
 use crate::console::form::{
-    Control, FieldContext, Listed, Spec, StoredResource, fill, in_lines, of_object, read,
+    ChoiceLists, Control, FieldContext, FieldSpec, StoredResource, fill, in_lines, of_object, read,
 };
 use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::labels;
-use crate::console::merge::{MergeResult, fate};
+use crate::console::merge::{MergeResult, merge};
 use crate::console::operation_calls;
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::ScreenAnswer;
-use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
+use crate::console::screens::ScreenResponse;
 
 /// The fields of rules in lines. The order within a line is that of a sentence.
 const LINES: &[&[&str]] = &[
@@ -33,7 +33,7 @@ const LINES: &[&[&str]] = &[
 ];
 
 /// A category of rules: name, description, and fields in lines.
-type RuleCategoryFields = (String, String, Vec<Vec<Spec>>);
+type RuleCategoryFields = (String, String, Vec<Vec<FieldSpec>>);
 
 /// Returns the categories of rules.
 fn categories(request: &ConsoleRequest) -> Result<Vec<RuleCategoryFields>, ConsoleRefusal> {
@@ -149,10 +149,10 @@ fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
 /// Reads a rule from a form: whether it is switched on, and its fields.
 fn rule_in(
     category: &str,
-    lines: &[Vec<Spec>],
+    lines: &[Vec<FieldSpec>],
     fields: &ConsoleFields,
 ) -> (bool, Map<String, Value>) {
-    let extras = |spec: &Spec| {
+    let extras = |spec: &FieldSpec| {
         Some((
             spec.name.clone(),
             read(spec, &format!("{category}.{}", spec.name), fields)?,
@@ -160,7 +160,7 @@ fn rule_in(
     };
     let extras = lines.iter().flatten().filter_map(extras);
     (
-        first(fields, &switch(category)).is_some(),
+        first_value(fields, &switch(category)).is_some(),
         extras.filter(|(_, value)| !value.is_null()).collect(),
     )
 }
@@ -181,9 +181,12 @@ impl OpenedRules {
 
     fn sent(request: &ConsoleRequest, stored: &StoredResource) -> Self {
         let rules = request
-            .sent("base")
+            .form_value("base")
             .and_then(|text| serde_json::from_str(text).ok());
-        let updated_at = request.sent("updatedAt").unwrap_or_default().to_owned();
+        let updated_at = request
+            .form_value("updatedAt")
+            .unwrap_or_default()
+            .to_owned();
         Self {
             rules: rules.unwrap_or_else(|| rules_of(stored)),
             updated_at,
@@ -198,8 +201,8 @@ fn page(
     opened: OpenedRules,
     extras: VisibilityExtras,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = request.words;
-    let (listed, nothing, unseen) = (Listed::default(), HashMap::new(), HashSet::new());
+    let words = request.texts;
+    let (listed, nothing, unseen) = (ChoiceLists::default(), HashMap::new(), HashSet::new());
     let base = serde_json::Map::new();
     let may_change = request.may(MANUAL.update);
     let showing = FieldContext {
@@ -217,7 +220,7 @@ fn page(
     let rule = |(category, about, lines): RuleCategoryFields| RuleItem {
         title: labels::choice(request.language, &category),
         about: labels::rule(request.language, &category).map_or(about, str::to_owned),
-        is_on: first(fields, &switch(&category)).is_some(),
+        is_on: first_value(fields, &switch(&category)).is_some(),
         lines: lines
             .iter()
             .map(|line| {
@@ -237,13 +240,13 @@ fn page(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let frame = ConsoleFrame::new(request, words.manuals.visibility).below(
+    let frame = ConsoleFrame::new(request, words.manuals.visibility).with_parent(
         request,
         words.manuals.manuals,
         "/manuals",
     );
     let page = VisibilityPage {
-        frame: frame.below(request, nickname, &format!("/manuals/{}", stored.id)),
+        frame: frame.with_parent(request, nickname, &format!("/manuals/{}", stored.id)),
         action: request.address(&request.path),
         hidden: vec![
             ("form".to_owned(), request.signed_in.form_token()),
@@ -257,7 +260,7 @@ fn page(
         theirs: extras.theirs,
         may_change,
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         if extras.status == 0 {
             200
@@ -268,9 +271,9 @@ fn page(
     ))
 }
 
-pub fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let stored = stored(request, request.named("id")?).await?;
+        let stored = stored(request, request.path_id("id")?).await?;
         let fields = filled(&rules_of(&stored), &categories(request)?);
         page(
             request,
@@ -294,11 +297,11 @@ fn merged(
     let (mut fields, mut both) = (ConsoleFields::new(), HashMap::new());
     for (category, _, lines) in categories {
         let of = |fields: &ConsoleFields| rule_in(category, lines, fields);
-        let is_theirs = request.sent(&format!("choose.{category}")) == Some("theirs");
+        let is_theirs = request.form_value(&format!("choose.{category}")) == Some("theirs");
         let fate = if is_theirs {
             MergeResult::Stored
         } else {
-            fate(&of(&was), &of(&is), &of(&request.fields))
+            merge(&of(&was), &of(&is), &of(&request.fields))
         };
         let from = if fate == MergeResult::Stored {
             &is
@@ -311,7 +314,7 @@ fn merged(
                 .filter(|(name, _)| *name == own || name.starts_with(&below))
                 .cloned(),
         );
-        if fate == MergeResult::Asked {
+        if fate == MergeResult::Conflict {
             let theirs: Vec<Value> = stored
                 .iter()
                 .filter(|rule| rule["ruleCategory"] == category.as_str())
@@ -330,12 +333,12 @@ fn merged(
     (fields, both)
 }
 
-pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let now = stored(request, request.named("id")?).await?;
+        let now = stored(request, request.path_id("id")?).await?;
         let opened = OpenedRules::sent(request, &now);
         if !request.may_write() {
-            let note = Some(request.words.frame.is_kept);
+            let note = Some(request.texts.frame.is_kept);
             return page(
                 request,
                 &now,
@@ -381,7 +384,11 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             )
             .await
         {
-            Ok(_) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
+            Ok(_) => Ok(reply::redirect_with_confirmation(
+                request,
+                &request.path,
+                CompletedAction::Saved,
+            )),
             Err(refusal) => {
                 let mut extras = VisibilityExtras {
                     status: refusal.status,
@@ -411,7 +418,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                     let label = match (field, category) {
                         (Some(field), _) => labels::label(request.language, field),
                         (None, Some(category)) => labels::choice(request.language, category),
-                        (None, None) => request.words.manuals.visibility.to_owned(),
+                        (None, None) => request.texts.manuals.visibility.to_owned(),
                     };
                     extras.problems.push(format!("{label}: {}", issue.message));
                     extras

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::console::form::{InputKind as Control, Spec, of_object};
-use crate::console::visit::ConsoleRequest;
+use crate::console::form::{FieldSpec, InputKind as Control, of_object};
+use crate::console::request::ConsoleRequest;
 use crate::records::RecordKind;
 
 /// The lists of targets that an instruction can apply to.
@@ -15,7 +15,7 @@ pub(super) async fn specs(
     request: &ConsoleRequest,
     kind: RecordKind,
     stored: Option<&Map<String, Value>>,
-) -> Vec<Spec> {
+) -> Vec<FieldSpec> {
     let mut specs = of_schema(kind, stored);
     if kind == RecordKind::Property {
         specs.extend(custom_fields(request).await);
@@ -25,7 +25,7 @@ pub(super) async fn specs(
 
 /// Returns the fields of a kind that its schema describes. `stored` is the stored record; `None`
 /// for a new one.
-fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
+fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<FieldSpec> {
     let mut specs = of_object(&kind.form_schema(), None);
     for spec in &mut specs {
         if spec.name == "name" && repeats_label(&spec.summary) {
@@ -80,7 +80,7 @@ fn repeats_label(summary: &str) -> bool {
 /// The fields with several lines. All other text fields have one line.
 const LONG: [&str; 4] = ["address", "description", "text", "value"];
 
-fn in_lines(specs: &mut [Spec]) {
+fn in_lines(specs: &mut [FieldSpec]) {
     for spec in specs {
         if let Control::Object(parts) = &mut spec.kind {
             in_lines(parts);
@@ -127,8 +127,8 @@ const fn order(kind: RecordKind) -> &'static [&'static str] {
     }
 }
 
-fn sort(specs: &mut [Spec], first: &[&str]) {
-    let place = |spec: &Spec| first.iter().position(|name| *name == spec.name);
+fn sort(specs: &mut [FieldSpec], first: &[&str]) {
+    let place = |spec: &FieldSpec| first.iter().position(|name| *name == spec.name);
     specs.sort_by_key(|spec| (place(spec).unwrap_or(first.len()), !spec.is_required));
 }
 
@@ -137,21 +137,21 @@ const CUSTOM: &str = "customFields";
 
 /// Returns the field with a flat's values of the organization's custom fields. `None` if there are
 /// none.
-async fn custom_fields(request: &ConsoleRequest) -> Option<Spec> {
+async fn custom_fields(request: &ConsoleRequest) -> Option<FieldSpec> {
     let fields: Vec<Value> = request.get("listCustomFields", json!({})).await.ok()?;
-    let part = |field: &Value| Spec {
-        called: field["name"].as_str().map(str::to_owned),
+    let part = |field: &Value| FieldSpec {
+        custom_label: field["name"].as_str().map(str::to_owned),
         ..plain(field["id"].as_str().unwrap_or_default(), Control::Area)
     };
-    let parts: Vec<Spec> = fields.iter().map(part).collect();
+    let parts: Vec<FieldSpec> = fields.iter().map(part).collect();
     (!parts.is_empty()).then(|| plain(CUSTOM, Control::Object(parts)))
 }
 
 /// Returns an optional field without a summary.
-fn plain(name: &str, kind: Control) -> Spec {
-    Spec {
+fn plain(name: &str, kind: Control) -> FieldSpec {
+    FieldSpec {
         name: name.to_owned(),
-        called: None,
+        custom_label: None,
         summary: String::new(),
         kind,
         is_nullable: true,

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use super::{PUT, address};
 use crate::calendars::{CalendarFeed, LIST_CALENDAR_FEEDS};
-use crate::console::screens::way;
+use crate::console::request::ConsoleRequest;
+use crate::console::screens::resource_address;
 use crate::console::stays::StayItem;
-use crate::console::visit::ConsoleRequest;
-use crate::console::when;
+use crate::console::time_format;
 use crate::console::words::stay_status;
 use crate::guest::GET_PROPERTY_SETUP;
 use crate::manuals::LIST_PORTAL_MANUALS_BY_PROPERTY;
@@ -62,7 +62,7 @@ pub(super) async fn parts(
         request,
         id: id.to_string(),
         name: text("name"),
-        is_open: request.answers_for_organization() && request.may(PUT),
+        is_open: request.manages_whole_organization() && request.may(PUT),
     };
     let (setup, manuals, stays, codes, feeds) = tokio::join!(
         Box::pin(flat.setup()),
@@ -91,7 +91,7 @@ impl Flat<'_> {
     ) -> FlatPart {
         let more = rows.len().saturating_sub(MOST);
         rows.truncate(MOST);
-        let words = &self.request.words.forms;
+        let words = &self.request.texts.forms;
         let found = ways
             .into_iter()
             .filter_map(|(label, way)| Some((label, way?)));
@@ -117,7 +117,7 @@ impl Flat<'_> {
             return Vec::new();
         };
         let portal = &setup.portal;
-        let words = request.words;
+        let words = request.texts;
         let id = portal.id.map(|id| id.to_string());
         let reason = words.stays.reason(portal.reason.key);
         let facts = portal.reason.facts.as_ref();
@@ -131,7 +131,9 @@ impl Flat<'_> {
                 || portal.reason.message.clone(),
                 |text| fill(text, &[("name", name.unwrap_or_default())]),
             ),
-            way: id.as_ref().and_then(|id| way(request, "/portals/{id}", id)),
+            way: id
+                .as_ref()
+                .and_then(|id| resource_address(request, "/portals/{id}", id)),
         };
         let assignments = id.as_ref().filter(|_| request.may("listEntityScopes"));
         let assignments =
@@ -141,7 +143,10 @@ impl Flat<'_> {
             vec![row],
             vec![
                 (words.stays.open_assignments, assignments),
-                (words.stays.open_portals, way(request, "/portals", "")),
+                (
+                    words.stays.open_portals,
+                    resource_address(request, "/portals", ""),
+                ),
             ],
         );
         let items = setup.steps.iter();
@@ -151,8 +156,11 @@ impl Flat<'_> {
             words.steps.steps,
             rows,
             vec![
-                (words.steps.new, way(request, "/steps/new", "")),
-                (words.records.to_list, way(request, "/steps", "")),
+                (words.steps.new, resource_address(request, "/steps/new", "")),
+                (
+                    words.records.to_list,
+                    resource_address(request, "/steps", ""),
+                ),
             ],
         );
         vec![of_portal, of_steps]
@@ -170,11 +178,17 @@ impl Flat<'_> {
             .ok()?;
         let items = manuals.iter().map(|placed| &placed.row.manual);
         let items = items.map(|manual| (manual.id, &*manual.nickname, manual.is_active));
-        let words = request.words;
+        let words = request.texts;
         let rows = self.items(items, "/manuals/{id}", words.manuals.inactive);
         let ways = vec![
-            (words.manuals.new, way(request, "/manuals/new", "")),
-            (words.records.to_list, way(request, "/manuals", "")),
+            (
+                words.manuals.new,
+                resource_address(request, "/manuals/new", ""),
+            ),
+            (
+                words.records.to_list,
+                resource_address(request, "/manuals", ""),
+            ),
         ];
         Some(self.part(words.manuals.manuals, rows, ways))
     }
@@ -192,7 +206,7 @@ impl Flat<'_> {
             } else {
                 inactive.to_owned()
             },
-            way: way(self.request, path, &id.to_string()),
+            way: resource_address(self.request, path, &id.to_string()),
             name: nickname.to_owned(),
         };
         items.map(row).collect()
@@ -205,19 +219,19 @@ impl Flat<'_> {
             return None;
         }
         let arguments = json!({
-            "propertyId": self.id, "checkInFrom": when::today(request).to_string(), "limit": MOST_READ,
+            "propertyId": self.id, "checkInFrom": time_format::today(request).to_string(), "limit": MOST_READ,
         });
         let mut stays: Vec<StayItem> = request.get(STAYS, arguments).await.ok()?;
         stays.sort_by(|one, other| one.check_in.cmp(&other.check_in));
-        let words = request.words;
+        let words = request.texts;
         let row = |stay: &StayItem| PartRow {
             name: stay.called(request),
             note: format!(
                 "{} · {}",
-                when::days(request, &stay.check_in, &stay.check_out),
+                time_format::days(request, &stay.check_in, &stay.check_out),
                 stay_status(&words.stays, &stay.status).0
             ),
-            way: way(request, "/stays/{id}", &stay.id.to_string()),
+            way: resource_address(request, "/stays/{id}", &stay.id.to_string()),
         };
         let rows = stays.iter().map(row).collect();
         let all = request.address_with("/stays", &[("flat", self.name), ("propertyId", &self.id)]);
@@ -239,7 +253,7 @@ impl Flat<'_> {
         let arguments = json!({ "propertyId": self.id, "limit": MOST_READ });
         // The platform may have sent additional fields, so the codes are read as JSON.
         let codes: Vec<Value> = request.get(CODES, arguments).await.ok()?;
-        let words = &request.words.records;
+        let words = &request.texts.records;
         let row = |code: &Value| {
             let path = format!("/flats/{}", code["id"].as_str().unwrap_or_default());
             let name = code["name"].as_str().filter(|name| !name.trim().is_empty());
@@ -264,9 +278,9 @@ impl Flat<'_> {
             return None;
         }
         let feeds = request.read(LIST_CALENDAR_FEEDS, json!({})).await.ok()?;
-        let words = &request.words.calendars;
+        let words = &request.texts.calendars;
         let row = |feed: &CalendarFeed| PartRow {
-            way: way(request, "/calendars/{id}", &feed.id.to_string()),
+            way: resource_address(request, "/calendars/{id}", &feed.id.to_string()),
             name: feed.channel.clone(),
             note: if feed.last_error.is_some() {
                 words.failing.to_owned()
@@ -276,13 +290,13 @@ impl Flat<'_> {
         };
         let own = feeds.iter().filter(|feed| feed.property_id == id);
         let rows = own.map(row).collect();
-        let new = way(request, "/calendars/new", "")
+        let new = resource_address(request, "/calendars/new", "")
             .map(|_| request.address_with("/calendars/new", &[("flat", self.name)]));
         let ways = vec![
             (words.new, new),
             (
-                request.words.records.to_list,
-                way(request, "/calendars", ""),
+                request.texts.records.to_list,
+                resource_address(request, "/calendars", ""),
             ),
         ];
         Some(self.part(words.feeds, rows, ways))
@@ -301,7 +315,7 @@ impl Flat<'_> {
             vec![row]
         };
         let change = is_open.then(|| "#f-wifiName".to_owned());
-        let words = self.request.words;
+        let words = self.request.texts;
         self.part(
             words.records.network,
             rows,

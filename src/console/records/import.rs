@@ -10,8 +10,8 @@ use super::{SCREEN, address, frame, kind_of, require};
 use crate::console::frame::ConsoleFrame;
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::ScreenAnswer;
-use crate::console::visit::ConsoleRequest;
+use crate::console::request::ConsoleRequest;
+use crate::console::screens::ScreenResponse;
 use crate::records::RecordKind;
 use crate::tables::{self, IMPORT_RECORDS, Imported, LineResult, TableError, TableLine};
 use crate::words::fill;
@@ -36,7 +36,7 @@ async fn form(
     kind: RecordKind,
     problem: Option<(u16, String)>,
 ) -> Response {
-    let words = &request.words.records;
+    let words = &request.texts.records;
     let mut fields = tables::field_names(kind);
     if kind == RecordKind::Property {
         fields.extend(custom_names(request).await);
@@ -44,12 +44,12 @@ async fn form(
     let page = Import {
         frame: frame(request, kind, words.import.to_owned()),
         action: address(request, "/flats/import", kind),
-        columns: request.sent("columns").unwrap_or_default().to_owned(),
-        dates: request.sent("dates").unwrap_or_default().to_owned(),
+        columns: request.form_value("columns").unwrap_or_default().to_owned(),
+        dates: request.form_value("dates").unwrap_or_default().to_owned(),
         fields: fields.join(", "),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    reply::of(request, problem.map_or(200, |(status, _)| status), &page)
+    reply::page_of_template(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
 /// Returns the column names of custom fields.
@@ -64,7 +64,7 @@ async fn custom_names(request: &ConsoleRequest) -> Vec<String> {
 }
 
 /// Shows the upload form.
-pub(super) fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         Ok(form(request, kind_of(request)?, None).await)
@@ -98,12 +98,12 @@ struct ImportDonePage<'v> {
 }
 
 /// Shows the preview of a file, or imports the file.
-pub(super) fn import(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn import(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let kind = kind_of(request)?;
-        let words = &request.words.records;
-        let csv = request.sent("csv").unwrap_or_default();
+        let words = &request.texts.records;
+        let csv = request.form_value("csv").unwrap_or_default();
         if csv.trim().is_empty() || !request.may_write() {
             let problem = words.no_file.to_owned();
             return Ok(form(request, kind, Some((400, problem))).await);
@@ -112,8 +112,8 @@ pub(super) fn import(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             let problem = words.no_text.to_owned();
             return Ok(form(request, kind, Some((400, problem))).await);
         }
-        let is_final = request.sent("import").is_some();
-        let dates = request.sent("dates").unwrap_or_default().trim();
+        let is_final = request.form_value("import").is_some();
+        let dates = request.form_value("dates").unwrap_or_default().trim();
         let arguments = json!({
             "kind": kind, "csv": csv, "columns": columns(request), "dryRun": !is_final,
             "dateFormat": (!dates.is_empty()).then_some(dates),
@@ -134,7 +134,7 @@ async fn refused(request: &ConsoleRequest, kind: RecordKind, refusal: &ConsoleRe
 /// Returns the fields that the member assigned to columns.
 fn columns(request: &ConsoleRequest) -> BTreeMap<String, Value> {
     request
-        .sent("columns")
+        .form_value("columns")
         .unwrap_or_default()
         .lines()
         .filter_map(|line| line.rsplit_once('='))
@@ -144,11 +144,11 @@ fn columns(request: &ConsoleRequest) -> BTreeMap<String, Value> {
 
 fn ignored(request: &ConsoleRequest, imported: &Imported) -> Option<String> {
     let names = imported.ignored_columns.join(", ");
-    (!names.is_empty()).then(|| fill(request.words.records.ignored, &[("names", &names)]))
+    (!names.is_empty()).then(|| fill(request.texts.records.ignored, &[("names", &names)]))
 }
 
 fn look(request: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Imported) -> Response {
-    let words = &request.words.records;
+    let words = &request.texts.records;
     let count = |text: &str, count: usize| fill(text, &[("count", &count.to_string())]);
     let line = |line: u64| fill(words.line, &[("line", &line.to_string())]);
     let place = |error: &TableError| match &error.column {
@@ -167,8 +167,8 @@ fn look(request: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Import
         action: address(request, "/flats/import", kind),
         again: address(request, "/flats/import", kind),
         csv: csv.to_owned(),
-        columns: request.sent("columns").unwrap_or_default().to_owned(),
-        dates: request.sent("dates").unwrap_or_default().to_owned(),
+        columns: request.form_value("columns").unwrap_or_default().to_owned(),
+        dates: request.form_value("dates").unwrap_or_default().to_owned(),
         counts: [
             count(words.count_new, imported.added),
             count(words.count_changed, imported.changed),
@@ -193,11 +193,11 @@ fn look(request: &ConsoleRequest, kind: RecordKind, csv: &str, imported: &Import
         ignored: ignored(request, imported),
         submit: (wrong == 0 && total > 0).then(|| count(words.do_import, total)),
     };
-    reply::of(request, if wrong > 0 { 400 } else { 200 }, &page)
+    reply::page_of_template(request, if wrong > 0 { 400 } else { 200 }, &page)
 }
 
 fn finished(request: &ConsoleRequest, kind: RecordKind, imported: &Imported) -> Response {
-    let words = &request.words.records;
+    let words = &request.texts.records;
     let [added, changed, unchanged] =
         [imported.added, imported.changed, imported.unchanged].map(|count| count.to_string());
     let page = ImportDonePage {
@@ -213,5 +213,5 @@ fn finished(request: &ConsoleRequest, kind: RecordKind, imported: &Imported) -> 
         ignored: ignored(request, imported),
         way: address(request, SCREEN.path, kind),
     };
-    reply::of(request, 200, &page)
+    reply::page_of_template(request, 200, &page)
 }

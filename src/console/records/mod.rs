@@ -18,15 +18,15 @@ use uuid::Uuid;
 
 use self::fields::specs;
 use self::flat::FlatPart;
-use super::audit::Changed;
-use super::form::{FormOutcome, FormView, FreeForm, Spec, StoredResource};
+use super::audit::LatestChanges;
+use super::form::{FieldSpec, FormOutcome, FormView, FreeForm, StoredResource};
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::{Paging, ROWS};
 use super::refusal::{ConsoleRefusal, Issue};
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
-use super::visit::ConsoleRequest;
-use super::when;
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
+use super::time_format;
 use super::words::{add_label, records_title};
 use crate::records::{RecordKind, RecordOrigin, default_fields};
 use crate::tables::IMPORT_RECORDS;
@@ -40,17 +40,18 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         ScreenPage::get("getRecordsScreen", "/flats", list),
-        ScreenPage::get("getNewRecordScreen", "/flats/new", new).needing(&[PUT]),
-        ScreenPage::post("createRecordOnScreen", "/flats/new", create).needing(&[PUT]),
-        ScreenPage::get("getImportScreen", "/flats/import", import::ask).needing(&[IMPORT]),
+        ScreenPage::get("getNewRecordScreen", "/flats/new", new).with_needs(&[PUT]),
+        ScreenPage::post("createRecordOnScreen", "/flats/new", create).with_needs(&[PUT]),
+        ScreenPage::get("getImportScreen", "/flats/import", import::ask).with_needs(&[IMPORT]),
         ScreenPage::post("importRecordsOnScreen", "/flats/import", import::import)
-            .needing(&[IMPORT])
-            .taking_file(),
-        ScreenPage::get("getRecordScreen", "/flats/{id}", show).needing(&[READ]),
-        ScreenPage::post("updateRecordOnScreen", "/flats/{id}", save).needing(&[READ, UPDATE]),
-        ScreenPage::get("getRemoveRecordScreen", "/flats/{id}/remove", ask).needing(&[READ, PUT]),
+            .with_needs(&[IMPORT])
+            .with_file(),
+        ScreenPage::get("getRecordScreen", "/flats/{id}", show).with_needs(&[READ]),
+        ScreenPage::post("updateRecordOnScreen", "/flats/{id}", save).with_needs(&[READ, UPDATE]),
+        ScreenPage::get("getRemoveRecordScreen", "/flats/{id}/remove", ask)
+            .with_needs(&[READ, PUT]),
         ScreenPage::post("removeRecordOnScreen", "/flats/{id}/remove", remove)
-            .needing(&[READ, PUT]),
+            .with_needs(&[READ, PUT]),
     ],
 };
 
@@ -79,7 +80,7 @@ const KINDS: [RecordKind; 13] = [
 
 /// Returns the kind that the query names.
 fn kind_of(request: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
-    match request.asks("kind") {
+    match request.query_parameter("kind") {
         None => Ok(RecordKind::Property),
         Some(name) => name
             .parse()
@@ -109,7 +110,7 @@ fn path(path: &str, kind: RecordKind) -> String {
 
 /// Refuses limited members, who may not change records.
 fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
-    if request.answers_for_organization() {
+    if request.manages_whole_organization() {
         Ok(())
     } else {
         Err(ConsoleRefusal::missing())
@@ -125,7 +126,7 @@ fn tabs(request: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
         .filter(|kind| *kind != RecordKind::Reservation || *kind == shown)
         .map(|kind| {
             (
-                records_title(&request.words.records, kind),
+                records_title(&request.texts.records, kind),
                 address(request, SCREEN.path, kind),
                 kind == shown,
             )
@@ -158,18 +159,22 @@ struct RecordList<'v> {
     empty: &'static str,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let kind = kind_of(request)?;
-        let words = &request.words.records;
-        let query = request.asks("query").unwrap_or_default().trim().to_owned();
+        let words = &request.texts.records;
+        let query = request
+            .query_parameter("query")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
         let asked = (!query.is_empty()).then(|| query.clone());
         let arguments = json!({
             "kind": kind, "query": asked, "limit": ROWS, "offset": Paging::offset(request),
         });
-        let answer = request.ask::<Vec<Value>>(LIST, arguments).await?;
+        let answer = request.call::<Vec<Value>>(LIST, arguments).await?;
         let total = answer.total.unwrap_or(answer.data.len());
-        let is_open = request.answers_for_organization();
+        let is_open = request.manages_whole_organization();
         let rows = answer.data.iter().map(|record| row(request, kind, record));
         let page = RecordList {
             frame: ConsoleFrame::new(request, records_title(words, kind)),
@@ -190,7 +195,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 words.empty
             },
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -211,11 +216,11 @@ fn name(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
             .to_owned(),
     ];
     let name = names.into_iter().find(|name| !typed::is_blank(name));
-    name.unwrap_or_else(|| records_title(&request.words.records, kind).to_owned())
+    name.unwrap_or_else(|| records_title(&request.texts.records, kind).to_owned())
 }
 
 fn row(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
-    let words = &request.words.records;
+    let words = &request.texts.records;
     let about = match kind {
         RecordKind::Property => text(record, "address").to_owned(),
         RecordKind::Reservation => {
@@ -250,18 +255,22 @@ struct RecordPage<'v> {
     /// The sections of a flat's page; empty for other kinds.
     parts: Vec<FlatPart>,
     remove: Option<String>,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
 }
 
 fn frame(request: &ConsoleRequest, kind: RecordKind, title: String) -> ConsoleFrame<'_> {
-    ConsoleFrame::new(request, title).below(
+    ConsoleFrame::new(request, title).with_parent(
         request,
-        records_title(&request.words.records, kind),
+        records_title(&request.texts.records, kind),
         &path(SCREEN.path, kind),
     )
 }
 
-fn form_of_new<'s>(request: &ConsoleRequest, kind: RecordKind, specs: &'s [Spec]) -> FreeForm<'s> {
+fn form_of_new<'s>(
+    request: &ConsoleRequest,
+    kind: RecordKind,
+    specs: &'s [FieldSpec],
+) -> FreeForm<'s> {
     FreeForm {
         operation: PUT,
         specs,
@@ -277,7 +286,7 @@ fn new_page(request: &ConsoleRequest, kind: RecordKind, form: FormView) -> Respo
         frame: frame(
             request,
             kind,
-            add_label(&request.words.records, kind).to_owned(),
+            add_label(&request.texts.records, kind).to_owned(),
         ),
         form,
         is_of_platform: false,
@@ -286,10 +295,10 @@ fn new_page(request: &ConsoleRequest, kind: RecordKind, form: FormView) -> Respo
         remove: None,
         changed: None,
     };
-    reply::of(request, status, &page)
+    reply::page_of_template(request, status, &page)
 }
 
-fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn new(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let kind = kind_of(request)?;
@@ -298,7 +307,7 @@ fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let mut values = default_fields(kind, settings, request.service.clock.now());
         for spec in &specs {
             // A link to this form can contain initial values in its query.
-            if let Some(text) = request.asks(&spec.name) {
+            if let Some(text) = request.query_parameter(&spec.name) {
                 values.insert(spec.name.clone(), json!(text));
             }
         }
@@ -309,7 +318,7 @@ fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let kind = kind_of(request)?;
@@ -320,7 +329,7 @@ fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         let typed = match form.typed(request).await? {
             FormOutcome::Done(typed) => typed,
-            FormOutcome::Again(form) => return Ok(new_page(request, kind, *form)),
+            FormOutcome::Refused(form) => return Ok(new_page(request, kind, *form)),
         };
         let mut data = completed(request, kind, typed);
         if let Some(refusal) = with_timestamps(request, &mut data) {
@@ -329,7 +338,7 @@ fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         // The form's id becomes the record's id, so sending the form twice creates one record.
         let id = request
-            .sent("key")
+            .form_value("key")
             .and_then(|key| key.parse::<Uuid>().ok())
             .unwrap_or_else(|| {
                 request
@@ -343,14 +352,18 @@ fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             .create::<Value>(PUT, arguments, &request.key("create"))
             .await
         {
-            Ok(_) if kind == RecordKind::Reservation => Ok(reply::done(
+            Ok(_) if kind == RecordKind::Reservation => Ok(reply::redirect_with_confirmation(
                 request,
                 &format!("/stays/{id}"),
                 CompletedAction::Created,
             )),
             Ok(_) => {
                 let to = path(&format!("/flats/{id}"), kind);
-                Ok(reply::done(request, &to, CompletedAction::Created))
+                Ok(reply::redirect_with_confirmation(
+                    request,
+                    &to,
+                    CompletedAction::Created,
+                ))
             }
             Err(refusal) => {
                 let refusal = below_data(refusal);
@@ -393,12 +406,12 @@ fn with_timestamps(
         if text.parse::<Timestamp>().is_ok() {
             continue;
         }
-        if let Some(time) = when::typed(text, &zone) {
+        if let Some(time) = time_format::parse_local(text, &zone) {
             data.insert(field.to_owned(), json!(time));
         } else {
             issues.push(Issue {
                 path: vec![field.to_owned()],
-                message: request.words.records.no_moment.to_owned(),
+                message: request.texts.records.no_moment.to_owned(),
             });
         }
     }
@@ -423,7 +436,7 @@ async fn stored(
     request: &ConsoleRequest,
     kind: RecordKind,
 ) -> Result<StoredResource, ConsoleRefusal> {
-    let id = request.named("id")?;
+    let id = request.path_id("id")?;
     let value = request.get(READ, json!({ "kind": kind, "id": id })).await?;
     Ok(StoredResource::of(id, value))
 }
@@ -432,14 +445,14 @@ fn form_of<'s>(
     request: &ConsoleRequest,
     kind: RecordKind,
     stored: &StoredResource,
-    specs: &'s [Spec],
+    specs: &'s [FieldSpec],
 ) -> FreeForm<'s> {
     FreeForm {
         operation: UPDATE,
         specs,
         action: address(request, &format!("/flats/{}", stored.id), kind),
         is_new: false,
-        is_locked: is_of_platform(stored) || !request.answers_for_organization(),
+        is_locked: is_of_platform(stored) || !request.manages_whole_organization(),
     }
 }
 
@@ -459,14 +472,14 @@ async fn page(
         // This page itself explains why the form is read-only.
         form.read_only_note = None;
     }
-    let words = &request.words.records;
+    let words = &request.texts.records;
     let mut ways = Vec::new();
     if kind == RecordKind::Reservation {
-        ways.extend(way(request, "/stays/{id}", &id).map(|way| (words.page_of, way)));
+        ways.extend(resource_address(request, "/stays/{id}", &id).map(|way| (words.page_of, way)));
     }
-    let is_open = request.answers_for_organization() && !is_of_platform && request.may(PUT);
+    let is_open = request.manages_whole_organization() && !is_of_platform && request.may(PUT);
     let parts = if kind == RecordKind::Property {
-        let may_change = request.answers_for_organization() && !is_of_platform;
+        let may_change = request.manages_whole_organization() && !is_of_platform;
         flat::parts(request, stored.id, &stored.value, may_change).await
     } else {
         Vec::new()
@@ -479,12 +492,12 @@ async fn page(
         ways,
         parts,
         remove: is_open.then(|| address(request, &format!("/flats/{id}/remove"), kind)),
-        changed: Changed::of(request, stored.id).await,
+        changed: LatestChanges::of(request, stored.id).await,
     };
-    reply::of(request, status, &page)
+    reply::page_of_template(request, status, &page)
 }
 
-fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let kind = kind_of(request)?;
         let stored = stored(request, kind).await?;
@@ -496,7 +509,7 @@ fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
     })
 }
 
-fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let kind = kind_of(request)?;
@@ -510,16 +523,20 @@ fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let to = path(&format!("/flats/{}", stored.id), kind);
         let mut changes = match form.typed(request).await? {
             FormOutcome::Done(changes) => changes,
-            FormOutcome::Again(form) => return Ok(page(request, kind, stored, *form).await),
+            FormOutcome::Refused(form) => return Ok(page(request, kind, stored, *form).await),
         };
         if let Some(refusal) = with_timestamps(request, &mut changes) {
             let form = form.again(request, Some(&refusal)).await?;
             return Ok(page(request, kind, stored, form).await);
         }
         if changes.is_empty() {
-            return Ok(reply::done(request, &to, CompletedAction::Unchanged));
+            return Ok(reply::redirect_with_confirmation(
+                request,
+                &to,
+                CompletedAction::Unchanged,
+            ));
         }
-        let was = request.sent("updatedAt").unwrap_or_default();
+        let was = request.form_value("updatedAt").unwrap_or_default();
         if !was.is_empty() && stored.value.get("updatedAt").and_then(Value::as_str) != Some(was) {
             let form = form.conflicting(request, &stored).await?;
             return Ok(page(request, kind, stored, form).await);
@@ -529,7 +546,11 @@ fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             "kind": kind, "id": stored.id, "data": changes, "expectedUpdatedAt": expected,
         });
         match request.change(UPDATE, arguments).await {
-            Ok(_) => Ok(reply::done(request, &to, CompletedAction::Saved)),
+            Ok(_) => Ok(reply::redirect_with_confirmation(
+                request,
+                &to,
+                CompletedAction::Saved,
+            )),
             Err(refusal) => {
                 let refusal = below_data(refusal);
                 let form = form.again(request, Some(&refusal)).await?;
@@ -563,18 +584,18 @@ async fn ask_page(
         back: address(request, &own, kind),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         problem.map_or(200, |(status, _)| status),
         &page,
     ))
 }
 
-fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(ask_page(request, None))
 }
 
-fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn remove(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;
         let kind = kind_of(request)?;
@@ -584,7 +605,7 @@ fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         }
         let record = json!({ "kind": kind, "id": stored.id, "isDeleted": true });
         match request.change(PUT, json!({ "records": [record] })).await {
-            Ok(_) => Ok(reply::done(
+            Ok(_) => Ok(reply::redirect_with_confirmation(
                 request,
                 &path(SCREEN.path, kind),
                 CompletedAction::Removed,
@@ -599,13 +620,13 @@ fn remove(request: &ConsoleRequest) -> ScreenAnswer<'_> {
 
 /// Returns the address of the page that adds a stay. `None` if the member may not add stays.
 pub fn new_stay(request: &ConsoleRequest) -> Option<String> {
-    (request.answers_for_organization() && request.may(LIST) && request.may(PUT))
+    (request.manages_whole_organization() && request.may(LIST) && request.may(PUT))
         .then(|| address(request, "/flats/new", RecordKind::Reservation))
 }
 
 /// Returns the address of the page that imports stays. `None` if the member may not import stays.
 pub fn import_stays(request: &ConsoleRequest) -> Option<String> {
-    (request.answers_for_organization() && request.may(LIST) && request.may(IMPORT))
+    (request.manages_whole_organization() && request.may(LIST) && request.may(IMPORT))
         .then(|| address(request, "/flats/import", RecordKind::Reservation))
 }
 

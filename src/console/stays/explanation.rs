@@ -13,10 +13,10 @@ use super::super::frame::ConsoleFrame;
 use super::super::paging::Paging;
 use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::{ScreenAnswer, way};
-use super::super::visit::ConsoleRequest;
+use super::super::request::ConsoleRequest;
+use super::super::screens::{ScreenResponse, resource_address};
 use super::super::words::ConsoleWords;
-use super::super::{labels, when};
+use super::super::{labels, time_format};
 use super::{SCREEN, StayItem};
 use crate::guest::{
     DecidingFacts, DecidingReason, EXPLAIN_GUEST_VIEW, ExplainedItem, Explanation, HiddenText,
@@ -45,7 +45,7 @@ struct SentenceLanguage {
 impl SentenceLanguage {
     const fn of(request: &ConsoleRequest) -> Self {
         Self {
-            words: request.words,
+            words: request.texts,
             language: request.language,
         }
     }
@@ -210,7 +210,7 @@ impl StayExplanation {
 
     /// Returns a sentence about the values that the guest does not see. `None` if there are none.
     pub fn withheld(&self, request: &ConsoleRequest) -> Option<String> {
-        let words = &request.words.stays;
+        let words = &request.texts.stays;
         let value = |withheld: &Withheld| match withheld.value {
             WithheldValue::Wifi => words.w_wifi,
             WithheldValue::DoorCodes => words.w_door_codes,
@@ -226,19 +226,19 @@ impl StayExplanation {
     }
 
     pub fn portal(&self, request: &ConsoleRequest) -> StayPortal {
-        let words = &request.words.stays;
+        let words = &request.texts.stays;
         let portal = &self.0.portal;
         let name = portal
             .id
             .map(|id| portal.name.clone().unwrap_or_else(|| id.to_string()));
         let mut reason = sentence(&portal.reason, SentenceLanguage::of(request), None);
-        append_hidden(&portal.hidden_texts, &mut reason, request.words);
+        append_hidden(&portal.hidden_texts, &mut reason, request.texts);
         StayPortal {
             name: name.unwrap_or_else(|| words.no_portal_serves.to_owned()),
             reason,
             way: portal
                 .id
-                .and_then(|id| way(request, "/portals/{id}", &id.to_string())),
+                .and_then(|id| resource_address(request, "/portals/{id}", &id.to_string())),
             rule: self.rule_of_portal(request),
         }
     }
@@ -246,7 +246,7 @@ impl StayExplanation {
     /// Returns the setting that selected the stay's portal: its assignments, the default portal, or
     /// the list of portals if the stay has none.
     fn rule_of_portal(&self, request: &ConsoleRequest) -> Option<(&'static str, String)> {
-        let words = &request.words.stays;
+        let words = &request.texts.stays;
         let assigned = |id: Uuid, to: &str| {
             let path = format!("/assignments/portals/{id}");
             request.may("listEntityScopes").then(|| {
@@ -262,9 +262,12 @@ impl StayExplanation {
             ("tag", Some(id)) => assigned(id, "tags"),
             ("default", Some(id)) => Some((
                 words.open_rule,
-                way(request, "/portals/{id}", &id.to_string())? + "#f-isDefault",
+                resource_address(request, "/portals/{id}", &id.to_string())? + "#f-isDefault",
             )),
-            ("no_portal", _) => Some((words.open_portals, way(request, "/portals", "")?)),
+            ("no_portal", _) => Some((
+                words.open_portals,
+                resource_address(request, "/portals", "")?,
+            )),
             _ => None,
         }
     }
@@ -341,7 +344,7 @@ fn rule(
     id: &str,
     portal: Option<Uuid>,
 ) -> Option<(&'static str, String)> {
-    let words = &request.words.stays;
+    let words = &request.texts.stays;
     let of_visibility = [
         "visible",
         "too_early",
@@ -353,10 +356,14 @@ fn rule(
         "booking_source",
     ];
     match (kind, key) {
-        (_, "no_portal") => Some((words.open_portals, way(request, "/portals", "")?)),
+        (_, "no_portal") => Some((
+            words.open_portals,
+            resource_address(request, "/portals", "")?,
+        )),
         (_, "precheckin_disabled") => Some((
             words.open_portal,
-            way(request, "/portals/{id}", &portal?.to_string())? + "#f-isPrecheckinEnabled",
+            resource_address(request, "/portals/{id}", &portal?.to_string())?
+                + "#f-isPrecheckinEnabled",
         )),
         (ExplainedKind::Manuals, key)
             if of_visibility.contains(&key)
@@ -364,16 +371,20 @@ fn rule(
         {
             Some((
                 words.open_rule,
-                way(request, "/manuals/{id}/visibility", id)?,
+                resource_address(request, "/manuals/{id}/visibility", id)?,
             ))
         }
         (ExplainedKind::Manuals, "inactive") => Some((
             words.open_rule,
-            way(request, "/manuals/{id}", id)? + "#f-isActive",
+            resource_address(request, "/manuals/{id}", id)? + "#f-isActive",
         )),
         (ExplainedKind::Steps, key) => Some((
             words.open_rule,
-            format!("{}#f-{}", way(request, "/steps/{id}", id)?, field_of(key)?),
+            format!(
+                "{}#f-{}",
+                resource_address(request, "/steps/{id}", id)?,
+                field_of(key)?
+            ),
         )),
         _ => None,
     }
@@ -399,7 +410,7 @@ fn row(
     portal: Option<Uuid>,
     days: &str,
 ) -> ExplainedRow {
-    let (words, language) = (&request.words.stays, SentenceLanguage::of(request));
+    let (words, language) = (&request.texts.stays, SentenceLanguage::of(request));
     let hop = |hop: &PathHop| {
         let text = match hop.kind {
             TargetKind::Property => words.hop_property,
@@ -413,8 +424,8 @@ fn row(
         )
     };
     let id = item.id.to_string();
-    let own =
-        way(request, &format!("/{}/{{id}}", kind.word()), &id).map(|way| (words.open_it, way));
+    let own = resource_address(request, &format!("/{}/{{id}}", kind.word()), &id)
+        .map(|way| (words.open_it, way));
     let rule = rule(request, kind, item.reason.key, &id, portal);
     let is_assigned =
         own.is_some() && request.may("listEntityScopes") && item.reason.key != "cancelled";
@@ -425,7 +436,7 @@ fn row(
         )
     });
     let mut reason = sentence(&item.reason, language, Some(kind));
-    append_hidden(&item.hidden_texts, &mut reason, request.words);
+    append_hidden(&item.hidden_texts, &mut reason, request.texts);
     ExplainedRow {
         name: item.nickname.clone(),
         is_shown: item.is_shown,
@@ -462,33 +473,41 @@ struct ExplanationPage<'v> {
     paging: Paging,
 }
 
-pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.stays;
-        let id = request.named("id")?;
+        let words = &request.texts.stays;
+        let id = request.path_id("id")?;
         let stay: StayItem = request.get("getReservation", json!({ "id": id })).await?;
-        let days = when::days(request, &stay.check_in, &stay.check_out);
+        let days = time_format::days(request, &stay.check_in, &stay.check_out);
         let zone = flats::zone(request, stay.property_id).await;
-        let at = request.asks("at").unwrap_or_default().trim().to_owned();
-        let time = (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
+        let at = request
+            .query_parameter("at")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        let time = (!at.is_empty())
+            .then(|| time_format::parse_local(&at, &zone).unwrap_or_else(|| at.clone()));
         let explanation = StayExplanation::read(request, id, time.as_deref()).await?;
-        let kind = if request.asks("of") == Some("manuals") {
+        let kind = if request.query_parameter("of") == Some("manuals") {
             ExplainedKind::Manuals
         } else {
             ExplainedKind::Steps
         };
-        let shown = match request.asks("shown") {
+        let shown = match request.query_parameter("shown") {
             Some("yes") => "yes",
             Some("no") => "no",
             _ => "",
         };
-        let query = request.asks("query").unwrap_or_default().to_owned();
+        let query = request
+            .query_parameter("query")
+            .unwrap_or_default()
+            .to_owned();
         let path = format!("/stays/{id}/why");
         let tab = |known: ExplainedKind| {
             let (called, count) = match known {
-                ExplainedKind::Steps => (request.words.assign.steps, explanation.steps().len()),
+                ExplainedKind::Steps => (request.texts.assign.steps, explanation.steps().len()),
                 ExplainedKind::Manuals => {
-                    (request.words.assign.manuals, explanation.manuals().len())
+                    (request.texts.assign.manuals, explanation.manuals().len())
                 }
             };
             let asked: [(&str, &str); 4] = [
@@ -526,12 +545,12 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let guest = stay.called(request);
         let page = ExplanationPage {
             frame: ConsoleFrame::new(request, words.why)
-                .below(request, words.stays, SCREEN.path)
-                .below(request, guest, &format!("/stays/{id}")),
+                .with_parent(request, words.stays, SCREEN.path)
+                .with_parent(request, guest, &format!("/stays/{id}")),
             portal: explanation.portal(request),
             withheld: explanation.withheld(request),
             rows: paging
-                .cut(items)
+                .rows_of_page(items)
                 .into_iter()
                 .map(|item| row(request, kind, item, explanation.portal_id(), &days))
                 .collect(),
@@ -547,7 +566,7 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             ),
             paging,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 

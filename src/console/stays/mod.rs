@@ -15,9 +15,9 @@ use super::frame::ConsoleFrame;
 use super::paging::{Paging, ROWS};
 use super::records;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use super::visit::ConsoleRequest;
-use super::when;
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
+use super::time_format;
 use super::words::stay_status;
 
 /// The screen of the stays.
@@ -29,15 +29,15 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         ScreenPage::get("getStaysScreen", "/stays", list),
-        ScreenPage::get("getStayScreen", "/stays/{id}", one::show).needing(&[
+        ScreenPage::get("getStayScreen", "/stays/{id}", one::show).with_needs(&[
             "getReservation",
             "getPrecheckinSubmission",
             "explainGuestView",
         ]),
         ScreenPage::post("previewStayOnScreen", "/stays/{id}/preview", one::preview)
-            .needing(&["getReservation", "createPortalPreview"]),
+            .with_needs(&["getReservation", "createPortalPreview"]),
         ScreenPage::get("getWhyScreen", "/stays/{id}/why", explanation::show)
-            .needing(&["getReservation", "explainGuestView"]),
+            .with_needs(&["getReservation", "explainGuestView"]),
     ],
 };
 
@@ -89,7 +89,7 @@ impl StayItem {
             .map(|name| typed::trim(name));
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         if names.is_empty() {
-            request.words.submissions.unknown_guest.to_owned()
+            request.texts.submissions.unknown_guest.to_owned()
         } else {
             names.join(" ")
         }
@@ -125,16 +125,22 @@ struct StayList<'v> {
     import: Option<String>,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = request.words;
+        let words = request.texts;
         let is_near = !request
             .query
             .iter()
             .any(|(name, _)| FILTERS.contains(&name.as_str()));
-        let asked = |name: &str| request.asks(name).unwrap_or_default().trim().to_owned();
+        let asked = |name: &str| {
+            request
+                .query_parameter(name)
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        };
         let (from, to) = if is_near {
-            let today = when::today(request);
+            let today = time_format::today(request);
             (
                 today.to_string(),
                 today.saturating_add(6.days()).to_string(),
@@ -155,10 +161,10 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             "limit": ROWS, "offset": Paging::offset(request), "query": message(&query), "propertyId": flat.id,
             "checkInFrom": message(&from), "checkInTo": message(&to), "status": message(&status),
         });
-        let answer = if flat.is_open() {
+        let answer = if flat.is_ambiguous() {
             None
         } else {
-            Some(request.ask::<Vec<StayItem>>(LIST, arguments).await)
+            Some(request.call::<Vec<StayItem>>(LIST, arguments).await)
         };
         let (mut found, total, problem) = match answer {
             None => (Vec::new(), 0, None),
@@ -170,7 +176,8 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if total <= ROWS {
             found.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
         }
-        let flats = flats::among(request, found.iter().filter_map(|stay| stay.property_id)).await?;
+        let flats =
+            flats::by_ids(request, found.iter().filter_map(|stay| stay.property_id)).await?;
         let row = |stay: &StayItem| StayRow {
             guest: stay.called(request),
             flat: match stay.property_id {
@@ -180,7 +187,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                     .map(|flat| flat.name.clone())
                     .unwrap_or_default(),
             },
-            dates: when::days(request, &stay.check_in, &stay.check_out),
+            dates: time_format::days(request, &stay.check_in, &stay.check_out),
             status: stay_status(&words.stays, &stay.status),
             way: request.address(&format!("/stays/{}", stay.id)),
         };
@@ -203,6 +210,6 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             problem: problem.map(|refusal| refusal.sentences(request).join(" ")),
         };
         let status = if page.problem.is_some() { 400 } else { 200 };
-        Ok(reply::of(request, status, &page))
+        Ok(reply::page_of_template(request, status, &page))
     })
 }

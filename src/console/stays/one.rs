@@ -5,7 +5,7 @@ use futures_util::future::try_join3;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::super::audit::Changed;
+use super::super::audit::LatestChanges;
 use super::super::charges::StayCharges;
 use super::super::flats;
 use super::super::frame::ConsoleFrame;
@@ -13,10 +13,10 @@ use super::super::preview::{self, PreviewForm};
 use super::super::records;
 use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::ScreenAnswer;
+use super::super::request::ConsoleRequest;
+use super::super::screens::ScreenResponse;
 use super::super::submissions;
-use super::super::visit::ConsoleRequest;
-use super::super::when::{self, When};
+use super::super::time_format::{self, FormattedTime};
 use super::super::words::{precheckin_status, stay_status};
 use super::explanation::{self, StayExplanation};
 use super::{SCREEN, StayItem};
@@ -55,16 +55,16 @@ struct StayPage<'v> {
     /// Address of the page that changes the stay. `None` if the member may not change it.
     edit: Option<String>,
     charges: Option<StayCharges>,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
     /// The guest's messages with their times, newest first.
-    messages: Vec<(String, When)>,
+    messages: Vec<(String, FormattedTime)>,
 }
 
 /// Reads the messages of the guest, newest first.
 async fn messages(
     request: &ConsoleRequest,
     id: Uuid,
-) -> Result<Vec<(String, When)>, ConsoleRefusal> {
+) -> Result<Vec<(String, FormattedTime)>, ConsoleRefusal> {
     let written = request
         .read(
             LIST_RESERVATION_MESSAGES,
@@ -74,12 +74,17 @@ async fn messages(
     Ok(written
         .iter()
         .rev()
-        .map(|message| (message.text.clone(), when::of(request, message.created_at)))
+        .map(|message| {
+            (
+                message.text.clone(),
+                time_format::of(request, message.created_at),
+            )
+        })
         .collect())
 }
 
 fn facts(request: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<LabelledValue> {
-    let words = &request.words.stays;
+    let words = &request.texts.stays;
     let people = stay.adults.map(|adults| {
         let (adults, children) = (
             adults.to_string(),
@@ -98,11 +103,11 @@ fn facts(request: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<L
     let all = [
         (
             words.flat,
-            Some(flat.unwrap_or(request.words.submissions.no_flat).to_owned()),
+            Some(flat.unwrap_or(request.texts.submissions.no_flat).to_owned()),
         ),
         (
             words.dates,
-            Some(when::days(request, &stay.check_in, &stay.check_out)),
+            Some(time_format::days(request, &stay.check_in, &stay.check_out)),
         ),
         (words.people, people),
         (words.email, stay.guest.email.clone()),
@@ -111,7 +116,7 @@ fn facts(request: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<L
         (words.channel, Some(stay.channel.clone())),
         (
             words.booked,
-            Some(when::moment(request, &stay.booked_at).text),
+            Some(time_format::timestamp(request, &stay.booked_at).text),
         ),
     ];
     all.into_iter()
@@ -124,10 +129,10 @@ fn facts(request: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<L
         .collect()
 }
 
-pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.stays;
-        let id = request.named("id")?;
+        let words = &request.texts.stays;
+        let id = request.path_id("id")?;
         // Each of these can be slow in a large organization, so they are loaded concurrently.
         let stay = Box::pin(request.get::<StayItem>("getReservation", json!({ "id": id })));
         let (stay, submission, explanation) = try_join3(
@@ -157,7 +162,7 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let portal_id = explanation.portal_id();
         let page = StayPage {
-            frame: ConsoleFrame::new(request, stay.called(request)).below(
+            frame: ConsoleFrame::new(request, stay.called(request)).with_parent(
                 request,
                 words.stays,
                 SCREEN.path,
@@ -165,7 +170,7 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             state: stay_status(words, &stay.status),
             facts: facts(request, &stay, submission.item.property_name.as_deref()),
             precheckin: precheckin_status(
-                &request.words.submissions,
+                &request.texts.submissions,
                 submission.item.status.as_ref(),
             ),
             opened: submissions::opened(request, &submission.item),
@@ -185,29 +190,29 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             link: link.map(|link| link.url.clone()),
             edit: records::edit_stay(request, id),
             charges: StayCharges::of(request, id).await,
-            changed: Changed::of(request, id).await,
+            changed: LatestChanges::of(request, id).await,
             messages: messages(request, id).await?,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
 /// Creates a preview of the page that this stay's guest sees.
-pub(super) fn preview(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let id = request.named("id")?;
-        let at = match request.sent("at").filter(|at| !at.trim().is_empty()) {
+        let id = request.path_id("id")?;
+        let at = match request.form_value("at").filter(|at| !at.trim().is_empty()) {
             None => None,
             Some(at) => {
                 let submission = submissions::read(request, id).await?;
                 let zone = flats::zone(request, submission.item.property_id).await;
                 // Invalid input is sent as typed, and the operation refuses it.
-                Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))
+                Some(time_format::parse_local(at, &zone).unwrap_or_else(|| at.to_owned()))
             }
         };
-        let language = request.sent("language").filter(|tag| !tag.is_empty());
-        let is_all = request.sent("includeInactive").is_some();
-        let portal = request.sent("portal").unwrap_or_default();
+        let language = request.form_value("language").filter(|tag| !tag.is_empty());
+        let is_all = request.form_value("includeInactive").is_some();
+        let portal = request.form_value("portal").unwrap_or_default();
         let arguments = json!({ "id": portal, "reservationId": id, "language": language, "at": at, "includeInactive": is_all });
         preview::show(request, arguments).await
     })

@@ -7,7 +7,7 @@ use crate::console::words::ConsoleWords;
 use crate::words::fill;
 
 /// Returns a sentence that says which guests a detail is required of.
-pub fn told(
+pub fn describe(
     words: &ConsoleWords,
     language: &str,
     field: &str,
@@ -81,7 +81,7 @@ mod tests {
             ),
         ] {
             let rule = rule.as_object().unwrap();
-            assert_eq!(told(of(language), language, field, rule), expected);
+            assert_eq!(describe(of(language), language, field, rule), expected);
         }
     }
 }

@@ -16,11 +16,11 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use self::sentence::{Counts, Rules};
-use super::assign::{Entity, UseCount};
-use super::audit::Changed;
+use super::assign::{AssignableResource, UseCount};
+use super::audit::LatestChanges;
 use super::editor::{self, Editor};
 use super::form::{
-    FormView, Layout, Reading, Resource, RuleLayout, Section, StoredResource, unreadable_texts,
+    FormView, Layout, ReadFuture, Resource, RuleLayout, Section, StoredResource, unreadable_texts,
 };
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
@@ -30,9 +30,9 @@ use super::placeholders::Placeholders;
 use super::portals;
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::{TextWithVersions, texts, texts_of};
-use super::visit::ConsoleRequest;
 use crate::precheck::{StepType, is_together};
 use crate::scopes::COUNT_REACHED_PROPERTIES;
 
@@ -45,39 +45,39 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPrecheckSteps"),
     pages: &[
         ScreenPage::get("getStepsScreen", "/steps", list),
-        ScreenPage::post("moveStepOnScreen", "/steps", move_one).needing(&[
+        ScreenPage::post("moveStepOnScreen", "/steps", move_one).with_needs(&[
             "listPortals",
             "listPrecheckSteps",
             "updatePrecheckStep",
         ]),
         ScreenPage::get("getNewStepScreen", "/steps/new", editor::new::<StepEditor>)
-            .needing(&["createPrecheckStep"]),
+            .with_needs(&["createPrecheckStep"]),
         ScreenPage::post(
             "createStepOnScreen",
             "/steps/new",
             editor::create::<StepEditor>,
         )
-        .needing(&["createPrecheckStep"]),
+        .with_needs(&["createPrecheckStep"]),
         ScreenPage::get("getStepScreen", "/steps/{id}", editor::show::<StepEditor>)
-            .needing(&["getPrecheckStep"]),
+            .with_needs(&["getPrecheckStep"]),
         ScreenPage::post(
             "updateStepOnScreen",
             "/steps/{id}",
             editor::save::<StepEditor>,
         )
-        .needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        .with_needs(&["getPrecheckStep", "updatePrecheckStep"]),
         ScreenPage::get(
             "getQuestionsScreen",
             "/steps/{id}/questions",
             questions::show,
         )
-        .needing(&["getPrecheckStep"]),
+        .with_needs(&["getPrecheckStep"]),
         ScreenPage::post(
             "updateQuestionsOnScreen",
             "/steps/{id}/questions",
             questions::save,
         )
-        .needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        .with_needs(&["getPrecheckStep", "updatePrecheckStep"]),
     ],
 };
 
@@ -121,7 +121,7 @@ pub static STEP: Resource = Resource {
                 title: |words| words.steps.who,
             },
         ],
-        elsewhere: &["questions", "displayTitleMlTextId", "displayTitleLanguage"],
+        omitted: &["questions", "displayTitleMlTextId", "displayTitleLanguage"],
         markdown: &[],
         names: &[
             ("requiredGuestFields", GUEST_FIELDS),
@@ -139,7 +139,7 @@ pub static STEP: Resource = Resource {
         rules: &[RuleLayout {
             field: "guestFieldRules",
             list: "requiredGuestFields",
-            told: guest_rules::told,
+            describe: guest_rules::describe,
         }],
     },
 };
@@ -248,7 +248,7 @@ impl Ordered {
     async fn read(request: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
         let portals: Vec<portals::ListedPortal> = request.get("listPortals", json!({})).await?;
         let chosen = request
-            .asks("portal")
+            .query_parameter("portal")
             .and_then(|id| id.parse::<Uuid>().ok())
             .filter(|id| portals.iter().any(|portal| portal.id == *id));
         let arguments = chosen.map_or_else(|| json!({}), |id| json!({ "portalSettingsIds": [id] }));
@@ -290,7 +290,7 @@ impl Ordered {
     }
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { page(request, None).await })
 }
 
@@ -298,17 +298,16 @@ async fn page(
     request: &ConsoleRequest,
     problem: Option<(u16, String)>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = request.words;
+    let words = request.texts;
     let mut ordered = Ordered::read(request).await?;
     let paging = Paging::of(request, "/steps", ordered.rows.len());
-    let placed = paging.cut(std::mem::take(&mut ordered.rows));
+    let placed = paging.rows_of_page(std::mem::take(&mut ordered.rows));
     let rows = placed
         .iter()
         .map(|placed| serde_json::from_str(placed.row.get()))
         .collect::<Result<Vec<ListedConsoleStep>, _>>();
-    let rows = rows.map_err(|error| {
-        operation_calls::not_understood(request.id, "listPrecheckSteps", &error)
-    })?;
+    let rows =
+        rows.map_err(|error| operation_calls::unparsable(request.id, "listPrecheckSteps", &error))?;
     let titles = texts(
         request,
         rows.iter().filter_map(|row| row.display_title_ml_text_id),
@@ -365,7 +364,7 @@ async fn page(
         is_filtered: ordered.chosen.is_some(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    Ok(reply::of(
+    Ok(reply::page_of_template(
         request,
         problem.map_or(200, |(status, _)| status),
         &page,
@@ -394,7 +393,7 @@ fn line(
     titles: &HashMap<Uuid, String>,
     flats: Option<usize>,
 ) -> StepLine {
-    let words = request.words;
+    let words = request.texts;
     StepLine {
         number,
         id: row.id,
@@ -415,11 +414,11 @@ fn line(
 }
 
 /// Moves a step by one place (buttons), or to the place where it was dragged.
-fn move_one(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn move_one(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = |name: &str| {
             request
-                .sent(name)
+                .form_value(name)
                 .and_then(|text| text.parse::<Uuid>().ok())
         };
         let (up, down) = (id("up"), id("down"));
@@ -430,7 +429,7 @@ fn move_one(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         let around = ordered.around(moved);
         let before: Vec<Uuid> = around.iter().map(|row| row.id).collect();
         let order = match request
-            .sent("order")
+            .form_value("order")
             .filter(|_| up.is_none() && down.is_none())
         {
             Some(part) => moving::dragged(
@@ -445,13 +444,17 @@ fn move_one(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         };
         let query = ["portal", "from"]
             .iter()
-            .filter_map(|name| Some((*name, request.asks(name)?)));
+            .filter_map(|name| Some((*name, request.query_parameter(name)?)));
         let query = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(query)
             .finish();
         let back = format!("/steps?{query}#s-{moved}");
         if order == before {
-            return Ok(reply::done(request, &back, CompletedAction::Unchanged));
+            return Ok(reply::redirect_with_confirmation(
+                request,
+                &back,
+                CompletedAction::Unchanged,
+            ));
         }
         let position = |id: &Uuid| {
             around
@@ -464,7 +467,7 @@ fn move_one(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if changes.len() > MOST_MOVED {
             return page(
                 request,
-                Some((409, request.words.steps.too_many.to_owned())),
+                Some((409, request.texts.steps.too_many.to_owned())),
             )
             .await;
         }
@@ -478,7 +481,11 @@ fn move_one(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .await;
             }
         }
-        Ok(reply::done(request, &back, CompletedAction::Moved))
+        Ok(reply::redirect_with_confirmation(
+            request,
+            &back,
+            CompletedAction::Moved,
+        ))
     })
 }
 
@@ -492,7 +499,7 @@ struct StepEditorPage<'v> {
     who: Option<String>,
     /// The address of the questions, and their number.
     questions: Option<(String, usize)>,
-    changed: Option<Changed>,
+    changed: Option<LatestChanges>,
     /// The texts that guests read, in all languages.
     texts: Vec<TextWithVersions>,
     placeholders: Placeholders,
@@ -511,21 +518,21 @@ impl Editor for StepEditor {
         form: FormView,
     ) -> Response {
         let status = form.status;
-        let words = &request.words.steps;
+        let words = &request.texts.steps;
         let title = stored.map_or(words.new, |stored| stored.text("nickname"));
-        let frame = ConsoleFrame::new(request, title).below(request, words.steps, "/steps");
+        let frame = ConsoleFrame::new(request, title).with_parent(request, words.steps, "/steps");
         let (mut used, mut who, mut questions, mut changed, mut spoken) =
             (None, None, None, None, Vec::new());
         if let Some(stored) = stored {
-            changed = Changed::of(request, stored.id).await;
-            used = UseCount::of(request, Entity::Step, stored.id).await;
+            changed = LatestChanges::of(request, stored.id).await;
+            used = UseCount::of(request, AssignableResource::Step, stored.id).await;
             let flats = reached(request, vec![stored.id])
                 .await
                 .get(&stored.id)
                 .copied();
             who = Rules::deserialize(Value::Object(stored.value.clone()))
                 .ok()
-                .map(|rules| rules.text_of(request.words, flats, stored.value["isActive"] == true));
+                .map(|rules| rules.text_of(request.texts, flats, stored.value["isActive"] == true));
             let title = stored.text("displayTitleMlTextId").parse().ok();
             let title = title.map(|id| (labels::label(request.language, "displayTitle"), id));
             spoken = TextWithVersions::all(
@@ -548,7 +555,7 @@ impl Editor for StepEditor {
                 ));
             }
         }
-        reply::of(
+        reply::page_of_template(
             request,
             status,
             &StepEditorPage {
@@ -565,7 +572,7 @@ impl Editor for StepEditor {
     }
 }
 
-fn stored(request: &ConsoleRequest, id: Uuid) -> Reading<'_> {
+fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     Box::pin(async move {
         let mut stored = StoredResource::of(
             id,

@@ -12,9 +12,9 @@ use super::super::frame::{CompletedAction, ConsoleFrame};
 use super::super::paging::{Paging, ROWS};
 use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
-use super::super::screens::ScreenAnswer;
-use super::super::visit::ConsoleRequest;
-use super::super::when::{self, When};
+use super::super::request::ConsoleRequest;
+use super::super::screens::ScreenResponse;
+use super::super::time_format::{self, FormattedTime};
 use super::super::words::{delivery_status, disabled_reason};
 use super::make::CREATE;
 use super::{SCREEN, flats_of, named, path_of, state_label};
@@ -27,12 +27,12 @@ const MAX_ATTEMPTS: usize = 8;
 struct DeliveryRow {
     event: String,
     id: String,
-    made: When,
+    made: FormattedTime,
     status: (&'static str, &'static str),
     attempts: String,
     /// Time and result of each attempt.
-    tries: Vec<(When, String)>,
-    next: Option<When>,
+    tries: Vec<(FormattedTime, String)>,
+    next: Option<FormattedTime>,
     /// Address that sends the delivery again. `None` while it is pending or the subscription is
     /// disabled.
     again: Option<String>,
@@ -49,8 +49,8 @@ struct DeliveryLogPage<'v> {
     off: Option<DisabledNotice>,
     /// The names of the flats that the subscription is limited to. `None` if it covers all flats.
     flats: Option<String>,
-    last: Option<When>,
-    made: When,
+    last: Option<FormattedTime>,
+    made: FormattedTime,
     path: String,
     key: String,
     rows: Vec<DeliveryRow>,
@@ -69,8 +69,8 @@ struct DisabledNotice {
 
 impl DisabledNotice {
     fn of(request: &ConsoleRequest, one: &WebhookSubscription) -> Option<Self> {
-        let words = &request.words.webhooks;
-        let at = when::of(request, one.disabled_at?).text;
+        let words = &request.texts.webhooks;
+        let at = time_format::of(request, one.disabled_at?).text;
         let like_it = [
             ("event", <&str>::from(one.event)),
             ("targetUrl", one.target_url.as_str()),
@@ -94,19 +94,19 @@ fn row(
     is_off: bool,
     delivery: &WebhookDelivery,
 ) -> DeliveryRow {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let attempt = |attempt: &Attempt| {
         let outcome = match (attempt.status_code, &attempt.error) {
             (Some(status), _) => fill(words.answered, &[("status", &status.to_string())]),
             (None, error) => error.clone().unwrap_or_default(),
         };
         (
-            when::of(request, attempt.attempted_at),
+            time_format::of(request, attempt.attempted_at),
             format!("{outcome} · {} ms", attempt.duration_ms),
         )
     };
     DeliveryRow {
-        made: when::of(request, delivery.created_at),
+        made: time_format::of(request, delivery.created_at),
         status: delivery_status(words, delivery.status),
         attempts: fill(
             words.attempts,
@@ -120,7 +120,7 @@ fn row(
             .rev()
             .map(attempt)
             .collect(),
-        next: when::of_any(request, delivery.next_attempt_at),
+        next: time_format::of_any(request, delivery.next_attempt_at),
         again: (delivery.status != Status::Pending && !is_off)
             .then(|| request.address(&format!("{path}/deliveries/{}", delivery.id))),
         event: delivery.event.clone(),
@@ -132,7 +132,7 @@ async fn page(
     request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let one = named(request).await?;
     let path = path_of(&one);
     let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(request) });
@@ -141,11 +141,11 @@ async fn page(
         .await?;
     let FormAttempt {
         status,
-        of: messages,
-        is_kept,
+        messages,
+        is_returned: is_kept,
     } = FormAttempt::of(request, refused.as_ref());
     let page = DeliveryLogPage {
-        frame: ConsoleFrame::new(request, one.target_url.clone()).below(
+        frame: ConsoleFrame::new(request, one.target_url.clone()).with_parent(
             request,
             words.webhooks,
             SCREEN.path,
@@ -153,8 +153,8 @@ async fn page(
         state: state_label(request, &one),
         off: DisabledNotice::of(request, &one),
         flats: flats_of(request, &one).await?,
-        last: when::of_any(request, one.last_delivered_at),
-        made: when::of(request, one.created_at),
+        last: time_format::of_any(request, one.last_delivered_at),
+        made: time_format::of(request, one.created_at),
         key: request.new_key(),
         paging: Paging::of(request, &path, answer.total.unwrap_or(answer.data.len())),
         rows: answer
@@ -163,18 +163,18 @@ async fn page(
             .map(|delivery| row(request, &path, one.disabled_at.is_some(), delivery))
             .collect(),
         path: request.address(&path),
-        since: request.sent("since").map_or_else(
-            || when::to_type(yesterday(request), &TimeZone::UTC),
+        since: request.form_value("since").map_or_else(
+            || time_format::for_input(yesterday(request), &TimeZone::UTC),
             str::to_owned,
         ),
         messages,
         is_kept,
         one,
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
-pub(super) fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
@@ -185,13 +185,17 @@ async fn act(
     arguments: Value,
     done: fn(&Value) -> CompletedAction,
 ) -> Result<Response, ConsoleRefusal> {
-    let path = format!("/webhooks/{}", request.named("id")?);
+    let path = format!("/webhooks/{}", request.path_id("id")?);
     if request.may_write() {
         return match request
             .create::<Value>(operation, arguments, &request.key(operation))
             .await
         {
-            Ok(answer) => Ok(reply::done(request, &path, done(&answer))),
+            Ok(answer) => Ok(reply::redirect_with_confirmation(
+                request,
+                &path,
+                done(&answer),
+            )),
             // Shows a refusal that the member can react to, for example because the subscription
             // was disabled in the meantime.
             Err(refusal) if matches!(refusal.status, 400 | 409) => {
@@ -202,25 +206,25 @@ async fn act(
     }
     // The session ended before the button was pressed. Nothing is sent, and the member must press
     // the button again.
-    Ok(reply::to(request, &path))
+    Ok(reply::redirect(request, &path))
 }
 
-pub(super) fn ping(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ping(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         act(
             request,
             "pingWebhookSubscription",
-            json!({ "id": request.named("id")? }),
+            json!({ "id": request.path_id("id")? }),
             |_| CompletedAction::Sent,
         )
         .await
     })
 }
 
-pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let arguments =
-            json!({ "id": request.named("id")?, "deliveryId": request.named("delivery")? });
+            json!({ "id": request.path_id("id")?, "deliveryId": request.path_id("delivery")? });
         act(request, "redeliverWebhook", arguments, |_| {
             CompletedAction::Sent
         })
@@ -235,10 +239,11 @@ fn yesterday(request: &ConsoleRequest) -> Timestamp {
         .unwrap_or(now)
 }
 
-pub(super) fn redeliver_failed(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn redeliver_failed(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let since = request.sent("since").unwrap_or_default();
-        let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
+        let since = request.form_value("since").unwrap_or_default();
+        let since =
+            time_format::parse_local(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
         if !request.may_write() {
             return page(request, None).await;
         }
@@ -252,7 +257,7 @@ pub(super) fn redeliver_failed(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         act(
             request,
             "redeliverFailedWebhooks",
-            json!({ "id": request.named("id")?, "since": since }),
+            json!({ "id": request.path_id("id")?, "since": since }),
             done,
         )
         .await
@@ -268,26 +273,26 @@ struct ResendConfirmation<'v> {
     back: String,
 }
 
-pub(super) fn ask_to_delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask_to_delete(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.webhooks;
+        let words = &request.texts.webhooks;
         let one = named(request).await?;
-        let frame = ConsoleFrame::new(request, words.delete_title).below(
+        let frame = ConsoleFrame::new(request, words.delete_title).with_parent(
             request,
             words.webhooks,
             SCREEN.path,
         );
         let page = ResendConfirmation {
-            frame: frame.below(request, one.target_url.clone(), &path_of(&one)),
+            frame: frame.with_parent(request, one.target_url.clone(), &path_of(&one)),
             action: request.address(&format!("{}/delete", path_of(&one))),
             back: request.address(&path_of(&one)),
             one,
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
-pub(super) fn delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn delete(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return ask_to_delete(request).await;
@@ -296,6 +301,10 @@ pub(super) fn delete(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         request
             .get::<Value>("deleteWebhookSubscription", json!({ "id": one.id }))
             .await?;
-        Ok(reply::done(request, SCREEN.path, CompletedAction::Removed))
+        Ok(reply::redirect_with_confirmation(
+            request,
+            SCREEN.path,
+            CompletedAction::Removed,
+        ))
     })
 }

@@ -10,8 +10,8 @@ use super::super::flats;
 use super::super::frame::ConsoleFrame;
 use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::ScreenAnswer;
-use super::super::visit::ConsoleRequest;
+use super::super::request::ConsoleRequest;
+use super::super::screens::ScreenResponse;
 use super::{OF_APPS, SCREEN, secret};
 use crate::events::{CREATE_WEBHOOK_SUBSCRIPTION, Event, LIST_WEBHOOK_EVENT_TYPES};
 use crate::words::fill;
@@ -45,9 +45,9 @@ const MOST: usize = 20;
 async fn flats_named(
     request: &ConsoleRequest,
 ) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let names: Vec<&str> = request
-        .sent("flats")
+        .form_value("flats")
         .unwrap_or_default()
         .lines()
         .map(str::trim)
@@ -61,7 +61,7 @@ async fn flats_named(
     }
     let mut ids = Vec::new();
     for name in names {
-        match flats::meant(request, name).await? {
+        match flats::by_name(request, name).await? {
             Ok(id) => ids.push(id),
             Err(_) => return Ok(Err(fill(words.which_flat, &[("name", name)]))),
         }
@@ -74,7 +74,7 @@ async fn page(
     status: u16,
     messages: Vec<String>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let all = request.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
     let mut events: Vec<Event> = all.iter().map(|one| one.event).collect();
     let is_known = events.contains(&OF_APPS);
@@ -82,19 +82,23 @@ async fn page(
     // A link to create a similar subscription contains the event and the target.
     let query = |name: &str| {
         request
-            .sent(name)
-            .or_else(|| request.asks(name))
+            .form_value(name)
+            .or_else(|| request.query_parameter(name))
             .unwrap_or_default()
     };
     let chosen = query("event");
     let page = NewSubscription {
-        frame: ConsoleFrame::new(request, words.new).below(request, words.webhooks, SCREEN.path),
+        frame: ConsoleFrame::new(request, words.new).with_parent(
+            request,
+            words.webhooks,
+            SCREEN.path,
+        ),
         action: request.address("/webhooks/new"),
         key: request.form_key(),
         is_for_apps: is_known && !events.contains(&OF_APPS),
-        flats: flats::are_found(request).then(|| {
+        flats: flats::may_search(request).then(|| {
             (
-                request.sent("flats").unwrap_or_default().to_owned(),
+                request.form_value("flats").unwrap_or_default().to_owned(),
                 fill(words.only_flats_hint, &[("count", &MOST.to_string())]),
             )
         }),
@@ -106,32 +110,32 @@ async fn page(
         messages,
         is_kept: !request.fields.is_empty() && !request.may_write(),
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
-pub(super) fn new(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn new(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, 200, Vec::new()))
 }
 
-pub(super) fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return page(request, 200, Vec::new()).await;
         }
-        let url = request.sent("targetUrl").unwrap_or_default().trim();
+        let url = request.form_value("targetUrl").unwrap_or_default().trim();
         let flats = match flats_named(request).await? {
             Ok(flats) => flats,
             Err(problem) => return page(request, 400, vec![problem]).await,
         };
         let mut arguments =
-            json!({ "event": request.sent("event").unwrap_or_default(), "targetUrl": url });
+            json!({ "event": request.form_value("event").unwrap_or_default(), "targetUrl": url });
         if !flats.is_empty() {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
         let created = request
             .create_as(CREATE_WEBHOOK_SUBSCRIPTION, arguments, &request.key(CREATE))
             .await;
-        match ConsoleRefusal::of_what_was_sent(created)? {
+        match ConsoleRefusal::split_by_input(created)? {
             Ok(created) => Ok(secret::secret_page(request, &created)),
             Err(refusal) => page(request, refusal.status, refusal.sentences(request)).await,
         }

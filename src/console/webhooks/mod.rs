@@ -9,15 +9,15 @@ use std::sync::Arc;
 use askama::Template;
 use serde_json::json;
 
-pub use secret::{LONGEST, grace, hours};
+pub use secret::{LONGEST, grace_hours, hours};
 
 use super::flats;
 use super::frame::ConsoleFrame;
 use super::paging::{Paging, ROWS};
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::events::{
     Event, LIST_WEBHOOK_EVENT_TYPES, LIST_WEBHOOK_SUBSCRIPTIONS, WebhookEventType,
     WebhookSubscription,
@@ -34,47 +34,47 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         ScreenPage::get("getWebhooksScreen", "/webhooks", list),
         ScreenPage::get("getNewWebhookScreen", "/webhooks/new", make::new)
-            .needing(&["listWebhookEventTypes", "createWebhookSubscription"]),
+            .with_needs(&["listWebhookEventTypes", "createWebhookSubscription"]),
         ScreenPage::post("createWebhookOnScreen", "/webhooks/new", make::create)
-            .needing(&["createWebhookSubscription"]),
+            .with_needs(&["createWebhookSubscription"]),
         ScreenPage::get("getEventsScreen", "/webhooks/events", events)
-            .needing(&["listWebhookEventTypes"]),
+            .with_needs(&["listWebhookEventTypes"]),
         ScreenPage::get("getWebhookScreen", "/webhooks/{id}", log::show)
-            .needing(&["listWebhookDeliveries"]),
+            .with_needs(&["listWebhookDeliveries"]),
         ScreenPage::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping)
-            .needing(&["pingWebhookSubscription"]),
+            .with_needs(&["pingWebhookSubscription"]),
         ScreenPage::post(
             "redeliverFailedOnScreen",
             "/webhooks/{id}/failed",
             log::redeliver_failed,
         )
-        .needing(&["redeliverFailedWebhooks"]),
+        .with_needs(&["redeliverFailedWebhooks"]),
         ScreenPage::post(
             "redeliverOnScreen",
             "/webhooks/{id}/deliveries/{delivery}",
             log::redeliver,
         )
-        .needing(&["redeliverWebhook"]),
+        .with_needs(&["redeliverWebhook"]),
         ScreenPage::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask)
-            .needing(&["rotateWebhookSecret"]),
+            .with_needs(&["rotateWebhookSecret"]),
         ScreenPage::post(
             "rotateSecretOnScreen",
             "/webhooks/{id}/rotate",
             secret::rotate,
         )
-        .needing(&["rotateWebhookSecret"]),
+        .with_needs(&["rotateWebhookSecret"]),
         ScreenPage::get(
             "getDeleteWebhookScreen",
             "/webhooks/{id}/delete",
             log::ask_to_delete,
         )
-        .needing(&["deleteWebhookSubscription"]),
+        .with_needs(&["deleteWebhookSubscription"]),
         ScreenPage::post(
             "deleteWebhookOnScreen",
             "/webhooks/{id}/delete",
             log::delete,
         )
-        .needing(&["deleteWebhookSubscription"]),
+        .with_needs(&["deleteWebhookSubscription"]),
     ],
 };
 
@@ -106,7 +106,7 @@ pub async fn in_state(
 
 /// Reads the subscription that the path names.
 async fn named(request: &ConsoleRequest) -> Result<WebhookSubscription, ConsoleRefusal> {
-    let id = request.named("id")?;
+    let id = request.path_id("id")?;
     let mut found = all(request).await?.into_iter();
     found
         .find(|one| one.id == id)
@@ -139,7 +139,7 @@ async fn flats_of(
     if ids.is_empty() {
         return Ok(None);
     }
-    let found = flats::among(request, ids.iter().copied()).await?;
+    let found = flats::by_ids(request, ids.iter().copied()).await?;
     let mut called: Vec<String> = found
         .into_values()
         .map(|flat| flat.name)
@@ -147,7 +147,7 @@ async fn flats_of(
         .collect();
     if called.len() < ids.len() {
         called.push(fill(
-            request.words.webhooks.more_flats,
+            request.texts.webhooks.more_flats,
             &[("count", &(ids.len() - called.len()).to_string())],
         ));
     }
@@ -159,7 +159,7 @@ fn state_label(
     request: &ConsoleRequest,
     one: &WebhookSubscription,
 ) -> (&'static str, &'static str) {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let style = match state(one) {
         "disabled" => "bad",
         "working" => "on",
@@ -195,21 +195,23 @@ struct SubscriptionRow {
     way: String,
 }
 
-fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = &request.words.webhooks;
+        let words = &request.texts.webhooks;
         let known = if request.may(make::EVENTS) {
             request.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?
         } else {
             Arc::default()
         };
-        let event = request.asks("event").and_then(|event| {
+        let event = request.query_parameter("event").and_then(|event| {
             let mut events = known.iter().map(|known| known.event);
             events.find(|known| <&str>::from(*known) == event)
         });
-        let wanted = request.asks("state").filter(|state| STATES.contains(state));
+        let wanted = request
+            .query_parameter("state")
+            .filter(|state| STATES.contains(state));
         let host = request
-            .asks("host")
+            .query_parameter("host")
             .map(str::trim)
             .filter(|host| !host.is_empty());
         let mut found = all(request).await?;
@@ -251,7 +253,7 @@ fn list(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 .map(|known| (known.event, event == Some(known.event)))
                 .collect(),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }
 
@@ -263,9 +265,9 @@ struct Events<'v> {
     events: Vec<(&'v WebhookEventType, String, &'static str)>,
 }
 
-fn events(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+fn events(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let words = request.words;
+        let words = request.texts;
         let events = request.read(LIST_WEBHOOK_EVENT_TYPES, json!({})).await?;
         let described = events.iter().map(|event| {
             let example = serde_json::to_string_pretty(&event.example).unwrap_or_default();
@@ -276,13 +278,13 @@ fn events(request: &ConsoleRequest) -> ScreenAnswer<'_> {
             )
         });
         let page = Events {
-            frame: ConsoleFrame::new(request, words.webhooks.events).below(
+            frame: ConsoleFrame::new(request, words.webhooks.events).with_parent(
                 request,
                 words.webhooks.webhooks,
                 SCREEN.path,
             ),
             events: described.collect(),
         };
-        Ok(reply::of(request, 200, &page))
+        Ok(reply::page_of_template(request, 200, &page))
     })
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::super::frame::ConsoleFrame;
 use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
-use super::super::screens::ScreenAnswer;
-use super::super::visit::ConsoleRequest;
+use super::super::request::ConsoleRequest;
+use super::super::screens::ScreenResponse;
 use super::{SCREEN, named, path_of};
 use crate::events::{CreatedWebhookSubscription, ROTATE_WEBHOOK_SECRET, WebhookSubscription};
 
@@ -19,7 +19,7 @@ pub const LONGEST: u64 = 168;
 /// Returns the typed hours in seconds. Invalid input becomes -1, which the operation refuses.
 pub fn hours(request: &ConsoleRequest) -> Value {
     let hours = request
-        .sent("hours")
+        .form_value("hours")
         .unwrap_or_default()
         .trim()
         .parse::<u64>()
@@ -30,9 +30,9 @@ pub fn hours(request: &ConsoleRequest) -> Value {
 }
 
 /// Returns the hours as they were typed, or the default.
-pub fn grace(request: &ConsoleRequest) -> String {
+pub fn grace_hours(request: &ConsoleRequest) -> String {
     request
-        .sent("hours")
+        .form_value("hours")
         .map_or_else(|| GRACE.to_string(), str::to_owned)
 }
 
@@ -51,14 +51,18 @@ pub(super) fn secret_page<'v>(
     request: &'v ConsoleRequest,
     made: &'v CreatedWebhookSubscription,
 ) -> Response {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let page = SecretPage {
-        frame: ConsoleFrame::new(request, words.secret).below(request, words.webhooks, SCREEN.path),
+        frame: ConsoleFrame::new(request, words.secret).with_parent(
+            request,
+            words.webhooks,
+            SCREEN.path,
+        ),
         secret: &made.signing_secret,
         url: &made.subscription.target_url,
         way: request.address(&path_of(&made.subscription)),
     };
-    reply::of(request, 200, &page)
+    reply::page_of_template(request, 200, &page)
 }
 
 #[derive(Template)]
@@ -79,39 +83,39 @@ async fn page(
     request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
 ) -> Result<Response, ConsoleRefusal> {
-    let words = &request.words.webhooks;
+    let words = &request.texts.webhooks;
     let one = named(request).await?;
     let frame =
-        ConsoleFrame::new(request, words.rotate).below(request, words.webhooks, SCREEN.path);
+        ConsoleFrame::new(request, words.rotate).with_parent(request, words.webhooks, SCREEN.path);
     let FormAttempt {
         status,
-        of: messages,
-        is_kept,
+        messages,
+        is_returned: is_kept,
     } = FormAttempt::of(request, refused.as_ref());
     let page = SecretConfirmation {
-        frame: frame.below(request, one.target_url.clone(), &path_of(&one)),
+        frame: frame.with_parent(request, one.target_url.clone(), &path_of(&one)),
         action: request.address(&format!("{}/rotate", path_of(&one))),
         back: request.address(&path_of(&one)),
         key: request.new_key(),
-        grace: grace(request),
+        grace: grace_hours(request),
         longest: LONGEST,
         one,
         messages,
         is_kept,
     };
-    Ok(reply::of(request, status, &page))
+    Ok(reply::page_of_template(request, status, &page))
 }
 
-pub(super) fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
-pub(super) fn rotate(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub(super) fn rotate(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !request.may_write() {
             return page(request, None).await;
         }
-        let arguments = json!({ "id": request.named("id")?, "graceSeconds": hours(request) });
+        let arguments = json!({ "id": request.path_id("id")?, "graceSeconds": hours(request) });
         match request
             .create_as(
                 ROTATE_WEBHOOK_SECRET,

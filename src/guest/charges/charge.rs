@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use strum::{AsRefStr, VariantArray};
 use uuid::Uuid;
 
-use super::moments::{DepositTerms, StayMoments};
+use super::stay_times::{DepositTerms, StayTimes};
 
 /// What is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
@@ -115,7 +115,7 @@ pub(super) struct StoredCharge {
 
 /// A notice about a charge to the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ChargeMoment {
+pub(super) enum ChargeNoticeKind {
     /// The charge is due.
     Due,
     /// The paid deposit is to be released.
@@ -125,12 +125,12 @@ pub(super) enum ChargeMoment {
 impl StoredCharge {
     /// Returns the next notice and the time at which it is due. A notice that was sent is not
     /// returned again.
-    pub(super) fn next_notice(&self) -> Option<(ChargeMoment, Moment)> {
+    pub(super) fn next_notice(&self) -> Option<(ChargeNoticeKind, Moment)> {
         let charge = &self.charge;
         match charge.status {
-            ChargeStatus::Due if !self.is_due_told => Some((ChargeMoment::Due, charge.due_at)),
+            ChargeStatus::Due if !self.is_due_told => Some((ChargeNoticeKind::Due, charge.due_at)),
             ChargeStatus::Paid if !self.is_release_told => {
-                charge.release_at.map(|at| (ChargeMoment::Release, at))
+                charge.release_at.map(|at| (ChargeNoticeKind::Release, at))
             }
             ChargeStatus::Due
             | ChargeStatus::Paid
@@ -141,14 +141,14 @@ impl StoredCharge {
     }
 
     /// Marks the next notice as sent if it is due, and returns it.
-    pub(super) fn tell(&mut self, now: Timestamp) -> Option<ChargeMoment> {
+    pub(super) fn take_due_notice(&mut self, now: Timestamp) -> Option<ChargeNoticeKind> {
         let (notice, at) = self.next_notice()?;
         if at.0 > now {
             return None;
         }
         match notice {
-            ChargeMoment::Due => self.is_due_told = true,
-            ChargeMoment::Release => self.is_release_told = true,
+            ChargeNoticeKind::Due => self.is_due_told = true,
+            ChargeNoticeKind::Release => self.is_release_told = true,
         }
         Some(notice)
     }
@@ -206,10 +206,10 @@ impl StoredCharge {
     /// Adapts the charge to a change of the stay: updates the due and release times of a deposit,
     /// and cancels an unpaid charge if the stay is cancelled. Returns whether anything changed.
     /// `stay_times` is `None` while the stay has no flat; the times of the charge are kept then.
-    pub(super) fn follow(
+    pub(super) fn follow_stay(
         &mut self,
         is_cancelled: bool,
-        stay_times: Option<&StayMoments>,
+        stay_times: Option<&StayTimes>,
         now: Timestamp,
     ) -> bool {
         let charge = &mut self.charge;
@@ -240,10 +240,10 @@ impl StoredCharge {
 
     /// Returns a new charge that replaces one that was cancelled with its stay, because the stay
     /// takes place after all. Returns `None` for any other charge.
-    pub(super) fn renewed(
+    pub(super) fn replacement_charge(
         &mut self,
         id: Uuid,
-        stay_times: Option<&StayMoments>,
+        stay_times: Option<&StayTimes>,
         now: Timestamp,
     ) -> Option<Self> {
         if self.charge.status != ChargeStatus::Cancelled || !self.is_cancelled_with_stay {
@@ -337,13 +337,21 @@ pub(super) mod tests {
             for status in ChargeStatus::VARIANTS.iter().copied() {
                 let mut charge = stored(kind, status);
                 let expected = match (kind, status) {
-                    (_, ChargeStatus::Due) => Some(ChargeMoment::Due),
-                    (ChargeKind::Deposit, ChargeStatus::Paid) => Some(ChargeMoment::Release),
+                    (_, ChargeStatus::Due) => Some(ChargeNoticeKind::Due),
+                    (ChargeKind::Deposit, ChargeStatus::Paid) => Some(ChargeNoticeKind::Release),
                     _ => None,
                 };
-                assert_eq!(charge.tell(at("2026-11-21T09:30:00Z")), None, "too early");
-                assert_eq!(charge.tell(late), expected, "{kind:?} {status:?}");
-                assert_eq!(charge.tell(late), None, "once");
+                assert_eq!(
+                    charge.take_due_notice(at("2026-11-21T09:30:00Z")),
+                    None,
+                    "too early"
+                );
+                assert_eq!(
+                    charge.take_due_notice(late),
+                    expected,
+                    "{kind:?} {status:?}"
+                );
+                assert_eq!(charge.take_due_notice(late), None, "once");
             }
         }
     }
@@ -355,7 +363,7 @@ pub(super) mod tests {
             for status in ChargeStatus::VARIANTS.iter().copied() {
                 let before = stored(kind, status);
                 let mut after = before.clone();
-                let is_changed = after.follow(true, None, now);
+                let is_changed = after.follow_stay(true, None, now);
                 assert_eq!(is_changed, after != before, "{kind:?} {status:?}");
                 let expected = if status.is_open() {
                     ChargeStatus::Cancelled
@@ -370,12 +378,12 @@ pub(super) mod tests {
                     assert_eq!(after.charge.release_at, before.charge.release_at);
                 }
                 let later = at("2026-11-23T00:00:00Z");
-                assert!(!after.follow(true, None, later), "only the first time");
-                let renewed = after.renewed(Uuid::nil(), None, later);
+                assert!(!after.follow_stay(true, None, later), "only the first time");
+                let renewed = after.replacement_charge(Uuid::nil(), None, later);
                 assert_eq!(renewed.is_some(), status.is_open(), "{kind:?} {status:?}");
                 assert!(
                     renewed.is_none_or(|charge| charge.charge.status == ChargeStatus::Due)
-                        && after.renewed(Uuid::nil(), None, later).is_none()
+                        && after.replacement_charge(Uuid::nil(), None, later).is_none()
                 );
             }
         }

@@ -41,7 +41,7 @@ store::statements! {
 }
 
 /// The worker that sends the notices.
-pub type ChargeTeller = DueWorker<ChargeNotices>;
+pub type ChargeNoticeWorker = DueWorker<ChargeNotices>;
 
 /// The work of the background worker that records the notices of due charges.
 pub struct ChargeNotices;
@@ -79,8 +79,8 @@ impl DueWork for ChargeNotices {
         let rows = context.rows(&DUE_WITHIN, values![until, BATCH_SIZE])?;
         let mut charges = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
         for stored in &mut charges {
-            if let Some(notice) = stored.tell(now) {
-                records::note(&mut context, notice, stored)?;
+            if let Some(notice) = stored.take_due_notice(now) {
+                records::record_notice(&mut context, notice, stored)?;
             }
         }
         records::save(&mut context, &charges)?;

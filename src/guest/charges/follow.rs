@@ -8,8 +8,8 @@ use engine::values;
 use uuid::Uuid;
 
 use super::charge::StoredCharge;
-use super::moments::StayMoments;
 use super::records::{self, from_row};
+use super::stay_times::StayTimes;
 use crate::records::{
     Dependents, Property, RecordKind, Reservation, ReservationStatus, records_as,
 };
@@ -23,7 +23,7 @@ store::statements! {
 
 /// Adapts the charges of changed reservations, and of stays in changed properties. The changed
 /// records are already stored.
-pub(in crate::guest) fn follow(
+pub(in crate::guest) fn follow_stays(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
     ids: &[Uuid],
@@ -64,13 +64,13 @@ pub(in crate::guest) fn follow(
         let stay_times = stay
             .property_id
             .and_then(|id| properties.get(&id))
-            .map(|flat| StayMoments::of(stay, flat));
+            .map(|flat| StayTimes::of(stay, flat));
         let is_cancelled = stay.status == ReservationStatus::Cancelled;
-        let is_moved = stored.follow(is_cancelled, stay_times.as_ref(), now);
+        let is_moved = stored.follow_stay(is_cancelled, stay_times.as_ref(), now);
         let renewed = if is_cancelled {
             None
         } else {
-            stored.renewed(context.new_id(), stay_times.as_ref(), now)
+            stored.replacement_charge(context.new_id(), stay_times.as_ref(), now)
         };
         if is_moved || renewed.is_some() {
             changed.push(stored);

@@ -8,19 +8,19 @@
 mod charge;
 mod charge_notices;
 mod follow;
-mod moments;
 mod operations;
 mod records;
+mod stay_times;
 mod submission_charges;
 mod view;
 
 pub use charge::{Charge, ChargeKind, ChargeStatus};
-pub use charge_notices::ChargeTeller;
-pub(super) use follow::follow;
+pub use charge_notices::ChargeNoticeWorker;
+pub(super) use follow::follow_stays;
 pub(crate) use operations::LIST_RESERVATION_CHARGES;
 pub(super) use operations::operations;
 pub(super) use records::forget;
-pub(super) use submission_charges::of_submission;
+pub(super) use submission_charges::save_submission_charges;
 pub use view::DepositView;
 pub(super) use view::{deposit, subtitles};
 

@@ -8,7 +8,7 @@ use engine::values;
 use store::{Json, Row, Value};
 use uuid::Uuid;
 
-use super::charge::{ChargeMoment, StoredCharge};
+use super::charge::{ChargeNoticeKind, StoredCharge};
 use crate::guest::changes::{self, ChangeKind};
 
 store::statements! {
@@ -73,14 +73,14 @@ pub(super) fn save(context: &mut Context<'_, '_>, charges: &[StoredCharge]) -> R
 }
 
 /// Records a notice about a charge in the list of guests' changes.
-pub(super) fn note(
+pub(super) fn record_notice(
     context: &mut Context<'_, '_>,
-    notice: ChargeMoment,
+    notice: ChargeNoticeKind,
     stored: &StoredCharge,
 ) -> Result<()> {
     let kind = match notice {
-        ChargeMoment::Due => ChangeKind::ChargeDue,
-        ChargeMoment::Release => ChangeKind::ChargeReleaseDue,
+        ChargeNoticeKind::Due => ChangeKind::ChargeDue,
+        ChargeNoticeKind::Release => ChangeKind::ChargeReleaseDue,
     };
     let charge = &stored.charge;
     changes::record_charge(

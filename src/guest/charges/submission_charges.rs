@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::charge::{Charge, ChargeKind, ChargeStatus, StoredCharge};
-use super::moments::{DepositTerms, StayMoments};
 use super::records;
+use super::stay_times::{DepositTerms, StayTimes};
 use crate::guest::precheckin::Precheckin;
 use crate::guest::progress::ProgressStatus;
 use crate::guest::setup::GuestSetup;
@@ -58,7 +58,7 @@ struct RequestedCharge {
 /// Writes the charges of a submission, and cancels those that another choice replaces. The caller
 /// has already recorded the submission, so the notices of due charges come after it in the list of
 /// changes.
-pub(in crate::guest) fn of_submission(
+pub(in crate::guest) fn save_submission_charges(
     context: &mut Context<'_, '_>,
     stay: &Stay,
     setup: &GuestSetup,
@@ -76,7 +76,7 @@ pub(in crate::guest) fn of_submission(
     let stay_times = stay
         .flat
         .as_ref()
-        .map(|flat| StayMoments::of(&stay.reservation, &flat.property));
+        .map(|flat| StayTimes::of(&stay.reservation, &flat.property));
     let now = context.now();
     let (mut changed, new) = reconcile(existing, requests, now);
     for (subject, price) in new {
@@ -90,8 +90,8 @@ pub(in crate::guest) fn of_submission(
         ));
     }
     for stored in &mut changed {
-        if let Some(notice) = stored.tell(now) {
-            records::note(context, notice, stored)?;
+        if let Some(notice) = stored.take_due_notice(now) {
+            records::record_notice(context, notice, stored)?;
         }
     }
     records::save(context, &changed)
@@ -102,7 +102,7 @@ fn of_step(stay_step: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<Reque
     let step = &stay_step.step;
     // If the platform has reported the step as completed, it has collected the payment as well.
     let is_settled = stay_step
-        .given
+        .stored
         .report
         .as_ref()
         .is_some_and(|report| report.progress.status == ProgressStatus::Completed);
@@ -200,7 +200,7 @@ fn charge(
     reservation: Uuid,
     subject: ChargeSubject,
     price: Price,
-    stay_times: Option<&StayMoments>,
+    stay_times: Option<&StayTimes>,
     now: Timestamp,
 ) -> StoredCharge {
     let submitted = Moment(now);
@@ -240,7 +240,7 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::super::charge::tests::{at, stored};
-    use super::super::moments::tests::madrid;
+    use super::super::stay_times::tests::madrid;
     use super::*;
 
     fn subject(number: u128) -> ChargeSubject {

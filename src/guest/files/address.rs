@@ -32,7 +32,7 @@ use store::{Json, Transaction};
 use uuid::Uuid;
 use vestibule_http::surface::{RequestId, ServedOperation, refuse_as};
 
-use super::kind::is_shown;
+use super::kind::is_inline_type;
 use super::records::{FileDocument, FileView, GuestFile};
 use crate::records::{AddressSigner, PhotoSigner};
 
@@ -86,7 +86,7 @@ impl FileAddress {
 }
 
 /// Returns files with addresses for staff and for the platform. A browser saves each file.
-pub(crate) fn addressed(
+pub(crate) fn with_addresses(
     context: &Context<'_, '_>,
     files: &[GuestFile],
 ) -> Result<Vec<AddressedFile>> {
@@ -97,7 +97,7 @@ pub(crate) fn addressed(
 }
 
 /// Returns a file with an address for its guest. A browser shows a picture instead of saving it.
-pub(super) fn shown(context: &Context<'_, '_>, file: &GuestFile) -> Result<AddressedFile> {
+pub(super) fn with_address(context: &Context<'_, '_>, file: &GuestFile) -> Result<AddressedFile> {
     address(context, file, true)
 }
 
@@ -197,7 +197,10 @@ async fn open(service: &Arc<Service>, address: Option<FileAddress>) -> Result<Re
         .await
         .map_err(Error::unavailable)?
         .ok_or_else(not_found)?;
-    let disposition = disposition(&document.name, is_view && is_shown(&document.content_type));
+    let disposition = disposition(
+        &document.name,
+        is_view && is_inline_type(&document.content_type),
+    );
     Response::builder()
         .header(CONTENT_TYPE, document.content_type)
         .header(CONTENT_LENGTH, reading.size)

@@ -2,13 +2,13 @@
 //! the file do not matter.
 
 /// The accepted kinds of files, in words.
-pub(super) const KINDS: &str = "a JPEG, PNG, WebP, HEIC or PDF file";
+pub(super) const ACCEPTED_FILE_TYPES: &str = "a JPEG, PNG, WebP, HEIC or PDF file";
 
 /// The brands that mark a HEIC image.
 const HEIC: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"heis", b"heif", b"mif1"];
 
 /// Returns the media type of an accepted file; `None` for any other file.
-pub(super) fn kind(head: &[u8]) -> Option<&'static str> {
+pub(super) fn detect_media_type(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
@@ -58,7 +58,7 @@ const EXTENSION_LENGTH: usize = 5;
 
 /// Returns a file's name with an extension that fits its detected type. Any other extension is
 /// replaced, because the receiver's system chooses a program by the extension.
-pub(super) fn named(name: &str, content_type: &str) -> String {
+pub(super) fn with_extension(name: &str, content_type: &str) -> String {
     let accepted = extensions(content_type);
     let Some(usual) = accepted.first() else {
         return name.to_owned();
@@ -91,7 +91,7 @@ pub(super) fn named(name: &str, content_type: &str) -> String {
 }
 
 /// Returns whether a browser may show a file of this type: as a picture, which cannot run a script.
-pub(super) fn is_shown(content_type: &str) -> bool {
+pub(super) fn is_inline_type(content_type: &str) -> bool {
     matches!(content_type, "image/jpeg" | "image/png" | "image/webp")
 }
 
@@ -129,7 +129,7 @@ mod tests {
             b"\xFF\xD8",
             b"\x89PNG",
         ] {
-            assert_eq!(kind(head), None, "{head:?}");
+            assert_eq!(detect_media_type(head), None, "{head:?}");
         }
     }
 
@@ -147,10 +147,12 @@ mod tests {
             (".hta", "application/pdf", ".hta.pdf"),
             ("passport.hta. ", "application/pdf", "passport.hta.pdf"),
         ] {
-            assert_eq!(named(name, content_type), expected, "{name}");
+            assert_eq!(with_extension(name, content_type), expected, "{name}");
         }
         assert_eq!(
-            named(&"x".repeat(200), "image/webp").chars().count(),
+            with_extension(&"x".repeat(200), "image/webp")
+                .chars()
+                .count(),
             NAME_LENGTH
         );
     }
@@ -158,18 +160,18 @@ mod tests {
     proptest! {
         #[test]
         fn a_name_is_given_its_extension_once(name in ".{1,60}") {
-            let once = named(&name, "image/png");
+            let once = with_extension(&name, "image/png");
             prop_assert!(once.to_ascii_lowercase().ends_with(".png"));
-            prop_assert_eq!(named(&once, "image/png"), once);
+            prop_assert_eq!(with_extension(&once, "image/png"), once);
         }
 
         /// Bytes after a known beginning change nothing. Bytes before it make the file unknown.
         #[test]
         fn only_the_first_bytes_decide_the_media_type(rest in prop::collection::vec(any::<u8>(), 0..60), before in 1..=255_u8) {
             for (beginning, expected) in BEGINNINGS {
-                prop_assert_eq!(kind(&[beginning, &rest].concat()), Some(expected));
+                prop_assert_eq!(detect_media_type(&[beginning, &rest].concat()), Some(expected));
                 let shifted = [&[b' ', before], beginning, &rest].concat();
-                prop_assert_eq!(kind(&shifted), None);
+                prop_assert_eq!(detect_media_type(&shifted), None);
             }
         }
 
@@ -177,7 +179,7 @@ mod tests {
         fn unknown_first_bytes_have_no_media_type(head in prop::collection::vec(any::<u8>(), 0..64)) {
             let begins = |one: &[u8]| head.starts_with(one);
             let known = begins(b"\xFF\xD8\xFF") || begins(b"\x89PNG") || begins(b"RIFF") || begins(b"%PDF-") || head.get(4..8) == Some(b"ftyp");
-            prop_assert!(known || kind(&head).is_none());
+            prop_assert!(known || detect_media_type(&head).is_none());
         }
     }
 }

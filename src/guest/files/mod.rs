@@ -9,8 +9,8 @@ mod records;
 mod sweep;
 
 pub(crate) use address::AddressedFile;
-pub(super) use address::addressed;
 pub(super) use address::routes;
+pub(super) use address::with_addresses;
 pub(crate) use operations::GET_STEP_FILE;
 pub(super) use operations::operations;
 pub use records::FileView;

@@ -12,7 +12,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::address::{self, AddressedFile};
-use super::kind::{KINDS, kind, named};
+use super::kind::{ACCEPTED_FILE_TYPES, detect_media_type, with_extension};
 use super::records::{self, FileDocument, FileView, GuestFile};
 use super::sweep;
 use crate::guest::bounds::{self, UploadLimits};
@@ -29,8 +29,8 @@ pub(crate) const GET_STEP_FILE: OperationName<AddressedFile> = OperationName::ne
 const FILE: TakesFile = TakesFile {
     field: "file",
     max_bytes: 10 << 20,
-    kind,
-    kinds: KINDS,
+    kind: detect_media_type,
+    kinds: ACCEPTED_FILE_TYPES,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -135,23 +135,23 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     } = input.file;
     let document_type = input.document_type.map(|text| text.0.trim().to_owned());
     // The form was sent twice. The file is already stored, so the new bytes are deleted.
-    let stored_file = stay_step.given.files.iter().find(|file| {
+    let stored_file = stay_step.stored.files.iter().find(|file| {
         input.key.is_some()
-            && file.about.form_key == input.key
-            && file.about.digest.as_ref() == Some(&digest)
-            && file.about.document_type == document_type
+            && file.document.form_key == input.key
+            && file.document.digest.as_ref() == Some(&digest)
+            && file.document.document_type == document_type
     });
     if let Some(stored_file) = stored_file {
         let view = stored_file.view();
-        records::drop_bytes(context, key)?;
+        records::queue_file_removal(context, key)?;
         return Ok(view);
     }
-    if stay_step.given.files.len() >= bounds::FILES {
+    if stay_step.stored.files.len() >= bounds::FILES {
         return Err(bounds::too_many_files());
     }
-    let used = records::used(context, stay.id)?;
+    let used = records::used_upload_bytes(context, stay.id)?;
     bounds::check_space(limits(context)?, used, size)?;
-    let name = named(&name, &content_type);
+    let name = with_extension(&name, &content_type);
     let about = FileDocument {
         name,
         content_type,
@@ -162,11 +162,11 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     };
     let file = GuestFile {
         id: context.new_id(),
-        created_at: precheckin.given_now(context.now()),
+        created_at: precheckin.input_time(context.now()),
         key,
-        about,
+        document: about,
     };
-    let due = sweep::next_look(
+    let due = sweep::next_retention_check(
         context,
         &stay.reservation,
         stay.flat.as_deref().map(|flat| &flat.property),
@@ -190,7 +190,7 @@ fn limits(context: &Context<'_, '_>) -> Result<UploadLimits> {
 fn read(context: &mut Context<'_, '_>, input: OneFile) -> Result<AddressedFile> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    address::shown(
+    address::with_address(
         context,
         find_file(file_step(&precheckin, input.step_id)?, input.file_id)?,
     )
@@ -213,7 +213,7 @@ fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<FileSuccess> 
 /// Returns a file of a step; 404 where the step has no file with this id.
 fn find_file(stay_step: &StepOfStay, id: Uuid) -> Result<&GuestFile> {
     stay_step
-        .given
+        .stored
         .files
         .iter()
         .find(|file| file.id == id)

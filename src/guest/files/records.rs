@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::kind::named;
+use super::kind::with_extension;
 use crate::guest::bounds::UploadLimits;
 
 store::statements! {
@@ -66,7 +66,7 @@ pub(crate) struct GuestFile {
     pub(super) id: Uuid,
     pub(in crate::guest) created_at: Moment,
     pub(super) key: String,
-    pub(super) about: FileDocument,
+    pub(super) document: FileDocument,
 }
 
 /// A file in responses.
@@ -92,20 +92,20 @@ impl GuestFile {
     fn from_row(row: &Row) -> Result<Self> {
         let Json(about) = row.get::<Json<FileDocument>>(3)?;
         let about = FileDocument {
-            name: named(&about.name, &about.content_type),
+            name: with_extension(&about.name, &about.content_type),
             ..about
         };
         Ok(Self {
             id: row.get(0)?,
             created_at: Moment(row.get(2)?),
             key: row.get(4)?,
-            about,
+            document: about,
         })
     }
 
     /// Returns the type of document that the guest stated.
     pub(crate) fn document_type(&self) -> Option<&str> {
-        self.about.document_type.as_deref()
+        self.document.document_type.as_deref()
     }
 
     /// Returns the file in the form of responses.
@@ -116,7 +116,7 @@ impl GuestFile {
             size,
             document_type,
             ..
-        } = self.about.clone();
+        } = self.document.clone();
         FileView {
             id: self.id,
             name,
@@ -162,7 +162,7 @@ pub(super) fn insert(
     file: &GuestFile,
     due: Timestamp,
 ) -> Result<()> {
-    let doc = store::Value::json(&file.about)?;
+    let doc = store::Value::json(&file.document)?;
     context.execute_deferred(
         &INSERT_FILE,
         values![
@@ -173,13 +173,16 @@ pub(super) fn insert(
             file.created_at,
             due,
             doc,
-            i64::try_from(file.about.size).unwrap_or(i64::MAX)
+            i64::try_from(file.document.size).unwrap_or(i64::MAX)
         ],
     )
 }
 
 /// Returns the number of bytes that the files of a stay use, and those of its organization.
-pub(super) fn used(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<UploadLimits> {
+pub(super) fn used_upload_bytes(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+) -> Result<UploadLimits> {
     let row = context.row(&STORED_BYTES, values![reservation])?;
     let bytes = |column| -> Result<u64> {
         let bytes: i64 = row.as_ref().map_or(Ok(0), |row| row.get(column))?;
@@ -192,7 +195,7 @@ pub(super) fn used(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<U
 }
 
 /// Queues bytes for removal that have no row.
-pub(super) fn drop_bytes(context: &mut Context<'_, '_>, key: String) -> Result<()> {
+pub(super) fn queue_file_removal(context: &mut Context<'_, '_>, key: String) -> Result<()> {
     context.execute_deferred(&QUEUE_KEY, values![key])?;
     context.wake(REMOVALS);
     Ok(())

@@ -99,7 +99,7 @@ fn retention_end(
 
 /// Returns the next time at which the retention of a stay's files is checked: its end according to
 /// the current dates, but within a day.
-pub(super) fn next_look(
+pub(super) fn next_retention_check(
     context: &Context<'_, '_>,
     reservation: &Reservation,
     property: Option<&Property>,
@@ -247,7 +247,10 @@ fn check_retention(
             .map(|id| record_as::<Property>(&mut context, RecordKind::Property, id))
             .transpose()?
             .flatten();
-        next_checks.insert(id, next_look(&context, &reservation, property.as_ref())?);
+        next_checks.insert(
+            id,
+            next_retention_check(&context, &reservation, property.as_ref())?,
+        );
     }
     let mut expired = Vec::new();
     let mut rechecks = Vec::new();

@@ -11,8 +11,8 @@ fn rules(rules: Value) -> Vec<VisibilityRule> {
 }
 
 /// Four nights in Barcelona, from 2026-12-11T14:00Z to 2026-12-15T10:00Z.
-fn stay() -> VisibilityFacts {
-    VisibilityFacts {
+fn stay() -> VisibilityInput {
+    VisibilityInput {
         check_in: "2026-12-11".parse().unwrap(),
         check_out: "2026-12-15".parse().unwrap(),
         check_in_time: Some("15:00".parse().unwrap()),
@@ -265,7 +265,7 @@ fn anchors_are_shifted_by_calendar_days_or_hours() {
             time.map(|time| time.parse().unwrap()),
         );
         let zone = TimeZone::get(zone).unwrap();
-        let stay = VisibilityFacts {
+        let stay = VisibilityInput {
             check_in: date,
             check_out: date,
             check_in_time: time,
@@ -275,7 +275,7 @@ fn anchors_are_shifted_by_calendar_days_or_hours() {
         };
         let expected: Timestamp = expected.parse().unwrap();
         assert_eq!(
-            stay.moment(anchor, Some(number), Some(unit)),
+            stay.timestamp_from(anchor, Some(number), Some(unit)),
             expected,
             "{date} {time:?} {anchor:?} {number} {unit:?}"
         );
@@ -287,11 +287,11 @@ fn moments_beyond_the_calendar_are_clamped() {
     let year = |timestamp: Timestamp| TimeZone::UTC.to_datetime(timestamp).year();
     for unit in [Unit::Day, Unit::Hour] {
         assert_eq!(
-            year(stay().moment(Anchor::BeforeCheckIn, Some(u32::MAX), Some(unit))),
+            year(stay().timestamp_from(Anchor::BeforeCheckIn, Some(u32::MAX), Some(unit))),
             -9999
         );
         assert_eq!(
-            year(stay().moment(Anchor::AfterCheckOut, Some(u32::MAX), Some(unit))),
+            year(stay().timestamp_from(Anchor::AfterCheckOut, Some(u32::MAX), Some(unit))),
             9999
         );
     }
@@ -442,7 +442,7 @@ fn each_rule_decides_visibility() {
         );
         assert_eq!(visibility.is_shown(), expected == "visible");
     }
-    let same_day = VisibilityFacts {
+    let same_day = VisibilityInput {
         check_out: stay().check_in,
         ..stay()
     };
@@ -454,7 +454,7 @@ fn each_rule_decides_visibility() {
         ),
         Visibility::OutOfSeason
     );
-    let known = VisibilityFacts {
+    let known = VisibilityInput {
         verification_status: Some(VerificationStatus::Verified),
         ..stay()
     };

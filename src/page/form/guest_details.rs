@@ -7,10 +7,10 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::super::fault::{FaultKind, Faults, FieldFault};
-use super::super::person::{self, GuestField, Need, RequestedFields};
-use super::{FilledForm, MOST_GUESTS, every, id_field, sent, was};
+use super::super::guest_fields::{self, GuestField, RequestedFields, Requirement};
+use super::{FilledForm, MAX_GUESTS, every, id_field, shown_value_field, value_of};
 use crate::guest::StepView;
-use crate::precheck::is_there;
+use crate::precheck::has_field_value;
 
 /// The fields of one guest in a form.
 struct GuestFields<'f> {
@@ -23,23 +23,25 @@ impl<'f> GuestFields<'f> {
     fn name(&self, detail: &str) -> String {
         self.guest.map_or_else(
             || detail.to_owned(),
-            |guest| person::field_of(guest, detail),
+            |guest| guest_fields::field_of(guest, detail),
         )
     }
 
     /// Returns the trimmed value of a field.
     fn value(&self, detail: &str) -> &'f str {
-        typed::trim(sent(self.fields, &self.name(detail)).unwrap_or_default())
+        typed::trim(value_of(self.fields, &self.name(detail)).unwrap_or_default())
     }
 
     /// Returns the value that the form showed in a field.
     fn was(&self, detail: &str) -> &'f str {
-        typed::trim(sent(self.fields, &was(&self.name(detail))).unwrap_or_default())
+        typed::trim(
+            value_of(self.fields, &shown_value_field(&self.name(detail))).unwrap_or_default(),
+        )
     }
 
     /// Returns the id of the guest if the form showed a saved guest.
     fn id(&self) -> Option<&'f str> {
-        sent(self.fields, &id_field(self.guest?))
+        value_of(self.fields, &id_field(self.guest?))
     }
 
     fn is_blank(&self, asked: &RequestedFields<'_>) -> bool {
@@ -80,8 +82,8 @@ impl<'f> GuestFields<'f> {
             // The form can show a value that is not saved: a value of the reservation before the
             // first save, or a value that another person has deleted since.
             let is_unsaved = !value.is_empty()
-                && !is_there(&after, name)
-                && (saved.is_none() || *need != Need::Never);
+                && !has_field_value(&after, name)
+                && (saved.is_none() || *need != Requirement::Never);
             if value == was && !is_unsaved {
                 continue;
             }
@@ -94,13 +96,13 @@ impl<'f> GuestFields<'f> {
             changes.insert((*name).to_owned(), value);
         }
         let lacking = asked.details.iter().filter(|detail| {
-            is_strict && !is_there(&after, detail.name) && asked.requires(detail, &after)
+            is_strict && !has_field_value(&after, detail.name) && asked.requires(detail, &after)
         });
         let mut has_name = false;
         for detail in lacking {
             let kind = match detail.need {
-                Need::Either if has_name => continue,
-                Need::Either => FaultKind::Name,
+                Requirement::OneOf if has_name => continue,
+                Requirement::OneOf => FaultKind::Name,
                 _ => FaultKind::Value,
             };
             has_name = has_name || kind == FaultKind::Name;
@@ -120,7 +122,7 @@ pub(super) fn details(
     fields: &[(String, String)],
 ) -> Result<Object, Faults> {
     let asked = RequestedFields::of(step, false, check_in);
-    let mut faults = Faults::strangers(fields, |name| {
+    let mut faults = Faults::unknown_fields(fields, |name| {
         asked.has(name.strip_suffix(".was").unwrap_or(name))
     });
     let guest_fields = GuestFields {
@@ -129,7 +131,7 @@ pub(super) fn details(
     };
     let (answers, found) = guest_fields.changes(&asked, step.answers.as_ref(), true);
     faults.0.extend(found);
-    faults.or(answers)
+    faults.into_result(answers)
 }
 
 /// Parses the other guests. Omits new guests whose fields are blank, and removes saved guests whose
@@ -140,13 +142,13 @@ pub(super) fn guests(
     fields: &[(String, String)],
 ) -> Result<FilledForm, Faults> {
     let asked = RequestedFields::of(step, true, check_in);
-    let mut faults = Faults::strangers(fields, |name| is_of_guests(&asked, name));
-    let adds = sent(fields, "add").is_some();
-    let removed: Option<usize> = sent(fields, "remove").and_then(|number| number.parse().ok());
+    let mut faults = Faults::unknown_fields(fields, |name| is_of_guests(&asked, name));
+    let adds = value_of(fields, "add").is_some();
+    let removed: Option<usize> = value_of(fields, "remove").and_then(|number| number.parse().ok());
     let numbers = fields
         .iter()
-        .filter_map(|(name, _)| person::guest_of(name).map(|(guest, _)| guest));
-    let page_stay = numbers.max().map_or(0, |last| last + 1).min(MOST_GUESTS);
+        .filter_map(|(name, _)| guest_fields::guest_of(name).map(|(guest, _)| guest));
+    let page_stay = numbers.max().map_or(0, |last| last + 1).min(MAX_GUESTS);
     let saved = saved_guests(step);
     let (mut named, mut places) = (Vec::new(), Vec::new());
     for guest in 0..page_stay {
@@ -185,23 +187,23 @@ pub(super) fn guests(
         }
     }
     let again = if adds {
-        Some((page_stay + 1).min(MOST_GUESTS))
+        Some((page_stay + 1).min(MAX_GUESTS))
     } else {
         removed.map(|_| page_stay.saturating_sub(1))
     };
     let answers = Object::from_iter([("guests".to_owned(), json!(named))]);
-    faults.or(FilledForm {
+    faults.into_result(FilledForm {
         guests: again,
-        places,
+        positions: places,
         ..FilledForm::of(answers)
     })
 }
 
 /// Returns whether the form of the other guests has a field with this name.
 fn is_of_guests(asked: &RequestedFields<'_>, name: &str) -> bool {
-    let of_guest = person::guest_of(name.strip_suffix(".was").unwrap_or(name))
-        .is_some_and(|(guest, name)| guest < MOST_GUESTS && asked.has(name));
-    let is_id = || (0..MOST_GUESTS).any(|guest| name == id_field(guest));
+    let of_guest = guest_fields::guest_of(name.strip_suffix(".was").unwrap_or(name))
+        .is_some_and(|(guest, name)| guest < MAX_GUESTS && asked.has(name));
+    let is_id = || (0..MAX_GUESTS).any(|guest| name == id_field(guest));
     of_guest || ["add", "remove"].contains(&name) || is_id()
 }
 

@@ -29,7 +29,7 @@ fn step(step_type: StepType, more: Value) -> StepView {
 /// Returns the parsed answers, or the fields with faults.
 fn answered(step: &StepView, pairs: &[(&str, &str)]) -> Result<Value, Vec<(String, FaultKind)>> {
     let answered =
-        filled(step, CHECK_IN, &fields(pairs)).map(|filled| Value::Object(filled.answers));
+        parse_step(step, CHECK_IN, &fields(pairs)).map(|filled| Value::Object(filled.answers));
     answered.map_err(|faults| {
         faults
             .0
@@ -111,7 +111,7 @@ fn details_are_trimmed_and_required_fields_must_be_present() {
         &[("lastName", " "), ("shoeSize", "38"), ("phone", "1")],
     );
     let expected = [
-        ("shoeSize", FaultKind::Stranger),
+        ("shoeSize", FaultKind::UnknownField),
         ("firstName", FaultKind::Name),
         ("email", FaultKind::Value),
     ];
@@ -155,7 +155,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
         answered(&others, &half),
         lacks(&[("g.0.email", FaultKind::Value)])
     );
-    let adding = filled(
+    let adding = parse_step(
         &others,
         CHECK_IN,
         &fields(&[half[0], half[1], ("add", "1")]),
@@ -166,7 +166,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
         json!({ "guests": [{ "firstName": "Ana" }] })
     );
     assert_eq!(adding.guests, Some(2));
-    let removing = filled(
+    let removing = parse_step(
         &others,
         CHECK_IN,
         &fields(&[
@@ -182,7 +182,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
             answers: serde_json::from_value(json!({ "guests": [{ "firstName": "Luis" }] }))
                 .unwrap(),
             guests: Some(1),
-            places: vec![1],
+            positions: vec![1],
             shown_text: None,
         }
     );
@@ -196,7 +196,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
     ] {
         assert_eq!(
             answered(&others, &[(name, "x")]),
-            lacks(&[(name, FaultKind::Stranger)]),
+            lacks(&[(name, FaultKind::UnknownField)]),
             "{name}"
         );
     }
@@ -355,9 +355,9 @@ fn question_fields_become_options_or_texts() {
     assert_eq!(
         ask(&[
             (&choice, ""),
-            (&was(&choice), &one),
+            (&shown_value_field(&choice), &one),
             (&text, ""),
-            (&was(&text), "at noon")
+            (&shown_value_field(&text), "at noon")
         ]),
         Ok(cleared),
         "none of them"
@@ -366,8 +366,8 @@ fn question_fields_become_options_or_texts() {
         ask(&[
             (&choice, &one),
             (&choice, &other),
-            (&was(&choice), &other),
-            (&was(&choice), &one)
+            (&shown_value_field(&choice), &other),
+            (&shown_value_field(&choice), &one)
         ]),
         Ok(json!({})),
         "the same options in another order"
@@ -388,7 +388,7 @@ fn question_fields_become_options_or_texts() {
     ] {
         assert_eq!(
             ask(&[(name, "x"), (&choice, &one)]),
-            lacks(&[(name, FaultKind::Stranger)]),
+            lacks(&[(name, FaultKind::UnknownField)]),
             "{name}"
         );
     }
@@ -414,7 +414,7 @@ fn a_message_form_reads_text_and_key() {
             .collect::<Vec<_>>(),
         ["to", "text"]
     );
-    assert!(nothing(&[]).is_ok() && nothing(&fields(&[("force", "true")])).is_err());
+    assert!(parse_empty(&[]).is_ok() && parse_empty(&fields(&[("force", "true")])).is_err());
 }
 
 #[test]
@@ -436,6 +436,6 @@ proptest! {
         let known = ["isAccepted", "signedName", "shownText", "firstName", "lastName", "email", "phone", "add", "remove", "choice", "isConfirmed"];
         prop_assume!(!known.contains(&name.as_str()));
         let refused = answered(&step(step_type, json!({})), &[(name.as_str(), value.as_str())]).unwrap_err();
-        prop_assert!(refused.contains(&(name, FaultKind::Stranger)));
+        prop_assert!(refused.contains(&(name, FaultKind::UnknownField)));
     }
 }

@@ -42,7 +42,7 @@ pub struct Apns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PushResult {
     /// Apple accepted the push.
-    Taken,
+    Accepted,
     /// The phone no longer has the pass, or its push token is not valid.
     Gone,
     /// Apple refuses the push, and would refuse a retry.
@@ -145,7 +145,7 @@ async fn reason(mut response: Response) -> String {
 /// Returns the result of a push for a response.
 fn result_of(status: StatusCode, reason: &str) -> PushResult {
     match status.as_u16() {
-        200..=299 => PushResult::Taken,
+        200..=299 => PushResult::Accepted,
         410 => PushResult::Gone,
         400 if NO_TOKEN.contains(&reason) => PushResult::Gone,
         // A wrong or expired certificate can be replaced, and Apple accepts pushes again after a
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn an_answer_decides_whether_a_push_is_repeated() {
         for (status, reason, expected) in [
-            (200, "", PushResult::Taken),
+            (200, "", PushResult::Accepted),
             (410, "Unregistered", PushResult::Gone),
             (400, "BadDeviceToken", PushResult::Gone),
             (400, "BadTopic", PushResult::Refused),

@@ -24,7 +24,7 @@ pub(crate) fn pass(
     details: &PassView,
 ) -> Value {
     let (words, stay, flat) = (
-        page_stay.words,
+        page_stay.texts,
         &page_stay.view.reservation,
         page_stay.flat(),
     );

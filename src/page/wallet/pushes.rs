@@ -17,12 +17,12 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::super::visit::PageRequest;
+use super::super::request::PageRequest;
 use super::PassSigner;
 use super::apns::{Apns, PushResult};
 use super::service::current;
 use crate::guest::passes;
-use crate::guest::pushes::{self, PAGE, Push, PushOutcome, Watched};
+use crate::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 
 /// Pause between two runs.
 const EVERY: Duration = Duration::from_secs(30);
@@ -110,7 +110,7 @@ impl PassPushes {
             let page = self
                 .service
                 .store
-                .read(move |tx| pushes::watched(tx, after))
+                .read(move |tx| pushes::registered_passes(tx, after))
                 .await?;
             let count = page.len();
             for watched in page {
@@ -131,7 +131,10 @@ impl PassPushes {
     }
 
     /// Builds a pass and records whether it changed.
-    async fn check_pass(&self, Watched { pass, revisions }: Watched) -> PassCheck {
+    async fn check_pass(
+        &self,
+        RegisteredPassState { pass, revisions }: RegisteredPassState,
+    ) -> PassCheck {
         let (service, now) = (&self.service, self.service.clock.now());
         let stay = (pass.organization, pass.reservation);
         let mut request = PageRequest::without_browser(service.clone(), pass.token);
@@ -176,7 +179,7 @@ impl PassPushes {
             let (now, except) = (service.clock.now(), done.clone());
             let found = service
                 .store
-                .read(move |tx| pushes::waiting(tx, now, except))
+                .read(move |tx| pushes::next_due_organization(tx, now, except))
                 .await?;
             let Some(organization) = found else {
                 return Ok(());
@@ -191,7 +194,7 @@ impl PassPushes {
             let shared = service.clone();
             service
                 .store
-                .write(move |tx| pushes::settle(tx, &shared, organization, results))
+                .write(move |tx| pushes::save_push_outcomes(tx, &shared, organization, results))
                 .await?;
         }
     }
@@ -199,7 +202,7 @@ impl PassPushes {
     async fn send(&self, claimed: Vec<Push>) -> Vec<(Push, PushOutcome)> {
         let sent = claimed.into_iter().map(|push| async move {
             let settled = match self.apns.push(&push.token).await {
-                PushResult::Taken | PushResult::Refused => PushOutcome::Over,
+                PushResult::Accepted | PushResult::Refused => PushOutcome::Over,
                 PushResult::Gone => PushOutcome::Gone,
                 PushResult::Failed => PushOutcome::Again,
             };

@@ -27,10 +27,10 @@ use uuid::Uuid;
 use vestibule_http::surface::{attach_operation, query};
 
 use super::super::page_stay::PageStay;
-use super::super::visit::PageRequest;
+use super::super::request::PageRequest;
 use super::super::{form, theme};
 use super::{PassSigner, package, pass};
-use crate::guest::passes::{self, GET_PASS, HeldPass, Registered};
+use crate::guest::passes::{self, GET_PASS, RegisteredPass, RegistrationOutcome};
 
 /// Maximum size of a request body: 16 KiB.
 const BODY_LIMIT: usize = 16 << 10;
@@ -73,7 +73,7 @@ struct OpenedPass {
 
 /// The current content of a pass.
 pub(super) struct CurrentPass {
-    shown: PageStay,
+    page_stay: PageStay,
     content: Value,
     is_enabled: bool,
     changed_at: Timestamp,
@@ -84,8 +84,8 @@ pub(super) struct CurrentPass {
 impl CurrentPass {
     /// Returns whether the guest leaves before this time.
     pub(super) fn departs_before(&self, time: Timestamp) -> bool {
-        let date = time.to_zoned(self.shown.zone()).date();
-        self.shown.view.reservation.check_out < date
+        let date = time.to_zoned(self.page_stay.zone()).date();
+        self.page_stay.view.reservation.check_out < date
     }
 }
 
@@ -142,9 +142,9 @@ async fn registered(
         .await
         .map_err(|error| failed(&error))?;
     match registered {
-        Registered::New => Ok(empty(201)),
-        Registered::Known => Ok(empty(200)),
-        Registered::Full => Err(400),
+        RegistrationOutcome::New => Ok(empty(201)),
+        RegistrationOutcome::Known => Ok(empty(200)),
+        RegistrationOutcome::Full => Err(400),
     }
 }
 
@@ -181,7 +181,8 @@ async fn changed(
     request: HttpRequest,
 ) -> Response {
     let (parts, _) = request.into_parts();
-    let since = form::sent(&query(&parts), "passesUpdatedSince").and_then(|tag| tag.parse().ok());
+    let since =
+        form::value_of(&query(&parts), "passesUpdatedSince").and_then(|tag| tag.parse().ok());
     let outcome = changed_since(&service, names, since).await;
     answered("listChangedPasses", outcome)
 }
@@ -198,9 +199,9 @@ async fn changed_since(
     if device.len() > NAME_LENGTH {
         return Err(404);
     }
-    let held: Vec<HeldPass> = service
+    let held: Vec<RegisteredPass> = service
         .store
-        .read(move |tx| passes::on_device(tx, &device))
+        .read(move |tx| passes::passes_on_device(tx, &device))
         .await
         .map_err(|error| failed(&error))?;
     let (mut serials, mut last) = (Vec::new(), None);
@@ -266,8 +267,8 @@ async fn latest_pass(
         return Ok(empty(304));
     }
     let signer = signer(service, &pass_type).ok_or(404_u16)?;
-    let brand = theme::brand_parts(current.shown.view.branding.as_ref());
-    let bytes = package(signer, &current.content, brand, current.shown.now)
+    let brand = theme::brand_parts(current.page_stay.view.branding.as_ref());
+    let bytes = package(signer, &current.content, brand, current.page_stay.now)
         .map_err(|error| failed(&error))?;
     let modified = rfc2822::DateTimePrinter::new()
         .timestamp_to_rfc9110_string(&current.changed_at)
@@ -325,7 +326,8 @@ async fn open(
         .and_then(|header| header.to_str().ok())
         .and_then(|text| text.strip_prefix("ApplePass "))
         .ok_or(401_u16)?;
-    let organization = passes::owner(service, token.trim(), reservation).ok_or(401_u16)?;
+    let organization =
+        passes::organization_in_pass_token(service, token.trim(), reservation).ok_or(401_u16)?;
     let token = service
         .store
         .read(move |tx| passes::token_of_stay(tx, organization, reservation))
@@ -344,9 +346,12 @@ pub(super) async fn current(
     request: &mut PageRequest,
     (organization, reservation): (Uuid, Uuid),
 ) -> Result<CurrentPass, u16> {
-    let page_stay = request.look().await.map_err(|refusal| refusal.status)?;
+    let page_stay = request
+        .load_stay()
+        .await
+        .map_err(|refusal| refusal.status)?;
     let details = request
-        .ask(GET_PASS, &[], Body::empty())
+        .call(GET_PASS, &[], Body::empty())
         .await
         .map_err(|refusal| refusal.status)?;
     let signer = request.signer().ok_or(404_u16)?;
@@ -370,12 +375,14 @@ pub(super) async fn current(
         let shared = service.clone();
         service
             .store
-            .write(move |tx| passes::note_change(tx, &shared, (organization, reservation), &hash))
+            .write(move |tx| {
+                passes::record_pass_change(tx, &shared, (organization, reservation), &hash)
+            })
             .await
             .map_err(|error| failed(&error))?
     };
     Ok(CurrentPass {
-        shown: page_stay,
+        page_stay,
         content,
         is_enabled: details.is_enabled,
         changed_at,

@@ -15,7 +15,7 @@ pub fn is_accepted(answers: &Object) -> bool {
 }
 
 /// Whether the agreement is accepted, and signed if a signature is required.
-pub(super) fn is_given(answers: &Object, is_signature_required: bool) -> bool {
+pub(super) fn is_accepted_and_signed(answers: &Object, is_signature_required: bool) -> bool {
     let is_signed = || {
         answers
             .get("signedName")
@@ -28,8 +28,8 @@ pub(super) fn is_given(answers: &Object, is_signature_required: bool) -> bool {
 /// Adds an issue for each wrong field, and for each field that an agreement does not have. The
 /// service records the proof of acceptance, so a guest cannot send it. A blank name counts as
 /// missing, not as wrong.
-pub(super) fn judge(answers: &Object, issues: &mut FoundIssues) {
-    judge_consent(answers, &["signedName"], issues);
+pub(super) fn validate_agreement(answers: &Object, issues: &mut FoundIssues) {
+    validate_consent(answers, &["signedName"], issues);
     match answers.get("signedName") {
         None | Some(Value::Null) => {}
         Some(Value::String(name)) if name.chars().count() <= NAME_LENGTH => {}
@@ -40,7 +40,7 @@ pub(super) fn judge(answers: &Object, issues: &mut FoundIssues) {
 
 /// Adds an issue if `isAccepted` is not a boolean, and for each field that is neither `isAccepted`
 /// nor in `other_fields`.
-pub(super) fn judge_consent(answers: &Object, other_fields: &[&str], issues: &mut FoundIssues) {
+pub(super) fn validate_consent(answers: &Object, other_fields: &[&str], issues: &mut FoundIssues) {
     if answers
         .get("isAccepted")
         .is_some_and(|accepted| !accepted.is_boolean())
@@ -64,7 +64,7 @@ mod tests {
     fn a_signed_name_has_at_most_200_characters() {
         let at_fault = |answers: Value| {
             let mut issues = FoundIssues::default();
-            judge(answers.as_object().unwrap(), &mut issues);
+            validate_agreement(answers.as_object().unwrap(), &mut issues);
             issues
                 .0
                 .into_iter()

@@ -7,17 +7,17 @@ use uuid::Uuid;
 use super::FoundIssues;
 use crate::precheck::costs::{DepositChoice, DepositOption};
 
-/// Whether the guest has made a choice. Answers without a `choice` count as made, because a step
+/// Whether the guest has made a choice. Answers without a `deposit_choice` count as made, because a step
 /// that offers nothing to choose is only confirmed. Whether the step offers the choice is checked
 /// when the answers are sent, not here.
-pub(super) fn is_chosen(answers: &Object) -> bool {
-    !answers.contains_key("choice") || choice(answers).is_some()
+pub(super) fn is_deposit_answered(answers: &Object) -> bool {
+    !answers.contains_key("choice") || deposit_choice(answers).is_some()
 }
 
 /// Returns the choice in the answers, and the waiver if one is chosen. A waiver without an id does
 /// not count as a choice.
 #[must_use]
-pub fn choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
+pub fn deposit_choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
     match answers.get("choice")?.as_str()? {
         "deposit" => Some((DepositOption::Deposit, None)),
         "none" => Some((DepositOption::None, None)),
@@ -28,8 +28,11 @@ pub fn choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
 
 /// Returns the offered choice that the answers make.
 #[must_use]
-pub fn chosen<'c>(answers: &Object, offered: &'c [DepositChoice]) -> Option<&'c DepositChoice> {
-    let (option, waiver) = choice(answers)?;
+pub fn chosen_deposit<'c>(
+    answers: &Object,
+    offered: &'c [DepositChoice],
+) -> Option<&'c DepositChoice> {
+    let (option, waiver) = deposit_choice(answers)?;
     offered
         .iter()
         .find(|offer| offer.choice == option && offer.damage_waiver_id == waiver)
@@ -42,7 +45,11 @@ fn waiver(answers: &Object) -> Option<Uuid> {
 
 /// Adds an issue if the step does not offer the choice. A guest who chooses a waiver may name it
 /// later, if the step offers any waiver.
-pub(super) fn judge(answers: &Object, offered: &[DepositChoice], issues: &mut FoundIssues) {
+pub(super) fn validate_deposit_choice(
+    answers: &Object,
+    offered: &[DepositChoice],
+    issues: &mut FoundIssues,
+) {
     let offers = |option| offered.iter().any(|offer| offer.choice == option);
     match answers.get("choice") {
         None => {}
@@ -61,7 +68,7 @@ pub(super) fn judge(answers: &Object, offered: &[DepositChoice], issues: &mut Fo
                 issues.add(&["choice"], "the step offers no damage waiver to this stay");
             }
             None | Some(Value::Null) => {}
-            Some(Value::String(_)) if chosen(answers, offered).is_some() => {}
+            Some(Value::String(_)) if chosen_deposit(answers, offered).is_some() => {}
             Some(Value::String(_)) => issues.add(
                 &["damageWaiverId"],
                 "is not a damage waiver that the step offers",
@@ -172,13 +179,17 @@ mod tests {
             let offered: Vec<DepositChoice> = offered.into_iter().cloned().collect();
             let answers = answers.as_object().unwrap();
             let mut issues = FoundIssues::default();
-            judge(answers, &offered, &mut issues);
+            validate_deposit_choice(answers, &offered, &mut issues);
             let paths: Vec<Value> = issues.0.iter().map(|issue| json!(issue.path)).collect();
             let expected: Vec<Value> = at_fault.map(|field| json!([field])).into_iter().collect();
             assert_eq!(paths, expected, "{answers:?} {offered:?}");
-            assert_eq!(is_chosen(answers), is_complete, "{answers:?}");
-            let is_made = at_fault.is_none() && choice(answers).is_some();
-            assert_eq!(chosen(answers, &offered).is_some(), is_made, "{answers:?}");
+            assert_eq!(is_deposit_answered(answers), is_complete, "{answers:?}");
+            let is_made = at_fault.is_none() && deposit_choice(answers).is_some();
+            assert_eq!(
+                chosen_deposit(answers, &offered).is_some(),
+                is_made,
+                "{answers:?}"
+            );
         }
     }
 }

@@ -15,9 +15,9 @@ use engine::{format, typed};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::super::guest_fields::{GuestPart, is_there};
+use super::super::guest_fields::{GuestPart, has_field_value};
 use super::super::step::Step;
-use super::{AnswerContext, FoundIssues, Merging, Requirements};
+use super::{AnswerContext, FoundIssues, MergeContext, Requirements};
 
 /// Maximum number of guests besides the one who booked.
 const MAX_OTHER_GUESTS: usize = 50;
@@ -33,7 +33,7 @@ pub const FIRST_BIRTH_DATE: Date = Date::constant(1900, 1, 1);
 
 /// Returns the details of a guest with normalized fields, as they are checked and stored (rules:
 /// pre-check-in#details-of-guests).
-pub(super) fn tidied(mut guest: Object) -> Object {
+pub(super) fn normalize_guest(mut guest: Object) -> Object {
     for field in NORMALIZED_FIELDS {
         if let Some(Value::String(text)) = guest.get_mut(field) {
             *text = typed::normalize_input(text);
@@ -43,11 +43,11 @@ pub(super) fn tidied(mut guest: Object) -> Object {
 }
 
 /// Returns the details of the other guests with normalized fields, as they are checked and stored.
-pub(super) fn all_tidied(mut answers: Object) -> Object {
+pub(super) fn normalize_other_guests(mut answers: Object) -> Object {
     if let Some(Value::Array(guests)) = answers.get_mut("guests") {
         for guest in guests {
             if let Value::Object(fields) = guest {
-                *fields = tidied(std::mem::take(fields));
+                *fields = normalize_guest(std::mem::take(fields));
             }
         }
     }
@@ -57,13 +57,13 @@ pub(super) fn all_tidied(mut answers: Object) -> Object {
 /// Returns the fields that a step asks of its guests, in order and without duplicates. A step for
 /// the guest who booked leaves out fields that only other guests are asked for, and the reverse.
 #[must_use]
-pub fn required(step: &Step) -> Vec<&str> {
+pub fn required_fields(step: &Step) -> Vec<&str> {
     let mut seen = HashSet::new();
     let part = GuestPart::asked_in(step.step_type);
     let rules = step.write_only.guest_field_rules.as_ref();
     let is_asked = |name: &str| {
         part.zip(rules)
-            .is_none_or(|(part, rules)| rules.ask(name, part))
+            .is_none_or(|(part, rules)| rules.is_asked_of(name, part))
     };
     let field_names = step
         .write_only
@@ -80,7 +80,7 @@ pub fn required(step: &Step) -> Vec<&str> {
 pub(super) fn is_complete(requirements: &Requirements<'_>, guest: &Object) -> bool {
     requirements
         .of_guest(guest)
-        .all(|field| is_there(guest, field))
+        .all(|field| has_field_value(guest, field))
 }
 
 /// Whether every other guest has filled in every required field, and whether enough guests are
@@ -110,7 +110,7 @@ pub(super) fn are_complete(
 }
 
 /// Merges the sent fields into the saved ones. A field that is sent as null is removed.
-pub(super) fn merged(saved: Option<&Object>, update: Object) -> Object {
+pub(super) fn merge_guest_fields(saved: Option<&Object>, update: Object) -> Object {
     let mut merged = saved.cloned().unwrap_or_default();
     for (name, value) in update {
         if value.is_null() {
@@ -123,8 +123,8 @@ pub(super) fn merged(saved: Option<&Object>, update: Object) -> Object {
 }
 
 /// Merges the sent guests into the saved ones (rules: pre-check-in#several-people).
-pub(super) fn merged_all(
-    mut merging: Merging<'_>,
+pub(super) fn merge_other_guests(
+    mut merging: MergeContext<'_>,
     mut update: Object,
 ) -> Result<Object, Vec<Issue>> {
     if let Some(Value::Array(items)) = update.get_mut("guests") {
@@ -150,7 +150,7 @@ pub(super) fn merged_all(
         }
         update.insert("guests".to_owned(), Value::Array(guests));
     }
-    Ok(merged(merging.saved, update))
+    Ok(merge_guest_fields(merging.saved, update))
 }
 
 /// Returns an issue for each item whose `id` is not that of a saved guest or appears twice, and for
@@ -190,7 +190,11 @@ fn id_of(guest: &Value) -> Option<&str> {
 /// Returns the guests after a list of changes. An item without an id is a new guest. If the list
 /// comes from a form, an item without an id that has the name of a saved guest updates that guest,
 /// because the form may have been sent twice.
-fn apply_changes(before: &[Value], items: Vec<Value>, merging: &mut Merging<'_>) -> Vec<Value> {
+fn apply_changes(
+    before: &[Value],
+    items: Vec<Value>,
+    merging: &mut MergeContext<'_>,
+) -> Vec<Value> {
     let index_of = |item: &Value| {
         let id = id_of(item)?;
         before.iter().position(|guest| id_of(guest) == Some(id))
@@ -224,7 +228,7 @@ fn apply_changes(before: &[Value], items: Vec<Value>, merging: &mut Merging<'_>)
 /// Returns the guests after a complete list. An item with the first and the last name of a saved
 /// guest is that guest. If the list is as long as the saved one, each remaining item is merged into
 /// the saved guest at its index. All other items are new guests.
-fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut Merging<'_>) -> Vec<Value> {
+fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<'_>) -> Vec<Value> {
     let mut matched = vec![false; before.len()];
     let mut saved_indexes = vec![None; items.len()];
     for is_own_place in [true, false] {
@@ -267,13 +271,13 @@ fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut Merging<'_>) 
 }
 
 /// Merges an item into its saved guest, or makes a new guest from it.
-fn merge_guest(before: Option<&Value>, item: Value, merging: &mut Merging<'_>) -> Value {
+fn merge_guest(before: Option<&Value>, item: Value, merging: &mut MergeContext<'_>) -> Value {
     let Value::Object(mut fields) = item else {
         return item;
     };
     fields.remove("id");
     fields.remove("isRemoved");
-    let mut guest = merged(before.and_then(Value::as_object), fields);
+    let mut guest = merge_guest_fields(before.and_then(Value::as_object), fields);
     if !guest.contains_key("id") {
         guest.insert("id".to_owned(), json!((merging.new_id)()));
     }
@@ -308,7 +312,7 @@ fn has_other_names(item: &Value, saved: &Value) -> bool {
 }
 
 /// Adds an issue for each wrong field of a guest. `path` is the path of the guest in the answers.
-pub(super) fn judge(
+pub(super) fn validate_guest(
     required: &[&str],
     guest: &Object,
     path: &[PathSegment],
@@ -318,7 +322,7 @@ pub(super) fn judge(
     for field in required {
         if let Some(message) = guest
             .get(*field)
-            .and_then(|value| fault(field, value, context))
+            .and_then(|value| guest_field_fault(field, value, context))
         {
             issues.add_at([path, &[PathSegment::from(*field)]].concat(), message);
         }
@@ -326,7 +330,7 @@ pub(super) fn judge(
 }
 
 /// Adds an issue for each wrong field of the other guests.
-pub(super) fn judge_all(
+pub(super) fn validate_other_guests(
     required: &[&str],
     answers: &Object,
     context: &AnswerContext<'_>,
@@ -342,7 +346,9 @@ pub(super) fn judge_all(
             for (index, guest) in guests.iter().enumerate() {
                 let path = [PathSegment::from("guests"), index.into()];
                 match guest {
-                    Value::Object(fields) => judge(required, fields, &path, context, issues),
+                    Value::Object(fields) => {
+                        validate_guest(required, fields, &path, context, issues)
+                    }
                     _ => issues.add_at(path.to_vec(), "must be of type object"),
                 }
             }
@@ -353,7 +359,11 @@ pub(super) fn judge_all(
 
 /// Returns the error of a field's value, if any. A blank value counts as missing, not as wrong.
 #[must_use]
-pub fn fault(field: &str, value: &Value, context: &AnswerContext<'_>) -> Option<&'static str> {
+pub fn guest_field_fault(
+    field: &str,
+    value: &Value,
+    context: &AnswerContext<'_>,
+) -> Option<&'static str> {
     let text = match value {
         Value::Null => return None,
         Value::String(text) if text.chars().count() > TEXT_LENGTH => {
@@ -416,7 +426,7 @@ mod tests {
 
     fn at_fault(required: &[&str], sent: Value) -> Vec<Value> {
         let mut issues = FoundIssues::default();
-        judge_all(required, &object(sent), &CONTEXT, &mut issues);
+        validate_other_guests(required, &object(sent), &CONTEXT, &mut issues);
         issues
             .0
             .into_iter()
@@ -427,13 +437,13 @@ mod tests {
     #[test]
     fn required_guest_fields_are_deduplicated_in_order() {
         let mut step = Step::default();
-        assert!(required(&step).is_empty());
+        assert!(required_fields(&step).is_empty());
         step.write_only.required_guest_fields = Some(
             ["email", "lastName", "email", " ", "shoe size"]
                 .map(String::from)
                 .to_vec(),
         );
-        assert_eq!(required(&step), ["email", "lastName", "shoe size"]);
+        assert_eq!(required_fields(&step), ["email", "lastName", "shoe size"]);
     }
 
     #[test]
@@ -470,7 +480,7 @@ mod tests {
             ("country", json!({ "code": "ES" }), false),
         ] {
             assert_eq!(
-                fault(field, &value, &CONTEXT).is_none(),
+                guest_field_fault(field, &value, &CONTEXT).is_none(),
                 is_fine,
                 "{field} {value}"
             );
@@ -595,14 +605,14 @@ mod tests {
         /// Each field has its sent value, else its saved value. Null fields are removed.
         #[test]
         fn fields_that_are_not_sent_keep_their_saved_values(saved in guest(), sent in guest()) {
-            let before = merged(None, saved);
-            let after = merged(Some(&before), sent.clone());
+            let before = merge_guest_fields(None, saved);
+            let after = merge_guest_fields(Some(&before), sent.clone());
             for field in ["firstName", "email", "hat"] {
                 let expected = sent.get(field).or(before.get(field)).filter(|value| !value.is_null());
                 prop_assert_eq!(after.get(field), expected);
             }
-            prop_assert_eq!(merged(Some(&after), sent), after.clone(), "again changes nothing");
-            prop_assert_eq!(merged(Some(&after), Object::new()), after);
+            prop_assert_eq!(merge_guest_fields(Some(&after), sent), after.clone(), "again changes nothing");
+            prop_assert_eq!(merge_guest_fields(Some(&after), Object::new()), after);
         }
 
         /// A list without ids that is as long as the saved one keeps the ids of all its guests, and
@@ -683,7 +693,7 @@ mod tests {
     fn after(saved: Option<&Object>, sent: Value, is_change: bool) -> Object {
         let count = saved.map_or(0, |saved| saved["guests"].as_array().map_or(0, Vec::len));
         let mut next = u128::try_from(count).unwrap() * 100;
-        let merging = Merging {
+        let merging = MergeContext {
             saved,
             is_change,
             new_id: &mut || {
@@ -691,7 +701,7 @@ mod tests {
                 Uuid::from_u128(next)
             },
         };
-        merged_all(merging, object(sent)).unwrap()
+        merge_other_guests(merging, object(sent)).unwrap()
     }
 
     #[test]

@@ -16,13 +16,13 @@ use jiff::civil::Date;
 use uuid::Uuid;
 
 use super::costs::DepositChoice;
-use super::guest_fields::{AskedGuest, GuestFieldRules, GuestPart, field_rules};
+use super::guest_fields::{GuestCategory, GuestFieldRules, GuestPart, field_rules};
 use super::step::Step;
 use super::step_type::{AnswerForm, FileUse, StepType};
 pub use agreement::is_accepted;
-pub use deposit::{choice as deposit_choice, chosen as chosen_deposit};
-pub use guests::{FIRST_BIRTH_DATE, fault as guest_field_fault, required as required_fields};
-pub use questions::{flagged, given, has_flags, shown};
+pub use deposit::{chosen_deposit, deposit_choice};
+pub use guests::{FIRST_BIRTH_DATE, guest_field_fault, required_fields};
+pub use questions::{flagged_questions, given_answer, has_flags, shown_questions};
 
 /// The data, besides the step, that answers are checked against.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ pub struct GuestInput<'h> {
 }
 
 /// The settings for merging sent answers into the saved ones.
-pub struct Merging<'m> {
+pub struct MergeContext<'m> {
     /// The saved answers.
     pub saved: Option<&'m Object>,
     /// Whether the sent answers contain only changes.
@@ -80,7 +80,7 @@ impl<'r> Requirements<'r> {
 
     /// Returns the fields that are required of a guest.
     fn of_guest(&self, fields: &Object) -> impl Iterator<Item = &'r str> {
-        let guest = AskedGuest {
+        let guest = GuestCategory {
             part: self.part,
             fields,
             check_in: self.check_in,
@@ -88,7 +88,7 @@ impl<'r> Requirements<'r> {
         self.required
             .iter()
             .copied()
-            .filter(move |field| self.rules.require(field, &guest))
+            .filter(move |field| self.rules.is_required_of(field, &guest))
     }
 }
 
@@ -121,12 +121,14 @@ pub fn is_complete(step: &Step, input: &GuestInput<'_>) -> bool {
     match form {
         AnswerForm::Consent => is_accepted(answers),
         AnswerForm::Questions => questions::are_answered(&step.questions, answers),
-        AnswerForm::Agreement => agreement::is_given(answers, step.is_signature_required()),
+        AnswerForm::Agreement => {
+            agreement::is_accepted_and_signed(answers, step.is_signature_required())
+        }
         AnswerForm::LeadGuest => guests::is_complete(&requirements(GuestPart::Lead), answers),
         AnswerForm::OtherGuests => {
             guests::are_complete(&requirements(GuestPart::Others), answers, others)
         }
-        AnswerForm::DepositChoice => deposit::is_chosen(answers),
+        AnswerForm::DepositChoice => deposit::is_deposit_answered(answers),
         AnswerForm::Confirmation => true,
     }
 }
@@ -143,10 +145,10 @@ fn are_all_uploaded(required: &[String], documents: &[Option<&str>]) -> bool {
 
 /// Returns sent answers with normalized details of guests, as they are checked and stored.
 #[must_use]
-pub fn tidied(step_type: StepType, answers: Object) -> Object {
+pub fn normalize_answers(step_type: StepType, answers: Object) -> Object {
     match step_type.answer_form() {
-        AnswerForm::LeadGuest => guests::tidied(answers),
-        AnswerForm::OtherGuests => guests::all_tidied(answers),
+        AnswerForm::LeadGuest => guests::normalize_guest(answers),
+        AnswerForm::OtherGuests => guests::normalize_other_guests(answers),
         AnswerForm::Confirmation
         | AnswerForm::Questions
         | AnswerForm::Agreement
@@ -158,15 +160,17 @@ pub fn tidied(step_type: StepType, answers: Object) -> Object {
 /// Merges sent answers into the saved ones and returns the result. Details of guests are merged,
 /// and so are answers to questions that are sent as changes. All other answers replace the saved
 /// ones. Fails if an item has the id of no saved guest.
-pub fn merged(
+pub fn merged_answers(
     step_type: StepType,
-    merging: Merging<'_>,
+    merging: MergeContext<'_>,
     answers: Object,
 ) -> Result<Object, Vec<Issue>> {
     match step_type.answer_form() {
-        AnswerForm::OtherGuests => guests::merged_all(merging, answers),
+        AnswerForm::OtherGuests => guests::merge_other_guests(merging, answers),
         AnswerForm::Questions if !merging.is_change => Ok(answers),
-        AnswerForm::LeadGuest | AnswerForm::Questions => Ok(guests::merged(merging.saved, answers)),
+        AnswerForm::LeadGuest | AnswerForm::Questions => {
+            Ok(guests::merge_guest_fields(merging.saved, answers))
+        }
         AnswerForm::Confirmation
         | AnswerForm::Agreement
         | AnswerForm::Consent
@@ -177,19 +181,23 @@ pub fn merged(
 /// Returns the issues of the answers sent for a step. Their paths begin below `answers`. A missing
 /// answer is not an issue, because the guest can send it later.
 #[must_use]
-pub fn issues(step: &Step, answers: &Object, context: &AnswerContext<'_>) -> Vec<Issue> {
+pub fn answer_issues(step: &Step, answers: &Object, context: &AnswerContext<'_>) -> Vec<Issue> {
     let mut issues = FoundIssues::default();
     match step.step_type.answer_form() {
-        AnswerForm::Questions => questions::judge(&step.questions, answers, &mut issues),
-        AnswerForm::Agreement => agreement::judge(answers, &mut issues),
-        AnswerForm::Consent => agreement::judge_consent(answers, &[], &mut issues),
+        AnswerForm::Questions => {
+            questions::validate_questions(&step.questions, answers, &mut issues)
+        }
+        AnswerForm::Agreement => agreement::validate_agreement(answers, &mut issues),
+        AnswerForm::Consent => agreement::validate_consent(answers, &[], &mut issues),
         AnswerForm::LeadGuest => {
-            guests::judge(&required_fields(step), answers, &[], context, &mut issues);
+            guests::validate_guest(&required_fields(step), answers, &[], context, &mut issues);
         }
         AnswerForm::OtherGuests => {
-            guests::judge_all(&required_fields(step), answers, context, &mut issues);
+            guests::validate_other_guests(&required_fields(step), answers, context, &mut issues);
         }
-        AnswerForm::DepositChoice => deposit::judge(answers, context.choices, &mut issues),
+        AnswerForm::DepositChoice => {
+            deposit::validate_deposit_choice(answers, context.choices, &mut issues)
+        }
         AnswerForm::Confirmation => {}
     }
     issues.0
@@ -320,10 +328,10 @@ mod tests {
             prop_assume!(name != "choice");
             let (step, sent) = (step(step_type), object(json!({ name: value })));
             let context = AnswerContext { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
-            prop_assert_eq!(issues(&step, &sent, &context), []);
+            prop_assert_eq!(answer_issues(&step, &sent, &context), []);
             prop_assert!(!is_complete(&step, &GuestInput::default()));
-            let merging = Merging { saved: None, is_change: false, new_id: &mut Uuid::nil };
-            let saved = merged(step_type, merging, sent).unwrap();
+            let merging = MergeContext { saved: None, is_change: false, new_id: &mut Uuid::nil };
+            let saved = merged_answers(step_type, merging, sent).unwrap();
             let input = GuestInput { answers: Some(&saved), ..GuestInput::default() };
             prop_assert!(is_complete(&step, &input));
         }

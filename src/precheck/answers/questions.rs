@@ -14,7 +14,7 @@ const TEXT_LENGTH: usize = 6000;
 
 /// Whether every required question that is asked has an answer.
 pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
-    shown(questions, answers)
+    shown_questions(questions, answers)
         .iter()
         .all(|question| !question.is_required || is_answered(question, answers))
 }
@@ -22,7 +22,7 @@ pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
 /// Returns the questions that are asked, which depends on the answers so far. An answer to a hidden
 /// question shows no other question.
 #[must_use]
-pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
+pub fn shown_questions<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
     let mut chosen = HashSet::new();
     let mut asked_questions = Vec::new();
     for question in questions {
@@ -42,7 +42,7 @@ pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Questio
 /// Returns the guest's answer to a question. Options that have since been removed from the question
 /// are left out.
 #[must_use]
-pub fn given(question: &Question, answers: &Object) -> Option<Value> {
+pub fn given_answer(question: &Question, answers: &Object) -> Option<Value> {
     let answer = answers
         .get(&question.id.to_string())
         .filter(|answer| answer.is_object())?;
@@ -55,7 +55,7 @@ pub fn given(question: &Question, answers: &Object) -> Option<Value> {
 /// Returns the questions whose answers flag the submission: those with a chosen option that is
 /// flagged. If no option of the step is flagged, every answered question flags the submission.
 #[must_use]
-pub fn flagged(questions: &[Question], answers: &Object) -> Vec<Uuid> {
+pub fn flagged_questions(questions: &[Question], answers: &Object) -> Vec<Uuid> {
     let has_flags = has_flags(questions);
     let is_flagged = |question: &Question| {
         if !has_flags {
@@ -68,7 +68,7 @@ pub fn flagged(questions: &[Question], answers: &Object) -> Vec<Uuid> {
             .iter()
             .any(|option| option.is_flagged && is_chosen(option))
     };
-    shown(questions, answers)
+    shown_questions(questions, answers)
         .into_iter()
         .filter(|question| is_flagged(question))
         .map(|question| question.id)
@@ -107,7 +107,11 @@ fn is_answered(question: &Question, answers: &Object) -> bool {
 }
 
 /// Adds an issue for each wrong answer.
-pub(super) fn judge(questions: &[Question], answers: &Object, issues: &mut FoundIssues) {
+pub(super) fn validate_questions(
+    questions: &[Question],
+    answers: &Object,
+    issues: &mut FoundIssues,
+) {
     for (key, answer) in answers {
         let question = key
             .parse()
@@ -229,7 +233,7 @@ mod tests {
         ];
         let issues = |answers: &Object| {
             let mut issues = FoundIssues::default();
-            judge(&asked, answers, &mut issues);
+            validate_questions(&asked, answers, &mut issues);
             issues.0
         };
         let key = |number: usize| id(number).to_string();
@@ -274,17 +278,17 @@ mod tests {
             key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "late" },
         }));
         assert_eq!(
-            flagged(&asked, &answers),
+            flagged_questions(&asked, &answers),
             [id(1), id(3)],
             "the second is not asked"
         );
         asked[1].options[2].is_flagged = true;
-        assert!(flagged(&asked, &answers).is_empty());
+        assert!(flagged_questions(&asked, &answers).is_empty());
         asked[1].conditions.clear();
-        assert_eq!(flagged(&asked, &answers), [id(2)]);
+        assert_eq!(flagged_questions(&asked, &answers), [id(2)]);
         asked[0].options[1].is_flagged = true;
         assert_eq!(
-            flagged(&asked, &answers),
+            flagged_questions(&asked, &answers),
             [id(2)],
             "another option was chosen"
         );
@@ -326,7 +330,7 @@ mod tests {
                 (id(index + 1).to_string(), json!({ "optionIds": ids }))
             }).collect();
             let expected: Vec<&Question> = (0..questions.len()).filter(|number| is_asked(*number, &questions, &answers)).map(|number| &questions[number]).collect();
-            prop_assert_eq!(shown(&questions, &answers), expected);
+            prop_assert_eq!(shown_questions(&questions, &answers), expected);
         }
     }
 }

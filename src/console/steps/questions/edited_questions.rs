@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::console::visit::ConsoleFields;
+use crate::console::request::ConsoleFields;
 
 /// The kinds of questions, each with whether the member writes its options.
 pub const KINDS: [(&str, bool); 4] = [
@@ -47,7 +47,7 @@ pub struct EditedQuestion {
     pub from: String,
     pub is_open: bool,
     /// Whether the member has just pressed a button of this question.
-    pub is_in_hand: bool,
+    pub is_just_edited: bool,
     /// Whether the member chose the stored version of a question in conflict. `None` if there is no
     /// conflict.
     pub is_theirs: Option<bool>,
@@ -69,7 +69,7 @@ pub enum RemoteChange {
 pub struct EditedText {
     pub id: String,
     pub was: String,
-    pub now: String,
+    pub current: String,
 }
 
 /// An option of a question.
@@ -103,28 +103,28 @@ impl EditedText {
         Self {
             id,
             was: mark(&now),
-            now,
+            current: now,
         }
     }
 
     pub fn is_blank(&self) -> bool {
-        self.now.trim().is_empty()
+        self.current.trim().is_empty()
     }
 
     /// Returns whether the text has a translation and differs from its stored value.
     pub fn is_changed(&self) -> bool {
-        !self.id.is_empty() && self.was != mark(&self.now)
+        !self.id.is_empty() && self.was != mark(&self.current)
     }
 
     /// Records that the current text has been saved.
-    pub fn settle(&mut self) {
-        self.was = mark(&self.now);
+    pub fn mark_saved(&mut self) {
+        self.was = mark(&self.current);
     }
 
     /// Takes over the id of the stored text. The typed text stays.
     fn adopt(&mut self, stored: Self) {
         if self.id.is_empty() {
-            self.settle();
+            self.mark_saved();
         }
         self.id = stored.id;
     }
@@ -185,7 +185,7 @@ impl EditedQuestion {
         let text = |name: &str, known: Option<&EditedText>| EditedText {
             id: known.map(|text| text.id.clone()).unwrap_or_default(),
             was: of(name, "was").unwrap_or_default().to_owned(),
-            now: of(name, "text").unwrap_or_default().to_owned(),
+            current: of(name, "text").unwrap_or_default().to_owned(),
         };
         let one = |number: usize| {
             let name = format!("q{number}");
@@ -313,9 +313,9 @@ impl EditedQuestion {
         let options = self
             .options
             .iter()
-            .map(|option| 500 + option.text.now.len())
+            .map(|option| 500 + option.text.current.len())
             .sum::<usize>();
-        2_500 + self.text.now.len() + options + 150 * self.conditions.len()
+        2_500 + self.text.current.len() + options + 150 * self.conditions.len()
     }
 
     /// Returns whether the question equals its stored version.
@@ -343,7 +343,10 @@ pub fn fold(questions: &mut [EditedQuestion], known: &[EditedQuestion]) {
         .sum::<usize>()
         > ROOM
     {
-        for question in questions.iter_mut().filter(|question| !question.is_in_hand) {
+        for question in questions
+            .iter_mut()
+            .filter(|question| !question.is_just_edited)
+        {
             question.is_open &= !question.is_untouched(known);
         }
     }
@@ -362,7 +365,7 @@ fn fresh(questions: &[EditedQuestion]) -> String {
 }
 
 /// Applies a button of the form to the questions. Returns false if the button is not one of these.
-pub fn acted(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
+pub fn apply_button(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     let (what, place) = act.split_once(' ').unwrap_or((act, ""));
     let (number, option) = place.split_once(' ').unwrap_or((place, ""));
     let (number, option) = (
@@ -374,7 +377,7 @@ pub fn acted(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     );
     let key = fresh(questions);
     if let (Some(number), "open" | "ways" | "option" | "drop") = (number, what) {
-        (questions[number].is_open, questions[number].is_in_hand) = (true, true);
+        (questions[number].is_open, questions[number].is_just_edited) = (true, true);
     }
     match (what, number) {
         ("add", _) if questions.len() < MOST => {
@@ -434,7 +437,7 @@ mod tests {
         let option = |key: &&str| EditedOption {
             key: (*key).into(),
             text: EditedText {
-                now: "x".into(),
+                current: "x".into(),
                 ..EditedText::default()
             },
             ..EditedOption::default()
@@ -466,16 +469,20 @@ mod tests {
     #[test]
     fn buttons_change_the_questions_of_the_form() {
         let mut questions = vec![question("n1", &["n2"]), question("n3", &[])];
-        assert!(acted(&mut questions, "down 0"));
+        assert!(apply_button(&mut questions, "down 0"));
         assert_eq!(questions[1].key, "n1");
-        assert!(acted(&mut questions, "option 0") && questions[0].options[0].key == "n4");
-        assert!(acted(&mut questions, "drop 1 0") && questions[1].options.is_empty());
-        assert!(acted(&mut questions, "add") && questions.len() == 3 && questions[2].key == "n5");
-        assert!(acted(&mut questions, "remove 0") && questions.len() == 2);
-        assert!(acted(&mut questions, "up 0") && acted(&mut questions, "down 1"));
-        assert!(!acted(&mut questions, "save") && !acted(&mut questions, "remove 7"));
+        assert!(apply_button(&mut questions, "option 0") && questions[0].options[0].key == "n4");
+        assert!(apply_button(&mut questions, "drop 1 0") && questions[1].options.is_empty());
         assert!(
-            acted(&mut questions, "open 0") && questions[0].is_open && !acted(&mut questions, "")
+            apply_button(&mut questions, "add") && questions.len() == 3 && questions[2].key == "n5"
+        );
+        assert!(apply_button(&mut questions, "remove 0") && questions.len() == 2);
+        assert!(apply_button(&mut questions, "up 0") && apply_button(&mut questions, "down 1"));
+        assert!(!apply_button(&mut questions, "save") && !apply_button(&mut questions, "remove 7"));
+        assert!(
+            apply_button(&mut questions, "open 0")
+                && questions[0].is_open
+                && !apply_button(&mut questions, "")
         );
     }
 
@@ -550,7 +557,7 @@ mod tests {
         ];
         let sent = EditedQuestion::sent(&whole, &[]);
         assert!(
-            sent[0].id.is_empty() && sent[0].text.id.is_empty() && sent[0].text.now == "Which?"
+            sent[0].id.is_empty() && sent[0].text.id.is_empty() && sent[0].text.current == "Which?"
         );
         assert!(
             EditedQuestion::sent(&whole, &known)[0].text.is_changed(),
@@ -565,8 +572,8 @@ mod tests {
         fold(&mut few, &known);
         assert!(few.iter().all(|question| question.is_open));
         let mut many = known.clone();
-        many[3].options[1].text.now = "Another".into();
-        acted(&mut many, "open 7");
+        many[3].options[1].text.current = "Another".into();
+        apply_button(&mut many, "open 7");
         fold(&mut many, &known);
         assert_eq!(
             many.iter()

@@ -9,11 +9,11 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::edited_questions::{EditedQuestion, RemoteChange};
-use crate::console::merge::{MergeResult, fate};
+use crate::console::merge::{MergeResult, merge};
 
 /// The state that a form was opened with: the key and a hash of each question, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Base(Vec<(String, String)>);
+pub struct OpenedQuestions(Vec<(String, String)>);
 
 /// Returns a hash of everything in a question that the form can change.
 fn mark(question: &EditedQuestion) -> String {
@@ -23,12 +23,12 @@ fn mark(question: &EditedQuestion) -> String {
         .filled_in()
         .filter(|_| question.is_written() || question.has_own_options())
         .map(|option| {
-            let text = option.text.now.as_str();
+            let text = option.text.current.as_str();
             (option.key.as_str(), text, option.is_flagged)
         });
     let message = json!([
         question.kind,
-        question.text.now,
+        question.text.current,
         question.is_required,
         options.collect::<Vec<_>>(),
         conditions
@@ -36,7 +36,7 @@ fn mark(question: &EditedQuestion) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(message.to_string())[..6])
 }
 
-impl Base {
+impl OpenedQuestions {
     /// Returns the state of stored questions.
     pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
@@ -83,7 +83,7 @@ impl Base {
 
 /// Returns whether two lists have the same questions in the same order.
 pub fn are_same(some: &[EditedQuestion], others: &[EditedQuestion]) -> bool {
-    Base::of(some) == Base::of(others)
+    OpenedQuestions::of(some) == OpenedQuestions::of(others)
 }
 
 fn find<'q>(questions: &'q [EditedQuestion], key: &str) -> Option<&'q EditedQuestion> {
@@ -92,7 +92,7 @@ fn find<'q>(questions: &'q [EditedQuestion], key: &str) -> Option<&'q EditedQues
 
 /// Merges the questions of a form with the stored questions.
 pub fn merged(
-    base: &Base,
+    base: &OpenedQuestions,
     mine: &[EditedQuestion],
     stored: &[EditedQuestion],
 ) -> Vec<EditedQuestion> {
@@ -111,14 +111,14 @@ pub fn merged(
                 .on(stored)
             };
             Some(
-                match fate(&base.mark(key), &Some(&*mark(stored)), &Some(&*mark(mine))) {
+                match merge(&base.mark(key), &Some(&*mark(stored)), &Some(&*mark(mine))) {
                     MergeResult::Stored => EditedQuestion {
                         from: mine.from.clone(),
-                        is_in_hand: mine.is_in_hand,
+                        is_just_edited: mine.is_just_edited,
                         ..stored.clone()
                     },
                     MergeResult::Typed => on_theirs(),
-                    MergeResult::Asked => EditedQuestion {
+                    MergeResult::Conflict => EditedQuestion {
                         is_theirs: Some(false),
                         ..on_theirs()
                     },
@@ -184,7 +184,7 @@ fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
 
 /// The questions that lose conditions because questions are removed or moved.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Loosened {
+pub struct LostConditions {
     /// The numbers of questions that will be asked of every guest.
     pub of_all: Vec<usize>,
     /// The numbers of questions that keep only a part of their conditions.
@@ -193,8 +193,8 @@ pub struct Loosened {
 
 /// Returns the questions that lose conditions, because no earlier question offers the option any
 /// more. `before` has the earlier states.
-pub fn loosened(before: &[&[EditedQuestion]], after: &[EditedQuestion]) -> Loosened {
-    let mut loosened = Loosened::default();
+pub fn lost_conditions(before: &[&[EditedQuestion]], after: &[EditedQuestion]) -> LostConditions {
+    let mut loosened = LostConditions::default();
     for (number, question) in after.iter().enumerate() {
         let is_offered = |key: &String| {
             after[..number]
@@ -226,7 +226,7 @@ mod tests {
     fn question(key: &str, text: &str, options: &[&str], conditions: &[&str]) -> EditedQuestion {
         let message = |text: &str| EditedText {
             id: format!("t-{text}"),
-            now: text.into(),
+            current: text.into(),
             ..EditedText::default()
         };
         let option = |key: &&str| EditedOption {
@@ -251,7 +251,7 @@ mod tests {
     fn texts(questions: &[EditedQuestion]) -> Vec<&str> {
         questions
             .iter()
-            .map(|question| question.text.now.as_str())
+            .map(|question| question.text.current.as_str())
             .collect()
     }
 
@@ -262,10 +262,10 @@ mod tests {
             question("b", "B", &[], &["1"]),
             question("c", "C", &[], &[]),
         ];
-        let base = Base::sent(&Base::of(&opened).text());
-        assert_eq!(base, Base::of(&opened));
+        let base = OpenedQuestions::sent(&OpenedQuestions::of(&opened).text());
+        assert_eq!(base, OpenedQuestions::of(&opened));
         let mut mine = opened.to_vec();
-        mine[0].text.now = "My A".into();
+        mine[0].text.current = "My A".into();
         mine.remove(2);
         mine.push(EditedQuestion {
             id: String::new(),
@@ -305,10 +305,10 @@ mod tests {
             question("b", "B", &[], &[]),
             question("c", "C", &[], &[]),
         ];
-        let base = Base::of(&opened);
+        let base = OpenedQuestions::of(&opened);
         let (mut mine, mut theirs) = (opened.to_vec(), opened.to_vec());
-        (mine[0].text.now, theirs[0].is_required) = ("My A".into(), true);
-        (mine[1].text.now, theirs[2].text.now) = ("My B".into(), "Their C".into());
+        (mine[0].text.current, theirs[0].is_required) = ("My A".into(), true);
+        (mine[1].text.current, theirs[2].text.current) = ("My B".into(), "Their C".into());
         mine.remove(2);
         theirs.remove(1);
         let both = merged(&base, &mine, &theirs);
@@ -331,14 +331,14 @@ mod tests {
                 .all(|question| question.is_theirs.is_none())
         );
         // After the member has chosen a version, there is no conflict any more.
-        let chosen = merged(&Base::of(&theirs), &both[..1], &theirs);
+        let chosen = merged(&OpenedQuestions::of(&theirs), &both[..1], &theirs);
         assert_eq!(
-            (chosen[0].text.now.as_str(), chosen[0].is_theirs),
+            (chosen[0].text.current.as_str(), chosen[0].is_theirs),
             ("My A", None)
         );
         // If the state at the opening is unknown, nothing is overwritten.
         assert_eq!(
-            merged(&Base::default(), &mine, &theirs)[0].is_theirs,
+            merged(&OpenedQuestions::default(), &mine, &theirs)[0].is_theirs,
             Some(false)
         );
     }
@@ -351,11 +351,14 @@ mod tests {
             question("c", "C", &[], &["2", "3"]),
             question("d", "D", &[], &["3"]),
         ];
-        assert_eq!(loosened(&[&known], &known), Loosened::default());
+        assert_eq!(
+            lost_conditions(&[&known], &known),
+            LostConditions::default()
+        );
         let after = &known[1..];
         assert_eq!(
-            loosened(&[&known], after),
-            Loosened {
+            lost_conditions(&[&known], after),
+            LostConditions {
                 of_all: vec![0],
                 of_more: vec![1]
             }
@@ -363,17 +366,20 @@ mod tests {
         // The result is the same if the form has already dropped the conditions.
         let mut after = after.to_vec();
         after[0].conditions.clear();
-        assert_eq!(loosened(&[&known], &after).of_all, [0]);
+        assert_eq!(lost_conditions(&[&known], &after).of_all, [0]);
         // A question that is moved above the question of its condition loses the condition.
         let moved = [known[1].clone(), known[0].clone()];
-        assert_eq!(loosened(&[&known], &moved).of_all, [0]);
+        assert_eq!(lost_conditions(&[&known], &moved).of_all, [0]);
         // A condition is lost when its option is removed.
         let mut less = known.to_vec();
         less[0].options.remove(0);
-        assert_eq!(loosened(&[&known], &less).of_all, [1]);
+        assert_eq!(lost_conditions(&[&known], &less).of_all, [1]);
         // A condition that the member removed does not count as lost.
         let mut freed = known.to_vec();
         freed[3].conditions.clear();
-        assert_eq!(loosened(&[&known], &freed), Loosened::default());
+        assert_eq!(
+            lost_conditions(&[&known], &freed),
+            LostConditions::default()
+        );
     }
 }

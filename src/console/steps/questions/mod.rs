@@ -11,18 +11,18 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use self::edited_questions::{
-    EditedOption, EditedQuestion, EditedText, KINDS, RemoteChange, acted, condition, fold,
+    EditedOption, EditedQuestion, EditedText, KINDS, RemoteChange, apply_button, condition, fold,
 };
-use self::merged::{Base, are_same, loosened, merged};
+use self::merged::{OpenedQuestions, are_same, lost_conditions, merged};
 use super::{STEP, stored};
 use crate::console::form::{StoredResource, new_text};
 use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::labels;
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::{ScreenAnswer, way};
+use crate::console::request::{ConsoleFields, ConsoleRequest};
+use crate::console::screens::{ScreenResponse, resource_address};
 use crate::console::texts::{self, texts_of_form};
-use crate::console::visit::{ConsoleFields, ConsoleRequest};
 use crate::translations::ENGLISH;
 use crate::words::fill;
 
@@ -160,7 +160,7 @@ struct QuestionsView {
     errors: HashMap<usize, Vec<String>>,
     note: Option<&'static str>,
     /// The state that the form was opened with.
-    base: Base,
+    base: OpenedQuestions,
     /// The questions before a button changed them.
     before: Vec<EditedQuestion>,
     theirs: Option<Vec<String>>,
@@ -170,11 +170,11 @@ impl QuestionsView {
     fn of(
         request: &ConsoleRequest,
         questions: Vec<EditedQuestion>,
-        base: Base,
+        base: OpenedQuestions,
         updated_at: String,
     ) -> Self {
         let key = request
-            .sent("key")
+            .form_value("key")
             .map_or_else(|| request.new_key(), str::to_owned);
         let (problems, errors, before) = (Vec::new(), HashMap::new(), Vec::new());
         Self {
@@ -212,7 +212,7 @@ impl QuestionsView {
     /// Adds an error message to a question.
     fn wrong(&mut self, request: &ConsoleRequest, number: usize, message: &str) {
         self.problems.push((
-            format!("{} {}: {message}", request.words.steps.question, number + 1),
+            format!("{} {}: {message}", request.texts.steps.question, number + 1),
             Some(number),
         ));
         self.errors
@@ -221,14 +221,14 @@ impl QuestionsView {
             .push(message.to_owned());
         (
             self.questions[number].is_open,
-            self.questions[number].is_in_hand,
+            self.questions[number].is_just_edited,
         ) = (true, true);
     }
 
     /// Merges the form with the stored questions. A question that both members changed is shown in
     /// both versions.
     fn merge(&mut self, request: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
-        let mine = Base::of(&self.questions);
+        let mine = OpenedQuestions::of(&self.questions);
         let is_told =
             |stored: &&EditedQuestion| self.base.is_another(stored) || mine.is_another(stored);
         let reported = known
@@ -238,12 +238,13 @@ impl QuestionsView {
             .map(|stored| describe(request, stored, known, SHORT));
         self.theirs = Some(reported.collect());
         self.questions = merged(&self.base, &self.questions, known);
-        (self.base, self.updated_at, self.status) = (Base::of(known), updated_at(now), 409);
+        (self.base, self.updated_at, self.status) =
+            (OpenedQuestions::of(known), updated_at(now), 409);
     }
 
     /// Describes what is lost when the form is saved: questions and conditions.
     fn losses(&self, request: &ConsoleRequest, known: &[EditedQuestion]) -> Vec<String> {
-        let words = &request.words.steps;
+        let words = &request.texts.steps;
         let is_gone = |number: &usize| {
             !self
                 .questions
@@ -251,7 +252,7 @@ impl QuestionsView {
                 .any(|kept| kept.key == known[*number].key)
         };
         let gone: Vec<usize> = (0..known.len()).filter(is_gone).collect();
-        let loosened = loosened(&[known, &self.before], &self.questions);
+        let loosened = lost_conditions(&[known, &self.before], &self.questions);
         let named = |(text, questions, numbers): (&str, &[EditedQuestion], Vec<usize>)| {
             let names = numbers
                 .iter()
@@ -278,7 +279,7 @@ impl QuestionsView {
         stored: &StoredResource,
         known: &[EditedQuestion],
     ) -> Response {
-        let words = request.words;
+        let words = request.texts;
         let notes = self
             .note
             .map(str::to_owned)
@@ -301,8 +302,8 @@ impl QuestionsView {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let frame = ConsoleFrame::new(request, words.steps.questions)
-            .below(request, words.steps.steps, "/steps")
-            .below(request, title, &format!("/steps/{id}"));
+            .with_parent(request, words.steps.steps, "/steps")
+            .with_parent(request, title, &format!("/steps/{id}"));
         let action = request.address(&format!("/steps/{id}/questions"));
         let hidden = [
             ("form", request.signed_in.form_token()),
@@ -321,10 +322,10 @@ impl QuestionsView {
             problems: self.problems,
             notes,
             theirs: self.theirs.map(|theirs| (theirs, action)),
-            languages: way(request, "/translations/{id}", ""),
+            languages: resource_address(request, "/translations/{id}", ""),
             may_change: request.may(STEP.update),
         };
-        reply::of(request, self.status, &page)
+        reply::page_of_template(request, self.status, &page)
     }
 }
 
@@ -338,12 +339,12 @@ struct Offered {
 
 impl Offered {
     fn of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> Self {
-        let words = request.words;
+        let words = request.texts;
         let name = name_of(request, question, number);
         let label = |option: &EditedOption| match &*option.answer {
             "yes" => words.frame.yes.to_owned(),
             "no" => words.frame.no.to_owned(),
-            _ => brief(&option.text.now),
+            _ => brief(&option.text.current),
         };
         let options = question
             .options
@@ -362,9 +363,9 @@ impl Offered {
 /// Returns the title of a question; its number if it has no text.
 fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
     if question.text.is_blank() {
-        format!("{} {}", request.words.steps.question, number + 1)
+        format!("{} {}", request.texts.steps.question, number + 1)
     } else {
-        brief(&question.text.now)
+        brief(&question.text.current)
     }
 }
 
@@ -375,9 +376,9 @@ fn describe(
     stored: &[EditedQuestion],
     (letters, most): (usize, usize),
 ) -> String {
-    let words = &request.words.steps;
+    let words = &request.texts.steps;
     let mut parts = vec![
-        cut(&question.text.now, letters),
+        cut(&question.text.current, letters),
         labels::choice(request.language, &question.kind),
     ];
     if question.is_written() {
@@ -385,7 +386,7 @@ fn describe(
             .options
             .iter()
             .take(most)
-            .map(|option| cut(&option.text.now, letters))
+            .map(|option| cut(&option.text.current, letters))
             .collect::<Vec<_>>();
         parts.push(format!(
             "{}{}",
@@ -434,7 +435,7 @@ fn show_one(
     known: &[EditedQuestion],
     errors: Vec<String>,
 ) -> QuestionItem {
-    let words = request.words;
+    let words = request.texts;
     let is_few = earlier
         .iter()
         .map(|offered| offered.options.len())
@@ -512,7 +513,7 @@ fn show_one(
             RemoteChange::Changed => words.steps.is_back,
             RemoteChange::Removed => words.steps.is_removed,
         }),
-        brief: brief(&question.text.now),
+        brief: brief(&question.text.current),
         about: is_asked_when.map_or_else(|| about.clone(), |when| format!("{about} · {when}")),
         question,
     }
@@ -527,39 +528,42 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-pub fn show(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let stored = stored(request, request.named("id")?).await?;
+        let stored = stored(request, request.path_id("id")?).await?;
         let known = questions_of(request, &stored).await?;
         Ok(QuestionsView::of(
             request,
             known.clone(),
-            Base::of(&known),
+            OpenedQuestions::of(&known),
             updated_at(&stored),
         )
         .page(request, &stored, &known))
     })
 }
 
-pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let now = stored(request, request.named("id")?).await?;
+        let now = stored(request, request.path_id("id")?).await?;
         let known = questions_of(request, &now).await?;
         let sent = EditedQuestion::sent(&request.fields, &known);
         let mut questions = sent.clone();
-        let act = request.sent("act").unwrap_or_default();
+        let act = request.form_value("act").unwrap_or_default();
         // An unknown or missing button saves nothing.
-        let is_act = acted(&mut questions, act) || act != "save";
+        let is_act = apply_button(&mut questions, act) || act != "save";
         let (base, expected) = (
-            Base::sent(request.sent("base").unwrap_or_default()),
-            request.sent("updatedAt").unwrap_or_default().to_owned(),
+            OpenedQuestions::sent(request.form_value("base").unwrap_or_default()),
+            request
+                .form_value("updatedAt")
+                .unwrap_or_default()
+                .to_owned(),
         );
         let mut view = QuestionsView::of(request, questions, base, expected.clone());
         if is_act || !request.may_write() {
             view.note = Some(if is_act {
-                request.words.steps.not_saved
+                request.texts.steps.not_saved
             } else {
-                request.words.frame.is_kept
+                request.texts.frame.is_kept
             });
             view.before = sent;
             return Ok(view.page(request, &now, &known));
@@ -590,19 +594,23 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
         if !blank.is_empty() {
             view.status = 400;
             for number in blank {
-                view.wrong(request, number, request.words.steps.nothing_asked);
+                view.wrong(request, number, request.texts.steps.nothing_asked);
             }
             return Ok(view.page(request, &now, &known));
         }
         if are_same(&view.questions, &known) {
-            return Ok(reply::done(
+            return Ok(reply::redirect_with_confirmation(
                 request,
                 &request.path,
                 CompletedAction::Unchanged,
             ));
         }
         match written(request, &now, &mut view.questions, &expected).await {
-            Ok(()) => Ok(reply::done(request, &request.path, CompletedAction::Saved)),
+            Ok(()) => Ok(reply::redirect_with_confirmation(
+                request,
+                &request.path,
+                CompletedAction::Saved,
+            )),
             // Another member saved the step between the read and this update.
             Err(Failed {
                 refusal,
@@ -625,9 +633,12 @@ pub fn save(request: &ConsoleRequest) -> ScreenAnswer<'_> {
                 // The form continues from the saved state. It gets a new idempotency key, because
                 // later creates are different ones.
                 let known = questions_of(request, &saved).await.unwrap_or_default();
-                (view.base, view.updated_at, view.key) =
-                    (Base::of(&known), updated_at(&saved), request.new_key());
-                view.note = Some(request.words.forms.rest_saved);
+                (view.base, view.updated_at, view.key) = (
+                    OpenedQuestions::of(&known),
+                    updated_at(&saved),
+                    request.new_key(),
+                );
+                view.note = Some(request.texts.forms.rest_saved);
                 Ok(view.page(request, &saved, &known))
             }
         }
@@ -701,11 +712,11 @@ async fn written(
     let mut refused = None;
     'texts: for (number, question) in questions.iter_mut().enumerate() {
         for text in question.texts_mut().filter(|text| text.is_changed()) {
-            if let Err(refusal) = texts::write(request, &text.id, ENGLISH, &text.now).await {
+            if let Err(refusal) = texts::write(request, &text.id, ENGLISH, &text.current).await {
                 refused = Some(about(refusal, number));
                 break 'texts;
             }
-            text.settle();
+            text.mark_saved();
         }
     }
     match refused {
@@ -755,7 +766,7 @@ async fn linked(
     if !text.id.is_empty() {
         return Ok(json!(text.id));
     }
-    new_text(request, SOURCE, key, &text.now)
+    new_text(request, SOURCE, key, &text.current)
         .await
         .map(Value::from)
         .map_err(|refusal| about(refusal, number))

@@ -26,7 +26,7 @@ fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
 
 /// Shifts an anchor unit by unit, in the direction that its name states.
 fn naive_anchor(
-    stay: &VisibilityFacts,
+    stay: &VisibilityInput,
     anchor: Anchor,
     number: Option<u32>,
     unit: Option<Unit>,
@@ -77,7 +77,7 @@ fn naive_anchor(
 
 fn naive_bounds(
     rule: &RelativeDate,
-    stay: &VisibilityFacts,
+    stay: &VisibilityInput,
 ) -> (Option<Timestamp>, Option<Timestamp>) {
     let bound = |anchor: Option<Anchor>, number, unit| {
         anchor.map(|anchor| naive_anchor(stay, anchor, number, unit))
@@ -97,7 +97,7 @@ fn naive_bounds(
 }
 
 /// Returns whether a rule holds, by checking each night of the stay.
-fn naively_holds(rule: &VisibilityRule, stay: &VisibilityFacts, at: Timestamp) -> bool {
+fn naively_holds(rule: &VisibilityRule, stay: &VisibilityInput, at: Timestamp) -> bool {
     let mut nights = vec![];
     let mut night = stay.check_in;
     while night < stay.check_out {
@@ -298,8 +298,8 @@ prop_compose! {
         times in (time_of_day(), time_of_day()),
         channel in prop::sample::select(CHANNELS.to_vec()),
         verification_status in prop::option::of(prop::sample::select(VerificationStatus::VARIANTS)),
-    ) -> VisibilityFacts {
-        VisibilityFacts {
+    ) -> VisibilityInput {
+        VisibilityInput {
             check_in,
             check_out: check_in.saturating_add(SignedDuration::from_hours(24 * nights)),
             check_in_time: times.0,

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::operation_calls::{self, OperationAnswer, RawOperationAnswer};
+use super::operation_calls::{self, OperationResponse, RawOperationResponse};
 use super::refusal::ConsoleRefusal;
 use super::screens::Screen;
 use super::words::{self, ConsoleWords};
@@ -45,7 +45,7 @@ pub struct ConsoleRequest {
     pub id: Uuid,
     pub signed_in: SignedIn,
     pub language: &'static str,
-    pub words: &'static ConsoleWords,
+    pub texts: &'static ConsoleWords,
     /// The screen that contains the requested page.
     pub screen: &'static Screen,
     /// The path of the request below [`BASE`].
@@ -65,7 +65,7 @@ pub struct ConsoleRequest {
 }
 
 /// The parts of a [`ConsoleRequest`].
-pub struct Parts {
+pub struct ConsoleRequestParts {
     pub service: Arc<Service>,
     pub id: Uuid,
     pub signed_in: SignedIn,
@@ -79,8 +79,8 @@ pub struct Parts {
 }
 
 impl ConsoleRequest {
-    pub fn new(parts: Parts) -> Self {
-        let Parts {
+    pub fn new(parts: ConsoleRequestParts) -> Self {
+        let ConsoleRequestParts {
             service,
             id,
             signed_in,
@@ -101,7 +101,7 @@ impl ConsoleRequest {
             id,
             signed_in,
             language,
-            words,
+            texts: words,
             screen,
             path,
             headers,
@@ -115,8 +115,8 @@ impl ConsoleRequest {
     }
 
     /// Returns the id in a path parameter. A text that is not a UUID is refused like an unknown id.
-    pub fn named(&self, name: &str) -> Result<Uuid, ConsoleRefusal> {
-        let text = self.param(name);
+    pub fn path_id(&self, name: &str) -> Result<Uuid, ConsoleRefusal> {
+        let text = self.path_parameter(name);
         if format::is_uuid(text) {
             text.parse().map_err(|_| ConsoleRefusal::missing())
         } else {
@@ -125,7 +125,7 @@ impl ConsoleRequest {
     }
 
     /// Returns the value of a path parameter, or an empty text.
-    pub fn param(&self, name: &str) -> &str {
+    pub fn path_parameter(&self, name: &str) -> &str {
         self.params
             .iter()
             .find(|(known, _)| known == name)
@@ -134,13 +134,13 @@ impl ConsoleRequest {
     }
 
     /// Returns the first value of a query parameter, unless it is blank.
-    pub fn asks(&self, name: &str) -> Option<&str> {
-        first(&self.query, name).filter(|value| !value.trim().is_empty())
+    pub fn query_parameter(&self, name: &str) -> Option<&str> {
+        first_value(&self.query, name).filter(|value| !value.trim().is_empty())
     }
 
     /// Returns the first value of a field of the submitted form.
-    pub fn sent(&self, name: &str) -> Option<&str> {
-        first(&self.fields, name)
+    pub fn form_value(&self, name: &str) -> Option<&str> {
+        first_value(&self.fields, name)
     }
 
     /// Returns whether the request may change data.
@@ -190,12 +190,12 @@ impl ConsoleRequest {
     }
 
     /// Returns whether the member has a permission.
-    pub fn holds(&self, permission: Permission) -> bool {
+    pub fn has_permission(&self, permission: Permission) -> bool {
         self.caller().access.permissions.has(permission)
     }
 
     /// Returns whether the member may manage the organization and can access all its flats.
-    pub fn answers_for_organization(&self) -> bool {
+    pub fn manages_whole_organization(&self) -> bool {
         self.caller().access.may_act_for_organization()
     }
 
@@ -220,7 +220,7 @@ impl ConsoleRequest {
         &self,
         operation: OperationName<O>,
         arguments: Value,
-    ) -> Result<OperationAnswer<Arc<O>>, ConsoleRefusal> {
+    ) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal> {
         self.ask_once(operation.id(), arguments, None)
             .await?
             .value()
@@ -228,14 +228,12 @@ impl ConsoleRequest {
 
     /// Calls an operation as the member and returns its answer, parsed as another type that has the
     /// same JSON.
-    pub async fn ask<T: DeserializeOwned>(
+    pub async fn call<T: DeserializeOwned>(
         &self,
         operation: &str,
         arguments: Value,
-    ) -> Result<OperationAnswer<T>, ConsoleRefusal> {
-        self.ask_once(operation, arguments, None)
-            .await?
-            .understood()
+    ) -> Result<OperationResponse<T>, ConsoleRefusal> {
+        self.ask_once(operation, arguments, None).await?.parse()
     }
 
     /// Calls an operation as the member. Returns only the data of the response.
@@ -244,7 +242,7 @@ impl ConsoleRequest {
         operation: &str,
         arguments: Value,
     ) -> Result<T, ConsoleRefusal> {
-        self.ask(operation, arguments)
+        self.call(operation, arguments)
             .await
             .map(|answer| answer.data)
     }
@@ -273,7 +271,7 @@ impl ConsoleRequest {
     ) -> Result<T, ConsoleRefusal> {
         self.ask_to_create(operation, arguments, key)
             .await?
-            .understood()
+            .parse()
             .map(|answer| answer.data)
     }
 
@@ -282,36 +280,39 @@ impl ConsoleRequest {
         operation: &str,
         arguments: Value,
         key: &str,
-    ) -> Result<RawOperationAnswer, ConsoleRefusal> {
+    ) -> Result<RawOperationResponse, ConsoleRefusal> {
         let deadline = self.service.clock.elapsed() + CREATE_TIMEOUT;
         for _ in 1..TRIES {
-            let answer = self.ask_patiently(operation, &arguments, Some(key)).await;
+            let answer = self
+                .call_with_retries(operation, &arguments, Some(key))
+                .await;
             let is_under_way = answer.as_ref().is_err_and(|refusal| refusal.is_in_flight);
             if !is_under_way || self.service.clock.elapsed() >= deadline {
                 return answer;
             }
             tokio::time::sleep(CREATE_TIMEOUT / TRIES).await;
         }
-        self.ask_patiently(operation, &arguments, Some(key)).await
+        self.call_with_retries(operation, &arguments, Some(key))
+            .await
     }
 
     /// Calls an operation that changes a resource. Waits for the rate limit, because a form can
     /// need several calls.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, ConsoleRefusal> {
-        self.ask_patiently(operation, &arguments, None)
+        self.call_with_retries(operation, &arguments, None)
             .await?
-            .understood()
+            .parse()
             .map(|answer| answer.data)
     }
 
     /// Calls an operation. If the rate limit refuses the call, waits and repeats it, because a form
     /// with many changes can exceed the limit.
-    pub async fn ask_patiently(
+    pub async fn call_with_retries(
         &self,
         operation: &str,
         arguments: &Value,
         key: Option<&str>,
-    ) -> Result<RawOperationAnswer, ConsoleRefusal> {
+    ) -> Result<RawOperationResponse, ConsoleRefusal> {
         let mut waits = 0;
         loop {
             match self.ask_once(operation, arguments.clone(), key).await {
@@ -333,7 +334,7 @@ impl ConsoleRequest {
         id: &str,
         arguments: Value,
         key: Option<&str>,
-    ) -> Result<RawOperationAnswer, ConsoleRefusal> {
+    ) -> Result<RawOperationResponse, ConsoleRefusal> {
         let Some(operation) = operation_calls::operation(&self.service, id) else {
             tracing::error!(
                 operation = id,
@@ -343,14 +344,14 @@ impl ConsoleRequest {
         };
         if operation.effect == Effect::Write && !self.may_write {
             return Err(ConsoleRefusal {
-                message: self.words.frame.foreign_form_text.to_owned(),
-                ..ConsoleRefusal::foreign_form()
+                message: self.texts.frame.foreign_form_text.to_owned(),
+                ..ConsoleRefusal::form_of_another_session()
             });
         }
         if self.is_stale.swap(false, Ordering::Relaxed) {
-            self.find_out_again().await?;
+            self.reauthenticate().await?;
         }
-        let answer = operation_calls::ask(
+        let answer = operation_calls::call(
             &self.service,
             self.caller(),
             self.id,
@@ -367,7 +368,7 @@ impl ConsoleRequest {
     }
 
     /// Authenticates the member again, because a write can change the member's own permissions.
-    async fn find_out_again(&self) -> Result<(), ConsoleRefusal> {
+    async fn reauthenticate(&self) -> Result<(), ConsoleRefusal> {
         let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
         let signed_in = signed_in
             .ok_or_else(|| ConsoleRefusal::of(&ErrorKind::Authentication.into(), self.language))?;
@@ -384,7 +385,7 @@ impl ConsoleRequest {
 
     /// Returns the idempotency key in the submitted form, or a new key.
     pub fn form_key(&self) -> String {
-        self.sent("key")
+        self.form_value("key")
             .map_or_else(|| self.new_key(), str::to_owned)
     }
 
@@ -402,7 +403,7 @@ impl ConsoleRequest {
     /// the creates. A form without a key gets a new one.
     pub fn key(&self, name: &str) -> String {
         let sent = self
-            .sent("key")
+            .form_value("key")
             .filter(|key| format::is_uuid(key))
             .map_or_else(|| self.new_key(), str::to_owned);
         format!("console:{sent}:{name}")
@@ -410,7 +411,7 @@ impl ConsoleRequest {
 }
 
 /// Returns the first value of a field.
-pub fn first<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
+pub fn first_value<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     fields
         .iter()
         .find(|(known, _)| known == name)

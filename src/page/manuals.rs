@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use askama::Template;
 use engine::error::{Error, Result};
 
-use super::frame::{PageFrame, TextTongue};
+use super::frame::{PageFrame, TextLanguage};
 use super::page_stay::PageStay;
 use super::{icons, qr};
 use crate::guest::{ManualCategoryView, ManualSubject, ManualView, WifiView};
@@ -23,7 +23,7 @@ pub struct Card<'v> {
     pub manual: &'v ManualView,
     pub title: &'v str,
     /// The language of the title.
-    pub title_language: TextTongue<'v>,
+    pub title_language: TextLanguage<'v>,
     pub icon: Option<String>,
     /// Whether the manual has content besides its title.
     pub has_body: bool,
@@ -31,7 +31,7 @@ pub struct Card<'v> {
     /// The address of the manual's own page.
     pub href: String,
     /// The language of the content.
-    pub language: TextTongue<'v>,
+    pub language: TextLanguage<'v>,
     /// The content of the manual as HTML.
     pub html: Option<Cow<'v, str>>,
     pub wifi: Option<WifiCard<'v>>,
@@ -50,7 +50,7 @@ pub struct ManualSection<'v> {
     pub anchor: String,
     pub title: &'v str,
     /// The language of the category's title.
-    pub language: TextTongue<'v>,
+    pub language: TextLanguage<'v>,
     /// The icon of the first manual that has one.
     pub icon: Option<String>,
     pub manuals: Vec<Card<'v>>,
@@ -58,17 +58,17 @@ pub struct ManualSection<'v> {
 
 /// Renders the page of a manual.
 pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<String> {
-    let untitled = page_stay.words.manuals.good_to_know;
+    let untitled = page_stay.texts.manuals.good_to_know;
     let title = manual.title.as_deref().unwrap_or(untitled);
     let card = card(manual, page_stay, true).unwrap_or(Card {
         manual,
         title,
-        title_language: TextTongue(Some(page_stay.language)),
+        title_language: TextLanguage(Some(page_stay.language)),
         icon: None,
         has_body: false,
         is_open: true,
         href: String::new(),
-        language: TextTongue(None),
+        language: TextLanguage(None),
         html: None,
         wifi: None,
     });
@@ -102,13 +102,13 @@ pub fn card<'v>(
     let title = manual
         .title
         .as_deref()
-        .or(has_body.then_some(page_stay.words.manuals.good_to_know))?;
+        .or(has_body.then_some(page_stay.texts.manuals.good_to_know))?;
     // A preview contains no password, so it has no QR code.
     let code = |wifi: &'v WifiView| {
         qr::wifi(
             &wifi.name,
             wifi.password.as_deref(),
-            &fill(page_stay.words.wifi.drawing, &[("name", &wifi.name)]),
+            &fill(page_stay.texts.wifi.drawing, &[("name", &wifi.name)]),
         )
     };
     let wifi = manual.wifi.as_ref().map(|wifi| WifiCard {
@@ -128,7 +128,7 @@ pub fn card<'v>(
     Some(Card {
         manual,
         title,
-        title_language: TextTongue(match manual.title {
+        title_language: TextLanguage(match manual.title {
             Some(_) => manual.text_languages.of("title"),
             None => Some(page_stay.language),
         }),
@@ -136,7 +136,7 @@ pub fn card<'v>(
         has_body,
         is_open,
         href: page_stay.links.manual(manual.id),
-        language: TextTongue(manual.text_languages.of("description")),
+        language: TextLanguage(manual.text_languages.of("description")),
         html,
         wifi,
     })
@@ -160,8 +160,8 @@ pub fn sections<'v>(
             title: category
                 .title
                 .as_deref()
-                .unwrap_or(page_stay.words.manuals.good_to_know),
-            language: TextTongue(match category.title {
+                .unwrap_or(page_stay.texts.manuals.good_to_know),
+            language: TextLanguage(match category.title {
                 Some(_) => category.text_languages.of("title"),
                 None => Some(page_stay.language),
             }),
@@ -198,7 +198,7 @@ pub fn section_about<'v>(
     (!cards.is_empty()).then(|| ManualSection {
         anchor: anchor.to_owned(),
         title,
-        language: TextTongue(Some(page_stay.language)),
+        language: TextLanguage(Some(page_stay.language)),
         icon: None,
         manuals: cards,
     })

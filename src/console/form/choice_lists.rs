@@ -13,10 +13,10 @@ use engine::fold::{fold, natural};
 use engine::format::is_uuid;
 use serde_json::{Value, json};
 
-use super::spec::{InputKind, Spec};
+use super::spec::{FieldSpec, InputKind};
 use crate::console::operation_calls;
 use crate::console::refusal::ConsoleRefusal;
-use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::records::RecordKind;
 use crate::words::fill;
 
@@ -36,7 +36,7 @@ pub type Row = (String, String);
 
 /// The rows that the fields of a form can choose from.
 #[derive(Default)]
-pub struct Listed {
+pub struct ChoiceLists {
     /// All rows of each short list, by the operation that lists them.
     short: HashMap<String, Vec<Row>>,
     /// The selected rows and the search results of each field with a long list, by the name of the
@@ -53,28 +53,28 @@ enum List {
 }
 
 /// The search text of a field.
-pub struct Sought {
+pub struct NameSearch {
     /// The typed text.
     pub text: String,
     /// The text of the last search, if its results are shown.
-    pub found: String,
+    pub searched_text: String,
 }
 
 /// The result of looking up all names that were typed into a form.
 #[derive(Default)]
-pub struct LookedUp {
+pub struct NameSearchResults {
     /// The matches of each name that does not identify one row, by the name of the field.
     pub found: HashMap<String, Vec<Row>>,
     /// Path of the field, and the message.
     pub problems: Vec<(Vec<String>, String)>,
 }
 
-impl Listed {
-    /// Reads the lists of reference fields. `found` has search results, by the name of the field.
+impl ChoiceLists {
+    /// Reads the lists of reference fields. `searched_text` has search results, by the name of the field.
     /// If a list cannot be read, the member types an id instead.
     pub async fn load(
         request: &ConsoleRequest,
-        specs: &[Spec],
+        specs: &[FieldSpec],
         fields: &ConsoleFields,
         found: &HashMap<String, Vec<Row>>,
     ) -> Self {
@@ -113,13 +113,13 @@ impl Listed {
     }
 }
 
-impl Sought {
+impl NameSearch {
     /// Reads the search text from a submitted form.
     pub fn of(fields: &ConsoleFields, name: &str) -> Self {
-        let text = |field: String| first(fields, &field).unwrap_or_default().to_owned();
+        let text = |field: String| first_value(fields, &field).unwrap_or_default().to_owned();
         Self {
             text: text(find_of(name)),
-            found: text(found_of(name)),
+            searched_text: text(found_of(name)),
         }
     }
 }
@@ -133,7 +133,7 @@ fn found_of(name: &str) -> String {
 }
 
 /// Returns the operations that list the rows of a field.
-fn list_of(spec: &Spec) -> Option<&str> {
+fn list_of(spec: &FieldSpec) -> Option<&str> {
     match &spec.kind {
         InputKind::Reference(list) | InputKind::References(list) => Some(list),
         _ => None,
@@ -169,7 +169,10 @@ async fn read(request: &ConsoleRequest, lists: &str) -> Option<List> {
             );
             (list, arguments)
         };
-        let answer = request.ask::<Vec<Value>>(operation, arguments).await.ok()?;
+        let answer = request
+            .call::<Vec<Value>>(operation, arguments)
+            .await
+            .ok()?;
         if answer.total.is_some_and(|total| total > answer.data.len()) {
             return kind.map(|_| List::Long);
         }
@@ -267,14 +270,17 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
 /// Looks up the typed names of a form, and sets the fields that they identify.
 pub async fn look_up(
     request: &ConsoleRequest,
-    specs: &[Spec],
+    specs: &[FieldSpec],
     fields: &mut ConsoleFields,
-) -> Result<LookedUp, ConsoleRefusal> {
-    let words = &request.words.forms;
-    let mut looked = LookedUp::default();
+) -> Result<NameSearchResults, ConsoleRefusal> {
+    let words = &request.texts.forms;
+    let mut looked = NameSearchResults::default();
     for spec in specs {
         let Some(list) = list_of(spec) else { continue };
-        let Sought { text, found } = Sought::of(fields, &spec.name);
+        let NameSearch {
+            text,
+            searched_text: found,
+        } = NameSearch::of(fields, &spec.name);
         let names: Vec<&str> = text
             .lines()
             .map(str::trim)
@@ -314,7 +320,7 @@ pub async fn look_up(
 }
 
 /// Sets a field to a row, or adds the row if the field holds several.
-fn choose(spec: &Spec, id: &str, fields: &mut ConsoleFields) {
+fn choose(spec: &FieldSpec, id: &str, fields: &mut ConsoleFields) {
     let row = (spec.name.clone(), id.to_owned());
     if matches!(spec.kind, InputKind::Reference(_)) {
         fields.retain(|(field, _)| *field != spec.name);

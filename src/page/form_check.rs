@@ -15,7 +15,7 @@ pub struct Rejection {
     /// The faults of its fields.
     pub faults: Faults,
     /// The reason that concerns the whole form.
-    pub said: Option<&'static str>,
+    pub text: Option<&'static str>,
     /// The number of seconds to wait before sending the form again.
     pub retry_after: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl Rejection {
         Self {
             status,
             faults: Faults::default(),
-            said: Some(text),
+            text: Some(text),
             retry_after: None,
         }
     }
@@ -42,7 +42,7 @@ impl Rejection {
         let refused = RefusedForm {
             typed,
             faults: self.faults,
-            text: self.said,
+            text: self.text,
         };
         let page = reply::page(self.status, render(&refused), page_stay.language);
         reply::retriable(page, self.retry_after)
@@ -51,21 +51,21 @@ impl Rejection {
 
 /// Parses the fields of a form with `check`. Refuses every form of a preview, and a request whose
 /// body is no form (`fields` is `None`).
-pub fn checked<T>(
+pub fn check_form<T>(
     page_stay: &PageStay,
     fields: Option<&FormFields>,
     check: impl FnOnce(&[(String, String)]) -> Result<T, Faults>,
 ) -> Result<T, Rejection> {
     if page_stay.is_preview {
-        return Err(Rejection::whole(403, page_stay.words.preview.forms));
+        return Err(Rejection::whole(403, page_stay.texts.preview.forms));
     }
     let Some(fields) = fields else {
-        return Err(Rejection::whole(400, page_stay.words.errors.not_saved));
+        return Err(Rejection::whole(400, page_stay.texts.errors.not_saved));
     };
     check(fields).map_err(|faults| Rejection {
         status: 400,
         faults,
-        said: None,
+        text: None,
         retry_after: None,
     })
 }

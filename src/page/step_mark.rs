@@ -8,20 +8,20 @@ use crate::words::fill;
 
 /// The mark of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct StepMark {
     /// The icon; `None` if the page shows the number of the step instead.
-    pub sign: Option<&'static str>,
+    pub icon: Option<&'static str>,
     /// Additional CSS classes of the icon.
-    pub kind: &'static str,
+    pub classes: &'static str,
     /// The text for the state.
     pub text: &'static str,
 }
 
-impl Mark {
+impl StepMark {
     /// Returns the mark of a step in its current state.
     #[must_use]
     pub fn of(page_stay: &PageStay, step: &StepView) -> Self {
-        let words = &page_stay.words.precheckin;
+        let words = &page_stay.texts.precheckin;
         let is_back =
             page_stay.view.precheckin.status == PrecheckinStatus::ChangesRequested && step.is_open;
         let (sign, kind, text) = match step.state {
@@ -30,12 +30,16 @@ impl Mark {
             }
             StepState::ActionRequired => (Some("!"), " back", words.needs_you),
             _ if is_back => (Some("!"), " back", words.sent_back),
-            StepState::Todo if page_stay.has_new() => (Some("!"), " back", words.to_do),
+            StepState::Todo if page_stay.is_reopened() => (Some("!"), " back", words.to_do),
             StepState::Done => (Some("✓"), " on", words.done),
             StepState::Pending => (Some("…"), "", words.with_host),
             StepState::Todo => (None, "", words.to_do),
         };
-        Self { sign, kind, text }
+        Self {
+            icon: sign,
+            classes: kind,
+            text,
+        }
     }
 }
 
@@ -54,8 +58,8 @@ pub fn missing(page_stay: &PageStay, step: &StepView) -> Option<String> {
     if step.state.is_ready() {
         return None;
     }
-    let words = page_stay.words;
-    let mark = || Mark::of(page_stay, step).text.to_owned();
+    let words = page_stay.texts;
+    let mark = || StepMark::of(page_stay, step).text.to_owned();
     if step.state == StepState::ActionRequired {
         return Some(mark());
     }

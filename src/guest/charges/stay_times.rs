@@ -24,13 +24,13 @@ pub(super) struct DepositTerms {
 /// The times of a stay that determine the times of its charges. Days are calendar days in the
 /// flat's time zone.
 #[derive(Debug, Clone)]
-pub(super) struct StayMoments {
+pub(super) struct StayTimes {
     check_in: (Date, Time),
     check_out: (Date, Time),
     zone: TimeZone,
 }
 
-impl StayMoments {
+impl StayTimes {
     /// Returns the times of a stay. Without a check-in time, the stay begins at the start of its
     /// first day. Without a check-out time, it ends at the end of its last day.
     pub(super) fn of(reservation: &Reservation, property: &Property) -> Self {
@@ -87,7 +87,7 @@ pub(super) mod tests {
 
     /// Returns the times of a stay from 27 to 30 March 2027 in Madrid, where the clocks change on
     /// the 28th.
-    pub(in super::super) fn madrid(times: [Option<&str>; 2]) -> StayMoments {
+    pub(in super::super) fn madrid(times: [Option<&str>; 2]) -> StayTimes {
         let reservation = json!({
             "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
             "checkIn": "2027-03-27", "checkOut": "2027-03-30", "guest": {},
@@ -95,7 +95,7 @@ pub(super) mod tests {
         let property = json!({
             "name": "Casa", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": times[0], "checkOutTime": times[1],
         });
-        StayMoments::of(
+        StayTimes::of(
             &serde_json::from_value(reservation).unwrap(),
             &serde_json::from_value(property).unwrap(),
         )

@@ -10,8 +10,8 @@ use texts::ready::{LANGUAGES, ReadyWords, table};
 use super::frame::{CompletedAction, ConsoleFrame};
 use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::ScreenAnswer;
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
+use super::screens::ScreenResponse;
 use crate::translations::ENGLISH;
 
 /// The operations that create the set.
@@ -69,33 +69,37 @@ struct ReadySet<'v> {
 
 fn page(request: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
     let page = ReadySet {
-        frame: ConsoleFrame::new(request, request.words.begin.ready),
+        frame: ConsoleFrame::new(request, request.texts.begin.ready),
         action: request.address(PATH),
         key: request.form_key(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    reply::of(request, problem.map_or(200, |(status, _)| status), &page)
+    reply::page_of_template(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
 /// Shows the content of the set before it is created.
-pub fn ask(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { Ok(page(request, None)) })
 }
 
 /// Creates the set.
-pub fn create(request: &ConsoleRequest) -> ScreenAnswer<'_> {
+pub fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         // If the member may not create all parts of the set, none is created.
         for operation in NEEDS {
             request.require(operation)?;
         }
         // Without an idempotency key, sending the form twice would create the set twice.
-        let has_key = request.sent("key").is_some_and(is_uuid);
+        let has_key = request.form_value("key").is_some_and(is_uuid);
         if !request.may_write() || !has_key {
             return Ok(page(request, None));
         }
         match create_all(request).await {
-            Ok(()) => Ok(reply::done(request, "/steps", CompletedAction::Created)),
+            Ok(()) => Ok(reply::redirect_with_confirmation(
+                request,
+                "/steps",
+                CompletedAction::Created,
+            )),
             Err(refusal) => {
                 let text = refusal.sentences(request).join(" ");
                 Ok(page(request, Some((refusal.status, text))))

@@ -6,7 +6,7 @@ use jiff::ToSpan as _;
 
 use super::calendar::{self, CalendarEvent, EventStatus};
 use super::page_stay::PageStay;
-use super::visit::PageRequest;
+use super::request::PageRequest;
 use super::wallet::{self, PassSigner};
 use super::{offline, theme};
 use crate::guest::passes::PassView;
@@ -33,7 +33,7 @@ fn with_event(
     url: Option<&str>,
     write: impl Fn(&CalendarEvent<'_>) -> String,
 ) -> String {
-    let (stay, words) = (&page_stay.view.reservation, &page_stay.words.keep);
+    let (stay, words) = (&page_stay.view.reservation, &page_stay.texts.keep);
     let time = |time: Option<&String>| time.and_then(|time| time.parse().ok());
     let flat = page_stay.flat();
     let location = page_stay.address().join(", ");

@@ -18,11 +18,11 @@ use vestibule_http::surface::{PathParams, query, readable, request_id};
 
 use super::form;
 use super::links::StayLinks;
-use super::memory::{CachedPage, Pages};
 use super::operation_calls::{self, PageRefusal};
+use super::page_cache::{CachedPage, PageCache};
 use super::page_stay::PageStay;
 use super::wallet::PassSigner;
-use super::{notice, reply};
+use super::{missing_page, reply};
 use crate::guest::{GET_PAGE_VIEW, GuestView, PAGE_VIEW, PageView, best_language, page_address};
 use crate::translations::ENGLISH;
 
@@ -78,7 +78,7 @@ impl PageRequest {
                 )
             })
             .collect();
-        let asked = form::sent(&query, "language").and_then(language::parse_lenient);
+        let asked = form::value_of(&query, "language").and_then(language::parse_lenient);
         let accepted = parts
             .headers
             .get(ACCEPT_LANGUAGE)
@@ -107,7 +107,7 @@ impl PageRequest {
     /// messengers often include the punctuation after a link. Returns `None` if there are no such
     /// characters.
     #[must_use]
-    pub fn without_ending(
+    pub fn without_trailing_punctuation(
         service: &Service,
         params: &PathParams,
         request: &HttpRequest,
@@ -154,7 +154,7 @@ impl PageRequest {
 
     /// Returns the id in a path parameter.
     #[must_use]
-    pub fn named(&self, wanted: &str) -> Option<Uuid> {
+    pub fn path_id(&self, wanted: &str) -> Option<Uuid> {
         self.ids
             .iter()
             .find(|(name, _)| name == wanted)
@@ -172,20 +172,20 @@ impl PageRequest {
 
     /// Returns whether every id in the path is a UUID.
     #[must_use]
-    pub fn is_plausible(&self) -> bool {
+    pub fn has_valid_ids(&self) -> bool {
         self.ids.iter().all(|(_, id)| id.is_some())
     }
 
     /// Returns the value of a query parameter.
     #[must_use]
-    pub fn asks(&self, wanted: &str) -> Option<&str> {
-        form::sent(&self.query, wanted)
+    pub fn query_parameter(&self, wanted: &str) -> Option<&str> {
+        form::value_of(&self.query, wanted)
     }
 
     /// Returns whether the guest has just submitted pre-check-in.
     #[must_use]
-    pub fn is_handed_in(&self) -> bool {
-        self.asks("handedIn").is_some()
+    pub fn is_just_submitted(&self) -> bool {
+        self.query_parameter("handedIn").is_some()
     }
 
     /// Returns the language of a page that is shown before the stay is known.
@@ -197,7 +197,7 @@ impl PageRequest {
     }
 
     /// Reads the guest's view, and returns the data of the page.
-    pub async fn look(&mut self) -> Result<PageStay, PageRefusal> {
+    pub async fn load_stay(&mut self) -> Result<PageStay, PageRefusal> {
         let answer = self.view().await?;
         self.page_stay(answer)
     }
@@ -246,7 +246,7 @@ impl PageRequest {
             (None, None) => (now, false),
         };
         if let (Some(_), Some(at)) = (&view.preview, at) {
-            self.links = self.links.clone().at_moment(at);
+            self.links = self.links.clone().at_time(at);
         }
         let has_passes = self.signer().is_some();
         let country = view.property.as_ref().map(|flat| flat.country.as_str());
@@ -261,7 +261,7 @@ impl PageRequest {
 
     /// Returns the moment in the query.
     fn moment(&self) -> Option<PageMoment<'_>> {
-        let at = self.asks("at")?;
+        let at = self.query_parameter("at")?;
         Some(match at.parse::<DateTime>() {
             Ok(time) if !is_moment(at) => PageMoment::Local(time),
             Ok(_) | Err(_) => PageMoment::Sent(at),
@@ -282,7 +282,7 @@ impl PageRequest {
     /// submission.
     #[must_use]
     pub fn key(&self, operation: &str) -> Option<Box<str>> {
-        if self.asks("at").is_some() || self.is_handed_in() {
+        if self.query_parameter("at").is_some() || self.is_just_submitted() {
             return None;
         }
         let ids: String = self
@@ -304,25 +304,25 @@ impl PageRequest {
     }
 
     /// Returns the cached page of a key, if it was rendered from this state of the guest's view.
-    pub fn remembered(&self, key: &str, state: Option<&HeaderValue>) -> Option<Arc<CachedPage>> {
-        let pages = self.service.app_state.extension::<Pages>()?;
+    pub fn cached_page(&self, key: &str, state: Option<&HeaderValue>) -> Option<Arc<CachedPage>> {
+        let pages = self.service.app_state.extension::<PageCache>()?;
         pages
             .get(key, self.service.clock.now())
             .filter(|page| state == Some(&page.state))
     }
 
     /// Caches a page that was rendered from a state of the guest's view.
-    pub fn remember(&self, key: Box<str>, page_stay: &PageStay, state: HeaderValue, html: &str) {
+    pub fn cache_page(&self, key: Box<str>, page_stay: &PageStay, state: HeaderValue, html: &str) {
         if let (Some(pages), false) = (
-            self.service.app_state.extension::<Pages>(),
+            self.service.app_state.extension::<PageCache>(),
             page_stay.is_preview,
         ) {
-            pages.keep(key, CachedPage::new(html.to_owned(), state, page_stay.now));
+            pages.insert(key, CachedPage::new(html.to_owned(), state, page_stay.now));
         }
     }
 
     /// Calls an operation of the guest interface on the stay. Returns its answer.
-    pub async fn ask<O: Send + Sync + 'static>(
+    pub async fn call<O: Send + Sync + 'static>(
         &mut self,
         operation: OperationName<O>,
         path: &[(&str, Uuid)],
@@ -365,16 +365,20 @@ impl PageRequest {
         body: Body,
     ) -> Result<LocalAnswer, PageRefusal> {
         let request = operation_calls::request(self.id, &self.token, path, query, headers, body);
-        let (requester, answer) = operation_calls::ask(&self.service, operation, request).await;
+        let (requester, answer) = operation_calls::call(&self.service, operation, request).await;
         self.requester = requester.or(self.requester);
         answer
     }
 
     /// Responds with the error page for a refusal.
-    pub fn instead(&self, refusal: &PageRefusal) -> Response {
+    pub fn error_page(&self, refusal: &PageRefusal) -> Response {
         let tag = self.tag();
         reply::retriable(
-            reply::page(refusal.status, notice::instead(refusal.status, &tag), &tag),
+            reply::page(
+                refusal.status,
+                missing_page::error_page(refusal.status, &tag),
+                &tag,
+            ),
             refusal.retry_after,
         )
     }

@@ -26,7 +26,7 @@ pub enum MissingThing {
 
 /// Renders the page that replaces every page of a stay after a refusal with this status. `tag` is
 /// the language.
-pub fn instead(status: u16, tag: &str) -> Result<String> {
+pub fn error_page(status: u16, tag: &str) -> Result<String> {
     let text = |words: &'static Words| match status {
         status if status == ErrorKind::RateLimit.status() => (words.pages.busy, None),
         404 => (words.pages.missing, Some(words.pages.missing_hint)),
@@ -46,9 +46,9 @@ pub fn instead(status: u16, tag: &str) -> Result<String> {
 /// Renders the page that says that the stay has no such step, manual or pass.
 pub fn missing(page_stay: &PageStay, what: MissingThing) -> Result<String> {
     let heading = match what {
-        MissingThing::Step if page_stay.is_over => page_stay.words.errors.stay_over,
-        MissingThing::Step => page_stay.words.pages.step_missing,
-        MissingThing::Manual | MissingThing::Pass => page_stay.words.pages.manual_missing,
+        MissingThing::Step if page_stay.is_over => page_stay.texts.errors.stay_over,
+        MissingThing::Step => page_stay.texts.pages.step_missing,
+        MissingThing::Manual | MissingThing::Pass => page_stay.texts.pages.manual_missing,
     };
     MissingPage {
         frame: PageFrame::of(page_stay, Some(heading)),

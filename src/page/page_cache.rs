@@ -24,7 +24,7 @@ const EXPECTED_PAGES: usize = 512;
 const OVERHEAD: u64 = 512;
 
 /// The cached pages, by their keys.
-pub struct Pages(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
+pub struct PageCache(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
 /// A rendered page.
 pub struct CachedPage {
@@ -45,10 +45,10 @@ impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
     }
 }
 
-impl Pages {
+impl PageCache {
     /// Creates an empty cache. `processors` sets the number of its shards.
     #[must_use]
-    pub fn seeing(processors: usize) -> Self {
+    pub fn with_processors(processors: usize) -> Self {
         Self(sharded(EXPECTED_PAGES, CACHE_BYTES, ByBytes, processors))
     }
 
@@ -58,7 +58,7 @@ impl Pages {
     }
 
     /// Stores a page under a key.
-    pub fn keep(&self, key: Box<str>, page: CachedPage) {
+    pub fn insert(&self, key: Box<str>, page: CachedPage) {
         self.0.insert(key, Arc::new(page));
     }
 }
@@ -92,10 +92,10 @@ mod tests {
 
     #[test]
     fn a_page_is_cached_until_the_end_of_its_minute() {
-        let pages = Pages::seeing(2);
+        let pages = PageCache::with_processors(2);
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let state = HeaderValue::from_static("\"a\"");
-        pages.keep(
+        pages.insert(
             "home".into(),
             CachedPage::new("<html>".into(), state, at("2026-11-22T09:30:01Z")),
         );
@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn the_page_cache_is_bounded() {
-        let pages = Pages::seeing(2);
+        let pages = PageCache::with_processors(2);
         let now = Timestamp::UNIX_EPOCH;
         for number in 0..2_000 {
             let page = CachedPage::new("x".repeat(50_000), HeaderValue::from_static("\"a\""), now);
-            pages.keep(number.to_string().into(), page);
+            pages.insert(number.to_string().into(), page);
         }
         assert!(
             pages.0.weight() <= CACHE_BYTES && pages.0.len() > 100,

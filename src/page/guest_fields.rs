@@ -6,28 +6,31 @@ use engine::operation::Object;
 use jiff::civil::Date;
 
 use crate::guest::StepView;
-use crate::precheck::{AskedGuest, GuestFieldRules, GuestPart, is_there};
+use crate::precheck::{GuestCategory, GuestFieldRules, GuestPart, has_field_value};
 use crate::words::{Words, fill};
 
 /// The fields of the guest who booked if the step requires none.
-const USUAL: [(&str, Need); 4] = [
-    ("firstName", Need::Either),
-    ("lastName", Need::Either),
-    ("email", Need::Always),
-    ("phone", Need::Never),
+const USUAL: [(&str, Requirement); 4] = [
+    ("firstName", Requirement::OneOf),
+    ("lastName", Requirement::OneOf),
+    ("email", Requirement::Always),
+    ("phone", Requirement::Never),
 ];
 /// The fields of the other guests if the step requires none.
-const OTHERS: [(&str, Need); 2] = [("firstName", Need::Either), ("lastName", Need::Either)];
+const OTHERS: [(&str, Requirement); 2] = [
+    ("firstName", Requirement::OneOf),
+    ("lastName", Requirement::OneOf),
+];
 
 /// Which guests must fill in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum Requirement {
     /// Every guest.
     Always,
     /// The guests for whom the field's rule holds.
     Sometimes,
-    /// Every guest who leaves the other `Either` fields empty.
-    Either,
+    /// Every guest who leaves the other `OneOf` fields empty.
+    OneOf,
     /// No guest.
     Never,
 }
@@ -37,7 +40,7 @@ pub enum Need {
 pub struct GuestField<'n> {
     /// The name of the field in the step.
     pub name: &'n str,
-    pub need: Need,
+    pub need: Requirement,
 }
 
 /// The fields that a step asks of a guest, and the rules that require some of them.
@@ -53,7 +56,7 @@ impl<'n> RequestedFields<'n> {
     #[must_use]
     pub fn of(step: &'n StepView, is_other: bool, check_in: Date) -> Self {
         Self {
-            details: asked(step, is_other),
+            details: requested_fields(step, is_other),
             rules: &step.guest_field_rules,
             part: if is_other {
                 GuestPart::Others
@@ -73,20 +76,20 @@ impl<'n> RequestedFields<'n> {
     /// Returns whether a field is required of the guest with these details.
     #[must_use]
     pub fn requires(&self, detail: &GuestField<'_>, fields: &Object) -> bool {
-        let guest = AskedGuest {
+        let guest = GuestCategory {
             part: self.part,
             fields,
             check_in: Some(self.check_in),
         };
-        let is_either = |other: &GuestField<'_>| other.need == Need::Either;
+        let is_either = |other: &GuestField<'_>| other.need == Requirement::OneOf;
         match detail.need {
-            Need::Always => true,
-            Need::Sometimes => self.rules.require(detail.name, &guest),
-            Need::Either => {
+            Requirement::Always => true,
+            Requirement::Sometimes => self.rules.is_required_of(detail.name, &guest),
+            Requirement::OneOf => {
                 let mut others = self.details.iter().filter(|other| is_either(other));
-                !others.any(|other| is_there(fields, other.name))
+                !others.any(|other| has_field_value(fields, other.name))
             }
-            Need::Never => false,
+            Requirement::Never => false,
         }
     }
 }
@@ -99,7 +102,7 @@ pub fn required(step: &StepView) -> &[String] {
 
 /// Returns the fields that a step asks of a guest.
 #[must_use]
-pub fn asked(step: &StepView, is_other: bool) -> Vec<GuestField<'_>> {
+pub fn requested_fields(step: &StepView, is_other: bool) -> Vec<GuestField<'_>> {
     asked_of(required(step), &step.guest_field_rules, is_other)
 }
 
@@ -109,7 +112,7 @@ fn asked_of<'n>(
     is_other: bool,
 ) -> Vec<GuestField<'n>> {
     if required.is_empty() {
-        let usual: &'static [(&'static str, Need)] = if is_other { &OTHERS } else { &USUAL };
+        let usual: &'static [(&'static str, Requirement)] = if is_other { &OTHERS } else { &USUAL };
         return usual
             .iter()
             .map(|(name, need)| GuestField { name, need: *need })
@@ -117,9 +120,9 @@ fn asked_of<'n>(
     }
     let need = |name: &String| {
         if rules.0.contains_key(name) {
-            Need::Sometimes
+            Requirement::Sometimes
         } else {
-            Need::Always
+            Requirement::Always
         }
     };
     required
@@ -153,8 +156,8 @@ impl<'n> GuestField<'n> {
             name => words.guest_field_hint(name),
         };
         match (self.need, rules.0.get(self.name)) {
-            (Need::Either, _) => Some(fields.either_name_hint.into()),
-            (Need::Sometimes, Some(rule)) => {
+            (Requirement::OneOf, _) => Some(fields.either_name_hint.into()),
+            (Requirement::Sometimes, Some(rule)) => {
                 let of_age = |text: &str, age: u32| fill(text, &[("n", &age.to_string())]);
                 let whom = match (rule.minimum_age, rule.maximum_age, &rule.nationalities) {
                     (Some(age), None, None) => of_age(fields.from_age, age),
@@ -255,14 +258,16 @@ mod tests {
         };
         let none = GuestFieldRules::default();
         let usual = names(asked_of(&[], &none, false));
-        let needed = usual.iter().filter(|(_, need)| *need == Need::Always);
+        let needed = usual
+            .iter()
+            .filter(|(_, need)| *need == Requirement::Always);
         assert_eq!(needed.count(), 1, "the mail address");
         let rules = serde_json::from_str(r#"{ "Car": { "minimumAge": 18 } }"#).unwrap();
         assert_eq!(
             names(asked_of(&["birthDate".into(), "Car".into()], &rules, true)),
             [
-                ("birthDate".into(), Need::Always),
-                ("Car".into(), Need::Sometimes)
+                ("birthDate".into(), Requirement::Always),
+                ("Car".into(), Requirement::Sometimes)
             ]
         );
     }

@@ -5,24 +5,24 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::visit::ConsoleRequest;
+use super::request::ConsoleRequest;
 
 /// A timestamp: in ISO 8601 for programs, and in words.
-pub struct When {
+pub struct FormattedTime {
     pub iso: String,
     pub text: String,
 }
 
 /// Formats a moment from an operation's answer, in UTC.
-pub fn of(request: &ConsoleRequest, at: Moment) -> When {
-    When {
+pub fn of(request: &ConsoleRequest, at: Moment) -> FormattedTime {
+    FormattedTime {
         iso: at.to_string(),
         text: in_words(request, at.0),
     }
 }
 
 /// Formats a moment that may be missing.
-pub fn of_any(request: &ConsoleRequest, at: Option<Moment>) -> Option<When> {
+pub fn of_any(request: &ConsoleRequest, at: Option<Moment>) -> Option<FormattedTime> {
     at.map(|at| of(request, at))
 }
 
@@ -37,8 +37,8 @@ fn in_words(request: &ConsoleRequest, at: Timestamp) -> String {
 
 /// Formats a moment from the text of an operation's answer, in UTC. Text that cannot be parsed is
 /// shown unchanged.
-pub fn moment(request: &ConsoleRequest, at: &str) -> When {
-    When {
+pub fn timestamp(request: &ConsoleRequest, at: &str) -> FormattedTime {
+    FormattedTime {
         iso: at.to_owned(),
         text: at
             .parse()
@@ -96,13 +96,13 @@ pub fn is_today_or_tomorrow(day: &str, now: Timestamp, zone: &TimeZone) -> bool 
 }
 
 /// Formats a timestamp for an input field, in a time zone.
-pub fn to_type(at: Timestamp, zone: &TimeZone) -> String {
+pub fn for_input(at: Timestamp, zone: &TimeZone) -> String {
     zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
 /// Converts a typed local date and time into a timestamp for operations. Returns `None` if the text
 /// is not valid.
-pub fn typed(text: &str, zone: &TimeZone) -> Option<String> {
+pub fn parse_local(text: &str, zone: &TimeZone) -> Option<String> {
     let local: DateTime = text.trim().parse().ok()?;
     let at = zone.to_timestamp(local).ok()?;
     Some(format!("{at:.3}"))
@@ -142,13 +142,16 @@ mod tests {
     fn a_typed_time_is_read_in_its_time_zone() {
         let madrid = TimeZone::get("Europe/Madrid").unwrap();
         assert_eq!(
-            typed("2026-12-11T14:00", &madrid).as_deref(),
+            parse_local("2026-12-11T14:00", &madrid).as_deref(),
             Some("2026-12-11T13:00:00.000Z")
         );
         assert_eq!(
-            typed("2026-12-11T14:00", &TimeZone::UTC).as_deref(),
+            parse_local("2026-12-11T14:00", &TimeZone::UTC).as_deref(),
             Some("2026-12-11T14:00:00.000Z")
         );
-        assert_eq!([typed("", &madrid), typed("soon", &madrid)], [None, None]);
+        assert_eq!(
+            [parse_local("", &madrid), parse_local("soon", &madrid)],
+            [None, None]
+        );
     }
 }

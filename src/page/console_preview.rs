@@ -14,7 +14,7 @@ use crate::translations::ENGLISH;
 
 /// Renders a guest's view. Pages of this service may show the result
 /// in a frame.
-pub fn look(mut view: Arc<GuestView>, now: Timestamp) -> Response {
+pub fn render(mut view: Arc<GuestView>, now: Timestamp) -> Response {
     // The moment is chosen where this page is requested, so the page has no form for it.
     let preview = Arc::make_mut(&mut view).preview.take();
     let now = preview.map_or(now, |preview| preview.at.0);

@@ -15,7 +15,7 @@ use url::Url;
 use vestibule_http::browser;
 
 use super::refusal::ConsoleRefusal;
-use super::visit::ConsoleFields;
+use super::request::ConsoleFields;
 use super::words::{self, ConsoleWords};
 use super::{frame, reply};
 use crate::people;
@@ -26,12 +26,12 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const KEPT: &str = "kept";
 
 /// Returns whether a form was returned after a sign-in.
-pub fn is_kept(fields: &ConsoleFields) -> bool {
+pub fn is_returned(fields: &ConsoleFields) -> bool {
     fields.iter().any(|(name, _)| name == KEPT)
 }
 
 /// Returns whether a form was sent by a page of this service, according to the browser's headers.
-pub fn is_from_here(service: &Service, headers: &HeaderMap) -> bool {
+pub fn is_same_origin(service: &Service, headers: &HeaderMap) -> bool {
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     if let (Some(site), None) = (sites.next(), sites.next()) {
         return site == "same-origin";
@@ -79,7 +79,7 @@ pub fn page(
 }
 
 /// Returns whether the same form may succeed a moment later.
-pub const fn is_for_a_moment(refusal: &ConsoleRefusal) -> bool {
+pub const fn is_temporary(refusal: &ConsoleRefusal) -> bool {
     matches!(refusal.status, 429 | 500..)
 }
 
@@ -94,7 +94,7 @@ pub fn again(
     let language = people::language(service, headers);
     let words = words::of(language);
     let page = SavedPage {
-        frame: frame::Bare::new(language, frame::notice(refusal, words).0),
+        frame: frame::Bare::new(language, frame::heading_and_text(refusal, words).0),
         words,
         action: people::address(service, path),
         sign_in: None,
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn a_returned_form_is_marked_by_a_field() {
-        assert!(is_kept(&vec![
+        assert!(is_returned(&vec![
             ("name".into(), String::new()),
             ("kept".into(), String::new())
         ]));
-        assert!(!is_kept(&vec![("name".into(), "kept".into())]));
+        assert!(!is_returned(&vec![("name".into(), "kept".into())]));
     }
 }
