@@ -60,8 +60,12 @@ impl<'t> System<'_, 't> {
 
     /// Locks an organization and raises the revision that the write changes. Every write begins
     /// with this lock. Returns `None` if the organization does not exist.
-    pub fn lock(&mut self, organization: Uuid, touches: RaisedRevision) -> Result<Option<Locked>> {
-        Lock::of(self.app_state, organization, touches).take(self.tx)
+    pub fn lock(
+        &mut self,
+        organization: Uuid,
+        raised_revision: RaisedRevision,
+    ) -> Result<Option<Locked>> {
+        Lock::of(self.app_state, organization, raised_revision).take(self.tx)
     }
 
     /// Returns a fresh id.
@@ -84,16 +88,20 @@ pub enum RaisedRevision {
 #[derive(Clone, Copy)]
 pub(crate) struct Lock {
     organization: Uuid,
-    raises: RaisedRevision,
+    raised_revision: RaisedRevision,
     /// The amount by which the revision grows.
     increment: i64,
 }
 
 impl Lock {
-    pub(crate) fn of(app_state: &AppState, organization: Uuid, touches: RaisedRevision) -> Self {
+    pub(crate) fn of(
+        app_state: &AppState,
+        organization: Uuid,
+        raised_revision: RaisedRevision,
+    ) -> Self {
         Self {
             organization,
-            raises: touches,
+            raised_revision,
             increment: app_state.ids.revision_increment(),
         }
     }
@@ -102,10 +110,10 @@ impl Lock {
     pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
         let Self {
             organization,
-            raises: touches,
+            raised_revision,
             increment,
         } = self;
-        let statement = match touches {
+        let statement = match raised_revision {
             RaisedRevision::Configuration => &LOCK_ORGANIZATION,
             RaisedRevision::Stream => &LOCK_FOR_STREAM,
         };
@@ -115,7 +123,7 @@ impl Lock {
         };
         let store::Json(settings) = row.get(0)?;
         let revision: i64 = row.get(1)?;
-        let found = if touches == RaisedRevision::Configuration {
+        let found = if raised_revision == RaisedRevision::Configuration {
             revision - increment
         } else {
             revision
@@ -127,7 +135,7 @@ impl Lock {
             },
             revision,
             previous_revision: found,
-            raises: touches,
+            raised_revision,
         }))
     }
 }
@@ -140,7 +148,7 @@ pub struct Locked {
     revision: i64,
     /// The configuration revision before this write.
     pub previous_revision: i64,
-    raises: RaisedRevision,
+    raised_revision: RaisedRevision,
 }
 
 /// An open transaction within one organization.
@@ -216,10 +224,10 @@ impl<'c, 't> Context<'c, 't> {
         mut system: System<'c, 't>,
         organization: Uuid,
         access: &'c Access,
-        touches: RaisedRevision,
+        raised_revision: RaisedRevision,
     ) -> Result<Self> {
         let locked = system
-            .lock(organization, touches)?
+            .lock(organization, raised_revision)?
             .ok_or_else(|| Error::not_found("Organization"))?;
         Ok(Self::of_locked(system, locked, access))
     }
@@ -230,16 +238,16 @@ impl<'c, 't> Context<'c, 't> {
         let Locked {
             organization,
             revision,
-            raises: touches,
+            raised_revision,
             ..
         } = locked;
-        let touches_configuration = touches == RaisedRevision::Configuration;
+        let touches_configuration = raised_revision == RaisedRevision::Configuration;
         Self {
             system,
             organization,
             access,
             revision,
-            opened_for: Some(touches),
+            opened_for: Some(raised_revision),
             touches_configuration,
             until: Timestamp::MAX,
             warnings: Vec::new(),

@@ -111,7 +111,7 @@ impl Declaration {
     /// Declares that the operation does not change the configuration.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
-        self.0.raises = RaisedRevision::Stream;
+        self.0.raised_revision = RaisedRevision::Stream;
         self
     }
 
@@ -383,7 +383,7 @@ impl Declaration {
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.raises = RaisedRevision::Stream;
+        self.0.raised_revision = RaisedRevision::Stream;
         let (prepare, ask) = (Arc::new(prepare), Arc::new(ask));
         self.0.work = Work::Command(Box::new(move |input| {
             let (prepare, ask, input) = (prepare.clone(), ask.clone(), typed::<I>(input)?);

@@ -283,7 +283,7 @@ pub struct Operation {
     /// Whether a database replica may answer the operation.
     pub may_lag: bool,
     /// The revision that the operation raises, if it is a write.
-    pub raises: RaisedRevision,
+    pub raised_revision: RaisedRevision,
     /// The page limits; `None` if the operation is not a paginated list.
     pub paging: Option<PageLimits>,
     /// Whether the operation stores JSON as it was sent, and therefore refuses numbers that would
@@ -390,7 +390,7 @@ impl Operation {
                 || method == Method::PUT,
             cached: None,
             may_lag: false,
-            raises: RaisedRevision::Configuration,
+            raised_revision: RaisedRevision::Configuration,
             paging: None,
             keeps_numbers: false,
             filtered_list: None,

@@ -65,7 +65,7 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
             return command(write, id, key_guard, prepare(input)?).await;
         }
         (Work::Tenant(prepare), Some(id)) => Prepared::Tenant(
-            Lock::of(&service.app_state, id, call.operation.raises),
+            Lock::of(&service.app_state, id, call.operation.raised_revision),
             prepare(input)?,
         ),
         (Work::System(_), _) => Prepared::System(input),
@@ -106,6 +106,7 @@ impl Write {
             return Ok(None);
         };
         let reauthenticated = self.authenticate_again(tx)?;
+        // The response contains a secret, so the caller must still be allowed to see it.
         if let (Some(once), Some(id)) = (self.call.operation.shows_once, self.caller.organization())
         {
             let access = self.access(reauthenticated.as_deref());

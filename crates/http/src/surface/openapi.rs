@@ -560,10 +560,10 @@ fn remove_null(schema: &mut Value) {
     if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
     }
-    if let Some(schemas) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
-        schemas.retain(|schema| schema["type"] != "null");
-        if let [schema] = &mut schemas[..]
-            && let (Value::Object(inner), Some(outer)) = (schema.take(), schema.as_object_mut())
+    if let Some(branches) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        branches.retain(|branch| branch["type"] != "null");
+        if let [branch] = &mut branches[..]
+            && let (Value::Object(inner), Some(outer)) = (branch.take(), schema.as_object_mut())
         {
             outer.remove("anyOf");
             for (key, value) in inner {
