@@ -31,7 +31,7 @@ use super::names::organization;
 use super::peer::{GuardedConnector, PeerGuard};
 use super::target::Targets;
 
-/// The maximum idle time of a connection.
+/// An idle connection is closed after this time.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 /// The interval of TCP keep-alive probes.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
@@ -48,9 +48,9 @@ type Pool = legacy::Client<Connector, Full<Bytes>>;
 
 /// Sends requests. Connections are reused, except for a request that is sent a second time.
 pub(super) struct Client {
-    /// Reuses connections.
+    /// Reuses connections. Sends every request for the first time.
     pool: Pool,
-    /// Opens a new connection for each request.
+    /// Opens a new connection for each request. Sends a request for the second time.
     fresh: Pool,
 }
 

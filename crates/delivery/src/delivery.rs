@@ -259,8 +259,8 @@ pub(super) fn max_delay(base: Duration) -> Duration {
 }
 
 /// Returns the delay after a failed attempt, between half of a bound and the bound. The bound is
-/// `base` and doubles with each attempt. The jitter spreads deliveries that failed together. The
-/// lower half makes five attempts always outlast a short outage.
+/// `base` and doubles with each attempt. The jitter spreads deliveries that failed together. Each
+/// delay is at least half of the bound, so that five attempts outlast a short outage.
 fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let bound = base.saturating_mul(2_u32.saturating_pow(doublings));
@@ -283,7 +283,7 @@ mod tests {
         Moment("2026-11-21T09:30:00Z".parse().unwrap())
     }
 
-    /// A delivery after this number of failed attempts.
+    /// Returns a delivery with this number of failed attempts.
     fn delivery_after(reported: ReportedEvent, attempts: usize) -> Delivery {
         let mut delivery = Delivery::new(reported, time());
         for _ in 0..attempts {

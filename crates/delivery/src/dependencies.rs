@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::target::Targets;
 
-/// The dependencies of deliveries.
+/// The parts of the process that the dispatcher and the sweeps use.
 pub struct Dependencies {
     /// The database with the deliveries.
     pub store: Store,
@@ -20,7 +20,7 @@ pub struct Dependencies {
     pub ids: Ids,
     /// The guard that decides which targets are permitted.
     pub targets: Targets,
-    /// The settings.
+    /// The settings that the operator can change.
     pub settings: Settings,
     /// The wake signal for due deliveries.
     pub due: Arc<Notify>,
@@ -28,7 +28,7 @@ pub struct Dependencies {
     pub deleted: Arc<Notify>,
 }
 
-/// The settings of deliveries.
+/// The settings of deliveries that the operator can change.
 #[derive(Debug, Clone)]
 
 pub struct Settings {

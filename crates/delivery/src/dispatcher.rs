@@ -313,7 +313,8 @@ impl Dispatcher {
 impl ClaimingWork for Dispatcher {
     const PANIC_MESSAGE: &str =
         "a task that sends a webhook panicked; the delivery is claimed again later";
-    /// The limiter owns the permits and signals when one becomes free.
+    /// The end of a delivery does not start a search. The limiter owns the permits, and signals
+    /// when one becomes free.
     const CLAIMS_AT_END: bool = false;
 
     /// Claims due deliveries as far as there are permits, and begins to send them. Returns how long

@@ -147,7 +147,7 @@ pub(super) struct SubscriptionState {
 
 /// Claimed deliveries of a subscription.
 pub(super) struct Batch {
-    /// The subscription.
+    /// The subscription that all of these deliveries belong to.
     pub subscription_state: SubscriptionState,
     /// The deliveries, the oldest first.
     pub deliveries: Vec<ClaimedDelivery>,
@@ -161,8 +161,8 @@ pub(super) struct SearchResult {
     /// Whether the search stopped early, so that more deliveries may be due for which there are
     /// permits.
     pub is_incomplete: bool,
-    /// Whether another node had locked or claimed some of the deliveries first. It may still roll
-    /// back.
+    /// Whether another node had locked or claimed some of the deliveries first. The other node may
+    /// still roll back.
     pub is_outrun: bool,
     /// The time at which the next delivery becomes due. `None` if the search stopped early.
     pub next: Option<Timestamp>,
@@ -445,7 +445,7 @@ pub(super) struct Entry {
     pub claim: Claim,
     /// The delivery in its new state.
     pub delivery: Delivery,
-    /// The outcome.
+    /// The outcome to record for the delivery and its subscription.
     pub settlement: Settlement,
 }
 

@@ -107,7 +107,7 @@ impl Permits {
     }
 }
 
-/// The use of one limit.
+/// The state of one limit: the permits in use, and whether more are needed.
 #[derive(Default)]
 struct LimitUse {
     count: usize,
@@ -358,7 +358,8 @@ mod tests {
         Uuid::from_u128(number as u128)
     }
 
-    /// A delivery of a subscription of this number to a host.
+    /// Returns a request for a permit to send to a host. The two numbers identify the organization
+    /// and the delivery with its subscription.
     fn to(host: &str, port: u16, organization: usize, number: usize) -> PermitRequest<'_> {
         PermitRequest {
             organization: id(organization),
@@ -444,7 +445,7 @@ mod tests {
         };
         let mut permits: Vec<_> = (0..4).map(fill_for).collect();
         assert_eq!(permits[3].len(), 128);
-        // The delivery that was refused a permit now waits for one.
+        // The refused delivery now waits for a permit.
         limiter.want(id(10_000 + 128));
         assert!(!is_freed(&limiter).await);
         permits[0].truncate(200);

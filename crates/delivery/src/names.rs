@@ -43,8 +43,8 @@ impl Names {
         }
     }
 
-    /// Returns the addresses of a name, looked up for an organization. Returns none if the name has
-    /// none or the lookup takes too long.
+    /// Returns the addresses of a name, looked up for an organization. The list is empty if the
+    /// name has no address or the lookup takes too long.
     pub(super) async fn addresses(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
             Self::System => {

@@ -38,7 +38,7 @@ pub struct Subscription {
     pub event: String,
 }
 
-/// The answer to whether a subscription may receive its event.
+/// The owner's decision whether a subscription may receive its event.
 #[derive(Debug)]
 pub enum Eligibility {
     /// The subscription may receive it. The list has the data of each delivery.

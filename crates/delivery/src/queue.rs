@@ -1,15 +1,19 @@
 //! The queue of organizations that have something to send, used if organizations are on several
-//! servers. The table has one row for each organization. The cost of a search for due deliveries
-//! then depends on the number of due organizations. Without the queue, a search would ask every
-//! server about every subscription.
-//! A row is never later than the organization's next due delivery. A transaction that adds a
-//! The time in a row is never later than the organization's next due delivery. A transaction that
-//! adds a delivery to the outbox also updates the row. Before a retry is recorded, its time is
-//! written to the row. The time may be too early, which costs only a useless search. [`tidy`]
-//! corrects a row that has been due for a while, unless another transaction has locked it. Nodes of
-//! the previous version add deliveries without a row, and so did nodes before the organizations
-//! were distributed. [`fill`] finds such deliveries every ten minutes by reading every
-//! subscription.
+//! servers.
+//!
+//! The table has one row for each organization. The cost of a search for due deliveries then
+//! depends on the number of due organizations. Without the queue, a search would ask every server
+//! about every subscription.
+//!
+//! The time in a row is never later than the due time of the organization's next delivery. A
+//! transaction that adds a delivery to the outbox also updates the row. Before a retry is recorded,
+//! its time is written to the row. The time in a row may be too early, which costs only a useless
+//! search. [`tidy`] corrects a row that has been due for a while, unless another transaction has
+//! locked it.
+//!
+//! Some deliveries have no row: those that nodes of the previous version add, and those from before
+//! the organizations were distributed. [`fill`] finds such deliveries every ten minutes by reading
+//! every subscription.
 
 use std::time::Duration;
 
@@ -31,7 +35,7 @@ const TIDY_LIMIT: i64 = 256;
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
-    /// Records that an organization has something due at a time.
+    /// Records that an organization has a delivery that is due at a time.
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2) on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Organizations whose row has been due since before a time.
@@ -55,11 +59,11 @@ store::statements! {
         group by s.organization_id on conflict (organization_id) do nothing";
 }
 
-/// Records that organization `?1` has something due at `?2`. Modules that add deliveries to the
-/// outbox run this statement.
+/// Records that organization `?1` has a delivery that is due at `?2`. Modules that add deliveries
+/// to the outbox run this statement.
 pub const NOTE_DUE: &store::Statement = &NOTE;
 
-/// Records that an organization has something due at a time.
+/// Records that an organization has a delivery that is due at a time.
 pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
     tx.execute(&NOTE, &values![organization, due])?;
     Ok(())
@@ -82,8 +86,8 @@ pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
                 tidy(dependencies).await
             }
         };
-        // A statement that has begun ends by itself. Corrections that were not begun are made after
-        // the next start.
+        // A correction that has begun is completed. The other corrections are made after the next
+        // start.
         let Some(result) = stop.run_until_cancelled(correction).await else {
             return;
         };

@@ -70,7 +70,7 @@ impl Recorder {
         }
     }
 
-    /// Returns at the next tick.
+    /// Waits until the next tick, when the waiting outcomes are recorded.
     async fn tick(&self) {
         let passed = self.started_at.elapsed().as_nanos() / TICK.as_nanos();
         let next = TICK.saturating_mul(u32::try_from(passed + 1).unwrap_or(u32::MAX));
@@ -129,7 +129,7 @@ impl Recorder {
                     }
                     drop(permits);
                     if first_retry(&entries).is_some() {
-                        // The dispatcher does not know yet when this retry is due.
+                        // The dispatcher does not know yet when this retry is due, so wake it.
                         self.dependencies.due.notify_one();
                     }
                     return;

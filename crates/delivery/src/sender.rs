@@ -51,7 +51,7 @@ pub(super) struct Target {
 pub(super) struct Message {
     /// The delivery's id, the same for every attempt.
     pub id: Uuid,
-    /// The target.
+    /// The receiver's URL and the signing secrets. All messages of a batch share them.
     pub target: Arc<Target>,
     /// The serialized body.
     pub body: String,

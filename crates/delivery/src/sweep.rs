@@ -60,19 +60,20 @@ store::statements! {
     /// Pending deliveries that are due after a time, the latest first.
     LATE = "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
-    /// Makes some of these deliveries due at that time.
+    /// Makes deliveries from `LATE` due at time `?3`.
     BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and status = 'pending'
             and next_attempt_at > ?3 for update skip locked)
         update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1 and id in (select id from late)";
     /// Deliveries whose lease ends after a time.
     LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Removes these leases.
+    /// Ends leases from `LEASED_LONG`.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
     /// Deliveries created between two times. Ids sort by creation time, so the index on the id
     /// finds them.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
-    /// Removes those of these deliveries that have ended, and the pending ones that are too old.
+    /// Removes deliveries from `OLD`: those that have ended, and pending ones whose id is below
+    /// `?3`.
     REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and (status <> 'pending' or id < ?3)
             for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
@@ -226,8 +227,8 @@ fn remove_log(
     Ok(Some(position))
 }
 
-/// Removes those of the next deliveries that are too old. Returns the id of the last examined
-/// delivery if there may be more.
+/// Reads deliveries after a position, and removes the ones that are too old. Returns the id of the
+/// last delivery that was read, if there may be more.
 fn remove_old(
     tx: &mut Transaction<'_>,
     clock: &Clock,

@@ -19,7 +19,7 @@ use crate::{Backend, Store, Transaction, WAIT_LIMIT};
 
 /// Maximum number of look-ups in one query.
 const BATCH_SIZE: usize = 1_024;
-/// Maximum number of look-ups that wait.
+/// Maximum number of look-ups that wait for a query.
 const WAITING: usize = 16_384;
 
 /// A function that finds the values of these keys. A key without a value is absent from the map.
@@ -48,7 +48,8 @@ where
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
-    /// Makes look-ups in a store. The reads of `find` may see different snapshots.
+    /// Creates the look-ups of one kind. On PostgreSQL each statement of `find` may read another
+    /// snapshot.
     pub fn new(
         store: Store,
         find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,

@@ -329,7 +329,8 @@ impl Store {
     }
 
     /// Returns the maximum of each number of a [`WorkCount`] since the last call, and resets the
-    /// maxima. They may come from different transactions. Tests of growth use them.
+    /// maxima. The maxima may come from different transactions. Tests use them to detect queries
+    /// that grow with a list.
     #[expect(
         clippy::must_use_candidate,
         reason = "a caller may only want to reset the maxima"
@@ -431,7 +432,7 @@ pub fn back_up(url: &str, file: &Path) -> Result<()> {
     }
 }
 
-/// An open transaction.
+/// An open transaction on either database.
 pub struct Transaction<'a> {
     handle: Handle<'a>,
     work: WorkCount,

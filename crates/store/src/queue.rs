@@ -330,7 +330,8 @@ mod tests {
         );
         assert_eq!(now(&queue).unwrap().1, "long 1");
         queue.done(share(1), long);
-        // The charged time is bounded, so that the share gets a turn while others go on.
+        // At most `DEBT` is charged for slow work. So its share gets a turn again, although another
+        // share always has work.
         let turns = DEBT.as_micros() / TURN.as_micros() + 1;
         let mut before = 0;
         loop {

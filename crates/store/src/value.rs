@@ -21,9 +21,9 @@ pub enum Value {
     Null,
     /// SQLite integer 0 or 1; PostgreSQL `boolean`.
     Bool(bool),
-    /// A 64-bit integer.
+    /// A 64-bit integer: SQLite `INTEGER`, PostgreSQL `bigint` or `integer`.
     Integer(i64),
-    /// Text.
+    /// A text: `TEXT` in both databases.
     Text(String),
     /// Bytes: SQLite `BLOB`, PostgreSQL `bytea`.
     Bytes(Vec<u8>),

@@ -6,15 +6,16 @@
 //! ```ignore
 //! store.max_work();
 //! api.get("/portals").await.data();
-//! let WorkCount { statements, rows, steps } = store.max_work();
+//! let WorkCount { statements, rows, instructions } = store.max_work();
 //! assert!(statements <= 5, "{statements}");
 //! ```
 //!
-//! The maximum is used because background work runs small transactions of its own in between. A
-//! test measures a list twice, with few and with many rows in the table. The number of statements
-//! must stay the same, and on SQLite `instructions` must grow no faster than the returned rows. In tests
-//! of the product the store is `app.server.service.store`. A response that is served from memory
-//! has no transaction.
+//! The maximum is used because background work runs small transactions of its own in between.
+//!
+//! A test measures a list twice, with few and with many rows in the table. The number of statements
+//! must stay the same. On SQLite, `instructions` must grow no faster than the number of returned
+//! rows. In tests of the product, the store is `app.server.service.store`. A response that is
+//! served from memory has no transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,8 +31,8 @@ pub struct WorkCount {
     pub statements: u64,
     /// Number of rows returned by the statements.
     pub rows: u64,
-    /// Number of SQLite instructions, which grows with the rows and index entries read. 0 on
-    /// PostgreSQL.
+    /// Number of SQLite instructions, which grows with the number of rows and index entries that
+    /// are read. 0 on PostgreSQL.
     pub instructions: u64,
 }
 

@@ -10,11 +10,11 @@ use self::support::Opened;
 use store::{Error, Migrations, Store, Transaction, Value};
 
 store::statements! {
-    /// Writes a row.
+    /// Inserts a row.
     INSERT = "insert into thing (id, name) values (?1, ?2)";
-    /// Every row.
+    /// Reads every row.
     ALL = "select id, name from thing order by id";
-    /// Rows by a list.
+    /// Reads the rows whose ids are in a list.
     SOME = "select name from thing where id = any(?1) order by id";
     /// Fails, because a name must not be null.
     BROKEN = "insert into thing (id, name) values (?1, null)";

@@ -15,9 +15,9 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 store::statements! {
-    /// Writes a row.
+    /// Inserts a row.
     INSERT = "insert into thing (id) values (?1)";
-    /// Every row.
+    /// Reads the id of every row.
     ALL = "select id from thing";
 }
 
@@ -52,8 +52,8 @@ async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
             .write(move |_| {
                 begun.send(()).unwrap();
                 let _ = gate.recv();
-                // This is longer than a batch accepts operations, so the next write is in another
-                // batch.
+                // A batch accepts operations for a shorter time than this, so the next write is in
+                // another batch.
                 std::thread::sleep(Duration::from_millis(6));
                 Ok(())
             })
@@ -92,8 +92,9 @@ async fn failed_writes_count_toward_the_size_of_a_batch() {
     let (go, holding) = hold(&opened.store).await;
     let good = write(&opened.store, share(1), |tx| insert(tx, 1));
     queued(&opened.store, 1).await;
-    // The three hundredth write waits for the answer to the good one. If both were in one batch,
-    // that answer would never come.
+    // The last of these writes ends only after the good write has been answered. If both were in
+    // one batch, the good write would be answered only after the end of the last one, and the test
+    // would hang.
     let (open, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let mut refused = Vec::new();

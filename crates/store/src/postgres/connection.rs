@@ -326,7 +326,8 @@ impl Connection {
         }
     }
 
-    /// Replaces this connection with another one.
+    /// Replaces this connection, which is lost, with another one. Fails after `until`. `cause` says
+    /// how the connection was lost.
     fn replace(&mut self, cause: &str, until: Instant) -> Result<()> {
         let Some(pool) = self.pool.clone().filter(|_| Instant::now() < until) else {
             return Err(Error::Unavailable(cause.into()));

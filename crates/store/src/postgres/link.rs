@@ -189,8 +189,8 @@ impl Link {
         self.is_lost
     }
 
-    /// Returns whether the server no longer accepts writes. From version 14 on, a server reports
-    /// that together with its answers.
+    /// Returns whether the server no longer accepts writes. A server reports this state together
+    /// with its answers, from PostgreSQL 14 on.
     pub(super) fn is_read_only(&self) -> bool {
         ["in_hot_standby", "default_transaction_read_only"]
             .iter()

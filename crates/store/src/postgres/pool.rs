@@ -26,8 +26,8 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 /// A connection returns to the pool only outside a transaction. If a commit or a rollback was not
 /// confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
 /// changes. If one connection is lost, all others are closed too; those in use are closed when they
-/// return. They most likely have the same fault: a server that shuts down or was demoted, or a
-/// network that drops packets. If each one were tried, each would cost a caller's time.
+/// return. The other connections most likely have the same fault: a server that shuts down or was
+/// demoted, or a network that drops packets. Trying each of them would cost a caller time.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,

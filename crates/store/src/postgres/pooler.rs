@@ -89,7 +89,7 @@ impl Pooling {
     /// Returns the statements that begin a read. All statements of a read see one snapshot.
     ///
     /// A pooler does not report that its server has become a standby, which may lag. A standby
-    /// refuses `begin … read write`, so that is used through a pooler.
+    /// refuses `begin … read write`, so reads through a pooler begin with that statement.
     pub(super) fn begin_reading(self) -> &'static str {
         match self {
             Self::BySession => "begin isolation level repeatable read read only",

@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 /// How long an attempt to connect may take before the next attempt starts as well. A healthy server
 /// takes a few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// Limit for each of several servers. If one hangs and the others do not accept writes yet, the
-/// others have to be tried again, because one of them will soon accept writes.
+/// Limit for each of several servers. If one server hangs, the time is used to try the other
+/// servers again. One of them may soon accept writes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
 /// Maximum number of servers in a URL, and of addresses of a name. Each attempt takes a connection.
 const MAX_SERVERS: usize = 16;
