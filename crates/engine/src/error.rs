@@ -18,34 +18,35 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum ErrorKind {
-    /// 400
+    /// Status 400: the request is not valid.
     Validation,
-    /// 401
+    /// Status 401: the credential is missing or not valid.
     Authentication,
-    /// 403
+    /// Status 403: the caller may not do this.
     Authorization,
-    /// 403, the organization's two-factor rule
+    /// Status 403: the organization requires two-factor authentication, and the member has not
+    /// enrolled.
     TwoFactor,
-    /// 404
+    /// Status 404: the object does not exist, or the caller may not see it.
     NotFound,
-    /// 409
+    /// Status 409: the request conflicts with the current state.
     Conflict,
-    /// 410, only on the platform interface
+    /// Status 410, only on the platform interface: the data is no longer kept.
     Gone,
-    /// 422
+    /// Status 422: the `Idempotency-Key` belongs to another request.
     BusinessRule,
-    /// 429
+    /// Status 429: the caller has sent too many requests.
     RateLimit,
-    /// 500
+    /// Status 500: the service has a defect.
     Internal,
-    /// 502
+    /// Status 502: another service refused the request or did not answer.
     Provider,
-    /// 503
+    /// Status 503: the service cannot do this now.
     Unavailable,
 }
 
 impl ErrorKind {
-    /// Returns status, `error.type`, `error.code`, and the default message.
+    /// Returns the HTTP status, `error.type`, `error.code` and the default message.
     #[must_use]
     pub const fn row(self) -> (u16, &'static str, &'static str, &'static str) {
         match self {

@@ -56,7 +56,8 @@ pub fn organization_of(prefix: &str, token: &str) -> Option<Uuid> {
         .map(Uuid::from_u128)
 }
 
-/// Returns the organization that a token names, if `has` finds the token's hash there.
+/// Returns the organization that a token names, if the statement `has` finds the token's hash in
+/// that organization.
 pub fn owner(
     tx: &mut Transaction<'_>,
     (prefix, token): (&str, &str),

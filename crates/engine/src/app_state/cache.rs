@@ -12,7 +12,7 @@ use crate::processors;
 
 /// The maximum size of the cache in bytes, by the weights of its values.
 const MAX_BYTES: u64 = 32 << 20;
-/// The expected number of entries.
+/// The number of entries for which the cache is laid out at the start.
 const EXPECTED_ENTRIES: usize = 1_024;
 /// The approximate size of an entry without its value, in bytes.
 const ENTRY_OVERHEAD: u64 = 1_024;

@@ -41,7 +41,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Creates a change to a value.
+    /// Creates a change from no value to `after`.
     #[must_use]
     pub fn to(field: &str, after: Value) -> Self {
         Self {
@@ -62,9 +62,9 @@ impl Change {
     }
 }
 
-/// Returns the changes of a create: the sent fields, with their values in the answer. Fields in
-/// `tells` that the answer lacks have the value that was sent. Of any other field, only the name is
-/// recorded.
+/// Returns the changes of a create: the sent fields, with their values in the answer. A field that
+/// the answer lacks gets the value that was sent, if `tells` lists the field. Otherwise only its
+/// name is recorded.
 #[must_use]
 pub fn created<'s>(
     sent: impl Iterator<Item = (&'s String, &'s Value)>,
@@ -124,8 +124,8 @@ pub fn difference(
     (!changes.is_empty() || was_updated || was_created_or_deleted).then_some(changes)
 }
 
-/// Returns additional fields that an operation records, with the sent value, or else the value in
-/// the answer.
+/// Returns the additional fields that an operation records. Each has the value that was sent, or
+/// else the value in the answer.
 #[must_use]
 pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {

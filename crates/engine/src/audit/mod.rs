@@ -21,7 +21,7 @@ pub use changes::{Change, created, difference, recorded};
 pub(crate) use row::STATEMENTS;
 pub use row::{Actor, ActorKind, AuditEntryRow, sweep, write};
 
-/// Fields by name.
+/// Fields of an object, by their names.
 pub type AuditFields = Map<String, Value>;
 
 /// A function that reads the object that an input refers to, if it exists.
@@ -83,7 +83,8 @@ impl Audits {
         }
     }
 
-    /// Adds fields to record: with the sent value, or else the value in the answer.
+    /// Adds fields to record. Each is recorded with the value that was sent, or else with the value
+    /// in the answer.
     #[must_use]
     pub const fn recording(mut self, fields: &'static [&'static str]) -> Self {
         self.recorded_fields = fields;
@@ -107,7 +108,7 @@ impl Audits {
         matches!(self.what, WriteKind::Creates(..)) || !self.recorded_fields.is_empty()
     }
 
-    /// Adds fields of the answer of which only the names are recorded, because they are secrets.
+    /// Adds fields of the answer that contain secrets. Only the names of these fields are recorded.
     #[must_use]
     pub const fn withholding(mut self, fields: &'static [&'static str]) -> Self {
         self.secret_fields = fields;
@@ -147,7 +148,7 @@ pub struct AuditedObject {
     pub target: Target,
     /// Fields whose changes are recorded with their values.
     pub shown: AuditFields,
-    /// Fields of whose changes only the names are recorded.
+    /// Secret fields. The entry names those that changed and contains no values of them.
     pub withheld: AuditFields,
     /// Unordered lists, which may be incomplete. The entry records the added and removed items.
     pub sets: AuditFields,
@@ -169,7 +170,7 @@ impl AuditedObject {
         Ok(self)
     }
 
-    /// Adds fields of whose changes only the names are recorded.
+    /// Adds secret fields. The entry names those that changed and contains no values of them.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);
         Ok(self)

@@ -26,12 +26,13 @@ store::statements! {
     /// Inserts a row.
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Reads the name of the app that acts for a member. Apps belong to no organization, so the
-    /// condition on `?1` has no effect.
+    /// Reads the name of the app that acts for a member. Apps belong to no organization. Because
+    /// every statement must use the organization `?1`, there is a condition on `?1` that is always
+    /// true.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
-    /// Lists the rows before a time.
+    /// Lists the rows of a time or earlier.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
-    /// Removes those of these rows of an organization that are old.
+    /// Removes rows of an organization from `OLD`.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 

@@ -329,7 +329,8 @@ pub(super) fn identify(
         }
         Surface::Platform => platform_caller(service, operation, request)?,
         Surface::Guest => {
-            // Read the version first, as in `look_up`.
+            // Read the version before the caller, so that the caller is at least as new as the
+            // version.
             let version = service.store.version();
             let identified = link_caller(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {

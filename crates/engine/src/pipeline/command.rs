@@ -22,7 +22,7 @@ use crate::stage;
 enum CommandStart {
     /// The recorded response of an earlier request with the same key.
     Replayed(Success),
-    /// The request to send.
+    /// The request to send to the other service, and the write that records its outcome.
     Asks(Box<(CommandRequest, Write)>),
 }
 

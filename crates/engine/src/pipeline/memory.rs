@@ -10,8 +10,8 @@
 //!
 //! An operation declares whether its responses are cached, and which data they depend on
 //! ([`crate::operation::CacheBasis`]). A response that depends on the time has an end of validity
-//! ([`crate::context::Context::holds_until`]). It is used only between the time of its creation and
-//! that end.
+//! ([`crate::context::Context::limit_validity`]). It is used only between the time of its creation
+//! and that end.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -93,7 +93,7 @@ pub(super) struct AnswerKey {
     /// The credential of a caller with limited scope; every guest has limited scope. `None` for
     /// other callers, who all have the same scope.
     limited: Option<Credential>,
-    /// Whether the caller takes a value.
+    /// Whether the caller is code of this process, which takes a value instead of text.
     takes_value: bool,
     /// The parameters of path and query, as they were sent.
     request: Box<str>,
@@ -155,7 +155,7 @@ pub(super) struct CachedValue {
     validity: Validity,
     pub(super) value: LocalValue,
     pub(super) etag: HeaderValue,
-    /// The length of its text.
+    /// The length of the answer's text, in bytes.
     length: usize,
 }
 
@@ -308,7 +308,7 @@ impl AnswerKey {
 }
 
 impl CachedAnswer {
-    /// Returns the body in three chunks.
+    /// Returns the body: the text before the request id, the id, and the text after it.
     #[must_use]
     pub fn pieces(&self, request_id: Uuid) -> [Bytes; 3] {
         [
@@ -318,7 +318,8 @@ impl CachedAnswer {
         ]
     }
 
-    /// Returns the compressed body in two chunks.
+    /// Returns the body in gzip form. The first chunk is compressed once for all requests. The
+    /// second chunk contains the request id.
     #[must_use]
     pub fn gzip(&self, request_id: Uuid) -> [Bytes; 2] {
         let deflated = self

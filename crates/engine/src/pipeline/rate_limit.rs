@@ -22,11 +22,12 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The state of a caller's limit after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// `X-RateLimit-Limit`
+    /// The header `X-RateLimit-Limit`: the maximum number of requests in the window.
     pub limit: u32,
-    /// `X-RateLimit-Remaining`
+    /// The header `X-RateLimit-Remaining`: the number of requests that the window still allows.
     pub remaining: u32,
-    /// `X-RateLimit-Reset`: when the oldest counted request leaves the window, in Unix seconds.
+    /// The header `X-RateLimit-Reset`: when the oldest counted request leaves the window, in Unix
+    /// seconds.
     pub reset: i64,
     /// Seconds until the next request may be accepted. Set only for a refused request.
     pub retry_after: Option<u64>,

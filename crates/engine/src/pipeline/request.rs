@@ -150,7 +150,7 @@ impl Head {
         let (body, issues) = match payload {
             Payload::Arguments(mut arguments) => {
                 if let Some(limit) = operation.shape().tool_limit() {
-                    // Null is the same as leaving the limit out.
+                    // A limit of null means the same as no limit.
                     arguments.retain(|name, value| name != "limit" || !value.is_null());
                     arguments.entry("limit").or_insert(limit.into());
                 }

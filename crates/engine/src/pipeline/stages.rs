@@ -25,7 +25,7 @@ pub(super) struct Call {
     pub(super) service: Arc<Service>,
     pub(super) operation: &'static Operation,
     pub(super) head: Head,
-    /// A caller who may call the operation. The body has not been read.
+    /// The time of the request, the same in every stage.
     pub(super) now: Timestamp,
 }
 
