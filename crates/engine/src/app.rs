@@ -17,23 +17,23 @@ use crate::operation::{Operation, Surface};
 pub struct App {
     /// All operations of all surfaces, in the order of the document.
     pub operations: Vec<Operation>,
-    /// All statements.
+    /// All SQL statements of the program.
     pub statements: Vec<&'static Statement>,
     /// Statements that remove rows of an erased organization, one for each table. Tables that refer
     /// to other tables come first.
     pub erased: Vec<&'static Statement>,
-    /// All summaries.
+    /// The summaries of all modules.
     pub summaries: Vec<&'static Summary>,
     /// The values that modules list for each other and for the engine, by type.
     pub lists: Lists,
     /// The subjects of operations: the first segment of a path, and its description.
     pub subjects: Vec<(&'static str, &'static str)>,
-    /// Texts and functions for the program as a whole.
+    /// Texts and functions that concern the whole program.
     pub about: About,
 }
 
 impl App {
-    /// Returns the operation of this id.
+    /// Returns the operation with this id.
     #[must_use]
     pub fn operation(&self, id: &str) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.id == id)
@@ -58,7 +58,7 @@ pub struct About {
 /// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
 pub struct DocumentAdditions {
-    /// Parameters in addition to the engine's.
+    /// Reusable parameters that are added to those of the engine.
     pub parameters: fn() -> Value,
     /// Schemas that are published under their own names in the document of an interface.
     pub schemas: fn(Surface) -> Vec<Named>,
@@ -75,7 +75,7 @@ pub struct Named {
     pub is_always: bool,
 }
 
-/// Finds the callers that the tokens of guests' links identify, by token.
+/// A function that returns the caller of each known token in a guest's link.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
 /// The look-up of tokens in the paths of guests' requests.
@@ -83,7 +83,7 @@ pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<St
 pub struct GuestTokenLookup {
     /// Returns the callers of these tokens. The map has no entry for an unknown token.
     pub find: FindLinked,
-    /// The kind of object that the 404 for an unknown token names.
+    /// The kind of object that is named in the 404 for an unknown token.
     pub what: &'static str,
 }
 
@@ -104,7 +104,7 @@ pub struct Gauge {
     pub name: &'static str,
     /// A description of the gauge.
     pub help: &'static str,
-    /// The value.
+    /// The measured value, as text.
     pub value: String,
 }
 

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The first delay before a restart. It doubles each time the task ends again soon.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
-/// The longest delay. After a task has run for this long, the delay begins with the first one
-/// again.
+/// The longest delay before a restart. After a task has run for this long, its next delay is
+/// [`INITIAL_BACKOFF`] again.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The names of the tasks that are down.
@@ -79,7 +79,8 @@ pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. Only this item is affected, and it is
     /// claimed again.
     const PANIC_MESSAGE: &str;
-    /// Whether the end of an item makes space for another, so that items should be claimed then.
+    /// Whether the end of an item makes space for another one. If so, more items are claimed
+    /// whenever an item ends.
     const CLAIMS_AT_END: bool;
 
     /// Starts due items as far as there is space. Returns the time until more items may be due.

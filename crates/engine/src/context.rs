@@ -84,7 +84,7 @@ pub enum RaisedRevision {
     Stream,
 }
 
-/// A lock of an organization that is not taken yet.
+/// The data for locking an organization, before the lock is taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Lock {
     organization: Uuid,
@@ -264,8 +264,8 @@ impl<'c, 't> Context<'c, 't> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Records that the write changed the configuration, or records that the configuration refers
-    /// to.
+    /// Marks the write as a change of the configuration. A change of records that the configuration
+    /// refers to counts as well.
     pub fn touch_configuration(&mut self) {
         self.touches_configuration = true;
     }
@@ -311,7 +311,7 @@ impl<'c, 't> Context<'c, 't> {
     }
 
     /// Limits how long the answer of a time-dependent operation may be cached
-    /// ([`crate::operation::Declaration::kept`]).
+    /// ([`crate::operation::Declaration::cached`]).
     pub fn limit_validity(&mut self, time: Timestamp) {
         self.until = self.until.min(time);
     }
@@ -399,7 +399,7 @@ impl<'c, 't> Context<'c, 't> {
             .execute(statement, &self.with_organization(params))?)
     }
 
-    /// Runs a change whose number of rows is not needed. It is sent together with the next
+    /// Runs a change whose number of rows is not needed. The change is sent together with the next
     /// statement. The organization is `?1`, and the parameters follow.
     pub fn execute_deferred<const N: usize>(
         &mut self,

@@ -30,7 +30,8 @@ pub trait DueWork: 'static {
     /// another node has stored since the last search.
     fn max_delay(service: &Service) -> Duration;
 
-    /// Returns how long after its stored time work becomes due.
+    /// Returns the delay from the stored time of a piece of work to the moment at which it becomes
+    /// due.
     fn delay(_service: &Service) -> Duration {
         Duration::ZERO
     }
@@ -49,7 +50,7 @@ pub trait DueWork: 'static {
         now: Timestamp,
     ) -> Result<(usize, BTreeSet<WakeSignal>)>;
 
-    /// Returns the earliest stored time.
+    /// Returns the earliest stored time of all work.
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
 }
 
@@ -136,7 +137,8 @@ impl<W: DueWork> DueWorker<W> {
         match result {
             Ok((count, wake_signals)) => {
                 self.service.app_state.wake(&wake_signals);
-                // A standby may still list work that is already done.
+                // If the search was answered by a standby, it may list work that is already done.
+                // Skip that organization.
                 if count == 0 {
                     unavailable.push(organization);
                 }
@@ -173,8 +175,8 @@ impl<W: DueWork> DueWorker<W> {
 
     /// Returns the latest stored time of work that is due at `now`.
     fn until(&self, now: Timestamp) -> Timestamp {
-        // No work is older than this. The databases differ in the earliest time that they can
-        // store.
+        // No work has an earlier stored time than 1970. The databases differ in the earliest time
+        // that they can store, so an earlier time could be refused.
         now.checked_sub(W::delay(&self.service))
             .unwrap_or(Timestamp::UNIX_EPOCH)
             .max(Timestamp::UNIX_EPOCH)

@@ -12,7 +12,6 @@ use unicode_normalization::char::{canonical_combining_class, decompose_compatibl
 /// Each character is decomposed (compatibility), combining marks are removed, and full case folding
 /// is applied. Only marks with a combining class are removed. The vowel signs of Indic scripts have
 /// no combining class, so they stay.
-/// none, so they stay.
 #[must_use]
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());

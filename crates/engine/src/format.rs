@@ -314,7 +314,7 @@ pub fn is_redirect_uri(text: &str) -> bool {
             begins("http://") && has_no_user && url.host().is_some_and(|host| is_loopback(&host))
         }
         scheme => {
-            // A path begins with a slash only after an authority.
+            // If the scheme has no dot, it must be followed by a host with a dot and by a path.
             let has_owner =
                 || host_is_plain && url.host_str().is_some_and(|host| host.contains('.'));
             let has_own_host =
@@ -552,7 +552,8 @@ mod tests {
             phone("+1 (415) 555-2671", "ES").as_deref(),
             Some("+14155552671")
         );
-        // The result does not depend on the organization's country.
+        // A number with a country prefix gives the same result whatever the organization's country
+        // is.
         for country in ["ES", "US", "GB", "IT"] {
             for (text, stored) in [
                 ("+44 (0)20 7946 0958", "+442079460958"),

@@ -104,7 +104,8 @@ pub enum Fit {
     OtherRegion,
     /// Another language that readers of the requested one can read, with the fit to that language.
     Sibling(usize),
-    /// English, with its fit.
+    /// English, for a reader who requested another language. The value is the rank of the version's
+    /// fit to `en`.
     English(usize),
     /// Any other language.
     Other,
@@ -117,7 +118,8 @@ impl Fit {
         !matches!(self, Self::English(_) | Self::Other)
     }
 
-    /// Returns the rank of a fit among the fits to another language.
+    /// Returns the rank of this fit, which [`Fit::Sibling`] and [`Fit::English`] store as their
+    /// value.
     const fn rank(self) -> usize {
         match self {
             Self::Exact => 0,
@@ -168,7 +170,7 @@ impl RequestedLanguage {
             return None;
         }
         let is_version = |language: &LanguageIdentifier| *language == version.canonical;
-        // A tag with its likely region is the same as without it: `zh-TW` is `zh-Hant`.
+        // A tag means the same with and without its likely region: `zh-TW` is `zh-Hant`.
         let is_likely =
             |language: &LanguageIdentifier| Tag::of(language.clone()).likely == version.likely;
         let rank = self

@@ -62,7 +62,7 @@ impl Log {
         let queue =
             Queue::begin(output()).map_err(|error| format!("cannot start the log: {error}"))?;
         match span_layer {
-            // One global filter, so that disabled spans cost nothing.
+            // Without traces, one filter applies to everything, so disabled spans cost nothing.
             None => tracing_subscriber::registry()
                 .with(filter)
                 .with(lines(queue.clone()))

@@ -1,4 +1,4 @@
-//! The number of processors.
+//! Counts processors, for sizes that depend on the number of processors.
 
 /// Returns the number of processors that this process may use.
 #[must_use]

@@ -95,7 +95,7 @@ fn rewrite_batch(
     let mut context =
         match Context::for_writing(system, organization, &access, RaisedRevision::Configuration) {
             Ok(context) => context,
-            // The organization has been erased.
+            // An erased organization has no summaries to rewrite.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };

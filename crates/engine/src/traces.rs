@@ -32,10 +32,11 @@ pub use store::SPANS;
 pub const TRACEPARENT: &str = "traceparent";
 
 /// The parent of a span that begins a trace. The SDK takes the id of a trace only from a parent, so
-/// such a span has this one until it ends.
+/// a span that begins a trace has this parent until the span ends.
 const NO_PARENT: SpanId = SpanId::from_bytes([0xff; 8]);
 
-/// The parent of the span of a request or delivery. All spans below have it in their context.
+/// The parent of the span of a request or delivery. Every span below that span finds this value in
+/// its context.
 struct Origin(SpanContext);
 
 /// Creates a span for a stage of a request, below the current span.

@@ -80,7 +80,7 @@ impl JsonSchema for UploadedFile {
 
 /// File storage, with limits on concurrent uploads and on disk space.
 pub struct Uploads {
-    /// The storage.
+    /// The storage for the files.
     pub files: Files,
     /// Number of bytes of the file system that uploads leave free; [`reserved`] gives the default.
     reserve: Option<u64>,
@@ -107,9 +107,9 @@ impl Uploads {
         }
     }
 
-    /// Registers the upload of a file of at most `max_bytes` bytes. Refuses it if the caller, the
-    /// organization or the service has too many uploads in progress, or if the file system would
-    /// fall below its reserve.
+    /// Registers the upload of a file of at most `most` bytes. Refuses the upload if the caller,
+    /// the organization or the service has too many uploads in progress, or if the file system
+    /// would fall below its reserve.
     pub(crate) fn register(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
         let space = self.files.space().map_err(Error::unavailable)?;
         let mut in_progress = self.counter.in_progress();

@@ -20,7 +20,7 @@ pub struct Listing<T> {
     pub total: i64,
 }
 
-/// `meta.pagination`.
+/// The object `meta.pagination` of a paginated answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Pagination {
     limit: u32,
@@ -46,7 +46,8 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The name of an operation and the type of its answer, for callers in this process.
+/// The name of an operation, with the type of its answer. Callers in this process use it to get the
+/// answer as that type.
 pub struct OperationName<O> {
     id: &'static str,
     answer: PhantomData<fn() -> O>,

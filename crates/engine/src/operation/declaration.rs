@@ -86,7 +86,7 @@ impl Declaration {
 
     /// Allows caching of the operation's answers. They may depend only on the data that `basis`
     /// names. An answer that depends on the time must limit its validity
-    /// ([`crate::context::Context::holds_until`]).
+    /// ([`crate::context::Context::limit_validity`]).
     #[must_use]
     pub fn cached(mut self, basis: CacheBasis) -> Self {
         self.0.cached = Some(basis);
@@ -101,14 +101,16 @@ impl Declaration {
         self
     }
 
-    /// Declares that the operation only reads. It is a POST because its input is long.
+    /// Declares that a POST operation only reads. Such an operation is a POST because its input is
+    /// long.
     #[must_use]
     pub fn reads(mut self) -> Self {
         self.0.effect = Effect::Read;
         self
     }
 
-    /// Declares that the operation does not change the configuration.
+    /// Declares that the operation does not change the configuration. Its write raises only the
+    /// stream revision.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
         self.0.raised_revision = RaisedRevision::Stream;
@@ -123,8 +125,8 @@ impl Declaration {
     }
 
     /// Declares a field of the answer that holds a secret and is shown once. The response that is
-    /// recorded under an `Idempotency-Key` lacks the secret. A replay applies `check` again, as the
-    /// function does.
+    /// recorded under an `Idempotency-Key` lacks the secret. Before a replay, `check` decides again
+    /// whether the caller may see the response.
     #[must_use]
     pub fn shows_once(
         mut self,

@@ -150,9 +150,9 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
 pub struct FilteredList {
     /// The field that contains the list.
     pub list: &'static str,
-    /// The field by which a caller asks for that.
+    /// The field by which a caller asks to leave invalid items out.
     pub field: &'static str,
-    /// The value of that field.
+    /// The value of `field` that asks to leave invalid items out.
     pub value: &'static str,
 }
 
@@ -306,9 +306,9 @@ pub struct Operation {
     pub is_offered: Option<fn(&AppState) -> bool>,
     /// Rules for the input beyond its schema; `None` if there are none.
     pub rules: Option<Box<Rules>>,
-    /// Whether its function returns JSON text instead of a value.
+    /// Whether the operation's function returns JSON text instead of a value.
     pub answers_text: bool,
-    /// The function that runs it.
+    /// The operation's function, and the kind of work that it does.
     pub work: Work,
     input: SchemaOf,
     output: SchemaOf,

@@ -25,8 +25,8 @@ use crate::typed;
 pub struct Shape {
     fields: BTreeMap<String, Value>,
     schema: Schema,
-    /// The schema as JSON. It suggests the closest field name for a misspelt one, and has the limit
-    /// of a tool call.
+    /// The schema as JSON. It is used to suggest the closest name for a misspelt field, and to find
+    /// the limit of a tool call.
     schema_json: Value,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,

@@ -42,12 +42,13 @@ impl Shape {
         }
     }
 
-    /// Adds the issues of a failure.
+    /// Converts a failure of the validator to issues, and adds them.
     pub(super) fn report(&self, error: &ValidationError<'_>, issues: &mut Issues) {
         let path = segments(error);
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
-                // The schema has the known names beside the failing keyword.
+                // The part of the schema that contains the failing keyword also has the known
+                // names.
                 let keyword = error.schema_path().as_str();
                 let siblings = keyword.rsplit_once('/').and_then(|(parent, _)| {
                     self.schema_json.pointer(&format!("{parent}/properties"))

@@ -26,10 +26,10 @@ pub(super) struct Issues {
     invalid_items: Option<InvalidItems>,
 }
 
-/// The maximum number of issues that are kept of an item that is left out.
+/// The maximum number of issues that are kept for one item that is left out.
 const MAX_ISSUES_OF_ITEM: usize = 20;
 
-/// The invalid items of a list, by index. Only the first items have issues.
+/// The invalid items of a list, by index. Issues are kept only for the first items, up to a limit.
 struct InvalidItems {
     list: &'static str,
     items: BTreeMap<usize, BTreeMap<Vec<PathSegment>, Reason>>,
