@@ -1,5 +1,5 @@
-//! Measures repeated requests for the guest's page, beside a bare handler that sends the same
-//! bytes.
+//! Measures repeated requests for the guest's page, and compares them with a bare handler that
+//! sends the same bytes.
 
 use http::Method;
 use serde_json::json;

@@ -19,8 +19,8 @@ impl Keys {
     }
 }
 
-/// Maps each number to a different number by `SplitMix64`. The results are spread over the whole
-/// range.
+/// Maps each number to a different number by the generator `SplitMix64`. The results are spread
+/// over the whole range.
 #[must_use]
 pub const fn scatter(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -59,7 +59,7 @@ pub fn open_files() -> anyhow::Result<usize> {
     max_open_files(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
 }
 
-/// Returns the soft limit of open files. It precedes the hard limit.
+/// Returns the soft limit of open files. In the kernel's text it precedes the hard limit.
 fn max_open_files(limits: &str) -> Option<usize> {
     let limit = limits
         .lines()

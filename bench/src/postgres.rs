@@ -113,7 +113,8 @@ impl Bench {
         url: &str,
     ) -> anyhow::Result<Line> {
         let keys = Keys::default();
-        // The names of the existing portals contain the first keys.
+        // The portals in the list were created with the first keys as names. Skip these keys,
+        // because names must be unique.
         for _ in 0..LIST_LENGTH {
             let _ = keys.next();
         }

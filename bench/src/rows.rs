@@ -36,7 +36,7 @@ insert into organization (id, revision, doc) values (zeroblob(16), 1, '{}');
 ";
 const ORGANIZATION: Uuid = Uuid::nil();
 const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
-/// 2026-11-30, in microseconds since 1970.
+/// The time of the first row: 2026-11-30, in microseconds since 1970.
 const FIRST_TIME: i64 = 1_796_000_000_000_000;
 /// The length of a portal's list summary, in bytes.
 const SUMMARY_LENGTH: usize = 130;

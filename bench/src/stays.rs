@@ -61,14 +61,14 @@ create table guest_link (organization_id UUID not null references organization (
 ";
 
 store::statements! {
-    /// The organization of the rows.
+    /// Inserts the organization of the rows.
     INSERT_ORGANIZATION = "insert into organization (id) values (?1)";
-    /// A stay.
+    /// Inserts a stay.
     INSERT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    /// The link from a stay to its property.
+    /// Inserts the link from a stay to its property.
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5)";
-    /// The token of the stay's guest link.
+    /// Inserts the token of a stay's guest link.
     INSERT_TOKEN = "insert into guest_link (organization_id, token, reservation_id) values (?1, ?2, ?3)";
 }
 

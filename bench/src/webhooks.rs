@@ -70,8 +70,8 @@ const FIRST_TENTH_TARGET: f64 = 0.8;
 /// The limit of resident memory with a backlog, in MiB.
 const BACKLOG_MEMORY_TARGET: f64 = 150.0;
 
-/// Number of targets beside the hanging one: normally, and if this process may open fewer than
-/// `FILES` files.
+/// Number of targets beside the hanging one. The second number applies if this process may open
+/// fewer than `FILES` files.
 const TARGETS: (usize, usize) = (1_000, 200);
 /// A sufficient number of files for a listener and two connections of each target, and for other
 /// purposes.
@@ -387,7 +387,7 @@ impl Bench {
             tenants(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // The sequence of keys is continued, so that this is a different organization.
+        // The new organization uses the next key of the others, so its id differs from theirs.
         let keys = others.first().context("no targets")?.keys.clone();
         let tenant = Tenant::on(with_hanging.address, keys).await?;
         tenant.subscribe(&hanging.urls[0]).await?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::server::Target;
 
-/// The time limit of a response. The service needs less time to refuse a request.
+/// The time limit of a response. The service refuses a request within a shorter time.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit of a sync, which may be large and take longer.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(130);

@@ -152,7 +152,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
         for id in &ids {
             is_readable |= victim.key.get(&path_with_id(path, id)).await?.status == 200;
         }
-        // The victim creates manuals only later.
+        // The victim creates its first manual later, so no manual can be read yet.
         ensure!(
             is_readable || path == "/portal-manuals/{id}",
             "no object can be read at {path}"
@@ -182,8 +182,8 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                     )
                     .await
                 {
-                    // A request other than a read may be refused with 400 before its object is
-                    // read.
+                    // The attacker must get 404. A request other than a read may get 400, because
+                    // its body is checked before its object is read.
                     Ok(response) if response.status == 404 || response.status == 503 => {}
                     Ok(response) if method != Method::GET && response.status == 400 => {}
                     Ok(response) => stage.defects.push(format!(

@@ -196,7 +196,7 @@ impl Victim {
         }
     }
 
-    /// Records the first response to a key.
+    /// Stores the first response to the write with this key.
     fn acknowledge(&self, key: &str, response: CallResponse) {
         let mut record = self.record();
         record.unanswered.remove(key);

@@ -31,7 +31,7 @@ tokio::task_local! {
     static STREAM: Arc<ProgressTracker>;
 }
 
-/// The time of the last event.
+/// The time at which an event last happened. Several threads may set and read it.
 pub(super) struct LastEvent {
     start: Instant,
     nanoseconds: AtomicU64,
@@ -67,8 +67,8 @@ fn nanoseconds(duration: Duration) -> u64 {
 #[derive(Default)]
 pub(super) struct ProgressTracker {
     /// The number of responses that are not completely sent.
-    /// When the client last took a part of a response.
     answers: AtomicUsize,
+    /// When the client last took a part of a response.
     last_progress: LastEvent,
     /// The reserved space in the outbound buffer of the last response. Its organization decides
     /// whether the timeout is shortened.
@@ -85,7 +85,7 @@ pub(super) struct ProgressLimits {
     pub usual: Duration,
     /// The shortened timeout.
     pub short: Duration,
-    /// Decides whether the timeout is shortened.
+    /// The outbound buffer, which decides whether the timeout is shortened.
     pub outbound: Arc<OutboundBuffer>,
 }
 

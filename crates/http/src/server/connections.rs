@@ -551,7 +551,7 @@ impl Activity {
             if self.is_idle() {
                 return;
             }
-            // A request arrived before, so the connection stays open.
+            // A request arrived before the connection could close, so the connection stays open.
             self.is_dismissed.store(false, Ordering::Relaxed);
         }
     }

@@ -218,9 +218,9 @@ async fn close_after_reading(mut socket: Socket) -> io::Result<()> {
 pub struct CertificateFacts {
     /// The host names and addresses that the certificate is valid for.
     pub names: Vec<String>,
-    /// The start of its validity.
+    /// When the certificate begins to be valid.
     pub not_before: Timestamp,
-    /// The end of its validity.
+    /// When the certificate expires.
     pub not_after: Timestamp,
 }
 
@@ -280,7 +280,7 @@ fn publish_expiry(not_after: Timestamp) {
         NAME,
         "When the TLS certificate in use expires, in Unix seconds."
     );
-    // The number of seconds is exact for many centuries.
+    // An `f64` represents a number of seconds exactly for many centuries.
     #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
     metrics::gauge!(NAME).set(not_after.as_second() as f64);
 }

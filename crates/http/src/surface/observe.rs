@@ -84,7 +84,7 @@ impl Metrics {
 
     /// Returns the metrics as Prometheus text.
     pub(super) async fn render(&self, service: &Arc<Service>) -> String {
-        // Read first, so that the queries below are not counted.
+        // The load is read first, so that the queries below do not count.
         let load = service.store.load();
         let module_gauges = gauges_of_modules(service).await;
         let mut text = self.0.render();

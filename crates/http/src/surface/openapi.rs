@@ -173,7 +173,8 @@ fn remove_unused_components(document: &mut Value) {
                 is_done &= components.len() == before;
             }
         }
-        // A removed component may have had the only reference to another one, so repeat.
+        // A component that was removed may have had the only reference to another component, so
+        // repeat.
         if is_done {
             return;
         }
@@ -295,7 +296,7 @@ fn subject(operation: &'static Operation) -> &'static str {
     }
 }
 
-/// Returns a subject with spaces and a capital letter.
+/// Returns a subject as the title of a section: with spaces and a capital letter.
 fn tag(subject: &str) -> String {
     capitalize(&subject.replace('-', " "))
 }
@@ -308,7 +309,7 @@ fn capitalize(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Returns `TaskTemplate` for `task_template`.
+/// Returns a name in Pascal case: `TaskTemplate` for `task_template`.
 #[must_use]
 pub fn pascal(name: &str) -> String {
     name.split('_').map(capitalize).collect()
@@ -463,8 +464,9 @@ impl OperationSchemas {
                     operation.surface == Surface::Public
                         && (operation.method == Method::POST || operation.method == Method::DELETE)
                 }
-                // A guest's link is not a credential. But a preview at another time needs the token
-                // of a preview.
+                // The token in a guest's link is not a credential, so most guest operations return
+                // no 401. A view at another time (`at`) can return 401, because it needs a
+                // credential in addition to the link.
                 Refusal::Authentication => {
                     operation.surface != Surface::Guest
                         || self.input["properties"].get("at").is_some()

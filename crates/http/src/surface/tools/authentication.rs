@@ -276,7 +276,8 @@ async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unre
     if !essence.trim().eq_ignore_ascii_case("application/json") {
         return invalid_request("the content type must be application/json".into());
     }
-    // The library's own reader is stricter about both headers than clients are.
+    // The library's own reader refuses forms of `Content-Type` and `Accept` that clients send, so
+    // both headers get a form that it takes.
     *kind = JSON;
     if takes_json(&parts.headers) {
         parts.headers.insert(ACCEPT, JSON_AND_EVENTS);

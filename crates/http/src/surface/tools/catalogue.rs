@@ -54,7 +54,7 @@ impl Catalogue {
     }
 }
 
-/// Returns whether the service has the parts that an operation needs.
+/// Returns whether the service has the extensions that an operation needs.
 pub(super) fn is_offered(operation: &Operation, app_state: &AppState) -> bool {
     operation
         .is_offered

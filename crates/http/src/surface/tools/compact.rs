@@ -147,7 +147,7 @@ impl CompactSchema {
                 );
             }
         }
-        // The value of a constant describes it.
+        // A constant needs no description, because its value is its meaning.
         if !description.is_empty() && schema.get("const").is_none() {
             result.insert("description".into(), description.into());
         }
@@ -208,7 +208,7 @@ fn split_types(mut schema: Map<String, Value>) -> Map<String, Value> {
     };
     schema.remove("type");
     if schema.contains_key("anyOf") || schema.contains_key("oneOf") {
-        // The branches have their own types.
+        // The branches give the types, so the array of types is not needed.
         return schema;
     }
     let branches: Vec<Value> = types.iter().map(|kind| branch(&schema, kind)).collect();

@@ -21,7 +21,7 @@ pub(super) fn resource(uri: &Uri) -> Resource {
     }
 }
 
-/// The tools at an address.
+/// The tools that can be called at an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     reads_only: bool,
@@ -30,8 +30,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Parses an address. Returns 400 for an unknown toolset. Toolsets are separated by commas, or
-    /// are several parameters.
+    /// Parses an address. Returns 400 for an unknown toolset. The query parameter `toolsets` lists
+    /// toolsets, separated by commas, and may be repeated.
     pub(super) fn of(app: &App, uri: &Uri) -> Result<Self> {
         let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let lists: Vec<_> = query
