@@ -271,7 +271,7 @@ mod tests {
             (Vec::new(), None)
         );
         drop(writer);
-        // Remains of a killed process.
+        // The directory contains the remains of a process that was killed.
         std::fs::create_dir_all(directory.path().join("b")).unwrap();
         for name in ["b/old#1", "b/new#1", "b/kept"] {
             std::fs::write(directory.path().join(name), "x").unwrap();

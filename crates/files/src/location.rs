@@ -14,9 +14,9 @@ use url::Url;
 
 use super::{Error, Files, Result, Space};
 
-/// Only this process's user may open the directories.
+/// The mode of directories: only this process's user may open them.
 const DIRECTORY_MODE: u32 = 0o700;
-/// Only this process's user may read the files.
+/// The mode of files: only this process's user may read them.
 const FILE_MODE: u32 = 0o600;
 /// Buffer for an object in a directory, in bytes.
 const FILE_PIECE: usize = 256 << 10;

@@ -1,7 +1,8 @@
 //! Reads Fluent files, and refuses parts of the syntax that have no place in a table.
 //!
-//! A text is a template, `{ $name }` being its placeholders, or a choice by a number that is the
-//! whole text. A message has at most one attribute. Terms, functions and references are refused.
+//! A text is one of two things. It is a template with placeholders, written `{ $name }`, or it
+//! consists of a single choice between templates by a number. A message has at most one attribute.
+//! Terms, functions and references are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +24,7 @@ pub type Catalog = Result<Vec<TextFile>, Vec<String>>;
 pub struct TextFile {
     /// The folder that contains the file.
     pub language: String,
-    /// Its name without the ending.
+    /// The file's name without its extension.
     pub name: String,
     /// The texts by their ids.
     pub texts: BTreeMap<String, Text>,
@@ -32,7 +33,7 @@ pub struct TextFile {
 }
 
 impl TextFile {
-    /// Returns the path below the repository's root.
+    /// Returns the path of the file, relative to the root of the repository.
     pub fn path(&self) -> String {
         format!("texts/{}/{}.ftl", self.language, self.name)
     }
@@ -41,20 +42,21 @@ impl TextFile {
 /// A message of a file.
 #[derive(Debug)]
 pub struct Text {
-    /// The comment above it.
+    /// The comment above the message.
     pub comment: String,
-    /// Its value. Only a message with an attribute may have none.
+    /// The message's value. Only a message with an attribute may have none.
     pub value: Option<Template>,
-    /// Its attribute: name and value.
+    /// The message's attribute: name and value.
     pub attribute: Option<(String, Template)>,
 }
 
-/// A value, with its placeholders in braces.
+/// The value of a message, with its placeholders in braces.
 #[derive(Debug)]
 pub enum Template {
-    /// The same for every number.
+    /// A template that is the same for every number.
     Plain(String),
-    /// One template for each of some exact numbers and plural categories. The last is `other`.
+    /// A template for each of some exact numbers and plural categories. The last category is
+    /// `other`.
     Counted {
         variable: String,
         forms: Vec<(String, String)>,
@@ -62,7 +64,7 @@ pub enum Template {
 }
 
 impl Template {
-    /// Returns each template.
+    /// Returns the templates of the value.
     pub fn forms(&self) -> Vec<&str> {
         match self {
             Self::Plain(text) => vec![text],

@@ -1,11 +1,11 @@
-//! Finds faults of a file, and its differences from the files of other languages.
+//! Checks a file of texts by itself, and compares it with the English file.
 
 use std::collections::BTreeSet;
 
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Returns the faults of a file by itself.
+/// Returns the faults that a file of texts has independent of other files.
 pub fn faults(file: &TextFile) -> Vec<String> {
     let mut problems = Vec::new();
     let known = categories(&file.language).unwrap_or_default();
@@ -41,7 +41,8 @@ pub fn faults(file: &TextFile) -> Vec<String> {
     problems
 }
 
-/// Returns how a file differs from the English one in its texts and their placeholders.
+/// Returns the differences between a file and the English file: in the ids of the texts, in their
+/// types, and in their placeholders.
 pub fn differences(english: &TextFile, file: &TextFile) -> Vec<String> {
     let mut problems = Vec::new();
     let mut problem =
@@ -74,8 +75,9 @@ pub fn differences(english: &TextFile, file: &TextFile) -> Vec<String> {
     problems
 }
 
-/// Returns the labels and hints that some language has, and a language other than English does not.
-/// In English they may come from elsewhere.
+/// Returns the problems of files of labels: labels and hints that only some languages have,
+/// placeholders, and unknown attributes. English may lack a label or a hint, because it can be
+/// derived from the name or the schema.
 pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     let others = || files.iter().filter(|file| file.language != "en");
     let ids: BTreeSet<&String> = files.iter().flat_map(|file| file.texts.keys()).collect();
@@ -117,7 +119,7 @@ pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     problems
 }
 
-/// Describes the type of a text.
+/// Describes the type of a text for an error message.
 fn shape(text: &Text) -> String {
     let value = match text.value {
         None => "no text",
@@ -130,7 +132,7 @@ fn shape(text: &Text) -> String {
     }
 }
 
-/// Returns the names in braces, and the variable of a choice.
+/// Returns the placeholders of a text, and the variable of its choice.
 fn placeholders(text: &Text) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let attribute = text.attribute.as_ref().map(|(_, value)| value);

@@ -1,4 +1,4 @@
-//! Writes the tables as Rust.
+//! Writes the tables of texts as Rust code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Words of Rust. A field with such a name ends in an underscore.
+/// Keywords of Rust. A field with such a name gets an underscore at its end.
 const KEYWORDS: &[&str] = &[
     "as", "async", "await", "break", "const", "continue", "dyn", "else", "enum", "extern", "false",
     "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub",
@@ -66,7 +66,7 @@ fn languages(files: &[&TextFile]) -> String {
     )
 }
 
-/// Writes the choice of a language's static, English being the last.
+/// Writes the `match` that selects the static of a language. An unknown language gets English.
 fn choice(files: &[&TextFile]) -> String {
     let mut code = String::from("match language {");
     for file in &files[1..] {
@@ -80,7 +80,8 @@ fn choice(files: &[&TextFile]) -> String {
     code + " _ => &EN }"
 }
 
-/// Writes the struct of a group, or of the table, which has the groups and the texts without one.
+/// Writes the struct of a group. If the group's name is empty, writes the struct of the whole
+/// table, which contains the groups and the texts without a group.
 fn structure(stem: &str, group: &str, texts: &BTreeMap<&str, &Text>, english: &TextFile) -> String {
     let about = english.groups.get(group);
     let mut code = comment(about.map_or("All texts in a language.", String::as_str));
@@ -109,7 +110,7 @@ fn comment(text: &str) -> String {
     }
 }
 
-/// Writes the static of a language.
+/// Writes the static that contains the texts of a language.
 fn texts(title: &str, stem: &str, file: &TextFile, english: &TextFile) -> String {
     let mut code = format!(
         "static {}: {title} = {title} {{\n",
@@ -129,8 +130,8 @@ fn texts(title: &str, stem: &str, file: &TextFile, english: &TextFile) -> String
     code + "};\n"
 }
 
-/// Returns the texts by the groups of English and by name. Those without a group are under the empty
-/// name.
+/// Returns the texts of a file by group and name. The English file determines the groups. Texts
+/// without a group are under the empty name.
 fn grouped<'f>(
     file: &'f TextFile,
     english: &'f TextFile,
@@ -149,7 +150,7 @@ fn grouped<'f>(
     groups
 }
 
-/// Returns the name of a group's struct: the table's, with the group's name before `Words`.
+/// Returns the name of a group's struct: the table's name, with the group's name before `Words`.
 fn type_name(stem: &str, group: &str) -> String {
     let mut letters = group.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

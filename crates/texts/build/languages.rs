@@ -1,7 +1,7 @@
-//! The languages, and the forms that their plurals have.
+//! The languages, and the plural categories of each.
 
-/// The categories of a language with the numbers that belong to each, as a pattern of Rust. Every
-/// other number is `other`.
+/// The plural categories of a language. Each has a Rust pattern for the numbers that belong to it.
+/// Every other number belongs to `other`.
 type Categories = &'static [(&'static str, &'static str)];
 
 /// The languages with a folder in `texts/`, English first. The categories are those of [CLDR] for
@@ -18,7 +18,7 @@ pub const LANGUAGES: &[(&str, Categories)] = &[
     ("he", ONE_AND_TWO),
     ("it", ONE_AND_MILLIONS),
     ("nl", ONE),
-    // European Portuguese. In Brazil, `one` contains 0 as well.
+    // European Portuguese. In Brazilian Portuguese, the category `one` contains 0 as well.
     ("pt", ONE_AND_MILLIONS),
 ];
 
@@ -44,8 +44,8 @@ pub fn categories(language: &str) -> Option<Categories> {
         .map(|(_, categories)| *categories)
 }
 
-/// Returns the pattern for the numbers of a form. Returns `None` for a category that the language
-/// does not have.
+/// Returns the Rust pattern for the numbers of a form. Returns `None` for a category that the
+/// language does not have.
 pub fn pattern<'f>(form: &'f str, known: &[(&str, &'f str)]) -> Option<&'f str> {
     if form == "other" {
         return Some("_");

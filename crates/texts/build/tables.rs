@@ -1,14 +1,14 @@
-//! The files of a language, and the tables that are made of them.
+//! Decides which files a language must have, and compiles them into tables.
 
 use crate::catalog::TextFile;
 use crate::languages::{LANGUAGES, categories};
 use crate::{checks, code};
 
-/// The files that every language has, with the names of their tables. Guests read them.
+/// The files for guests, with the names of their tables. Every language has these files.
 const FOR_GUESTS: &[(&str, &str)] = &[("page", "Words"), ("ready", "ReadyWords")];
 
-/// The files that a language has all or none of, with the names of their tables, and those with
-/// labels by the names of the interface. Members read them.
+/// The files for members, with the names of their tables. A language has all of them and all of
+/// `LABELS`, or none.
 const FOR_MEMBERS: &[(&str, &str)] = &[
     ("console", "ConsoleWords"),
     ("sign-in", "SignInWords"),
@@ -16,7 +16,7 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
 ];
 const LABELS: &[&str] = &["fields", "values"];
 
-/// A file of Rust.
+/// A generated file with Rust code.
 pub struct Table {
     pub file: String,
     pub code: String,
@@ -58,7 +58,8 @@ pub fn compile(files: &[TextFile]) -> Result<Vec<Table>, Vec<String>> {
     }
 }
 
-/// Returns the English file of a name, and the files of that name in each language, English first.
+/// Returns the English file with a name, and the files with that name in every language, English
+/// first.
 fn named<'f>(files: &'f [TextFile], name: &str) -> Option<(&'f TextFile, Vec<&'f TextFile>)> {
     let file = |language: &str| {
         files
@@ -69,7 +70,7 @@ fn named<'f>(files: &'f [TextFile], name: &str) -> Option<(&'f TextFile, Vec<&'f
     Some((file("en")?, all.collect()))
 }
 
-/// Returns the files that are missing, and those that no table is made of.
+/// Returns a problem for each file that is missing, and for each file that belongs to no table.
 fn misplaced(files: &[TextFile]) -> Vec<String> {
     let names = |tables: &[(&'static str, &str)]| -> Vec<&str> {
         tables.iter().map(|(name, _)| *name).collect()

@@ -1,3 +1,3 @@
-//! The labels of fields, by the names of the interface.
+//! The labels of fields, by the names that the fields have in the interface.
 
 include!(concat!(env!("OUT_DIR"), "/fields.rs"));

@@ -18,8 +18,8 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Splits a text at its next placeholder: the text before, the name in the braces, and the text
-/// after.
+/// Splits a text at its next placeholder: the text before it, the name in the braces, and the text
+/// after it.
 fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('{')?;
     let (name, behind) = rest.split_once('}')?;

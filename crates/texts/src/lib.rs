@@ -23,11 +23,11 @@ pub use plural::Plural;
 /// A message: a heading, with its meaning or the next action.
 pub type Notice = (&'static str, &'static str);
 
-/// The label of a name of the interface.
+/// The label of a field or of a value, which has a name in the interface.
 #[derive(Debug)]
 pub struct Label {
-    /// The label. English has none where one is made of the name.
+    /// The label. `None` in English if the label is derived from the name.
     pub text: Option<&'static str>,
-    /// The help text. English has none where the schema has it.
+    /// The help text. `None` in English if the help text is in the schema.
     pub hint: Option<&'static str>,
 }

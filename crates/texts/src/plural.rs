@@ -6,7 +6,7 @@ use crate::fill;
 
 /// A text with one template for each form that its language has for numbers.
 pub struct Plural {
-    /// The name of the number in the templates.
+    /// The placeholder in the templates that stands for the number.
     variable: &'static str,
     template: fn(i64) -> &'static str,
 }

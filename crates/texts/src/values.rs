@@ -1,3 +1,3 @@
-//! The labels of values to choose from, by the names of the interface.
+//! The labels of values to choose from, by the names that the values have in the interface.
 
 include!(concat!(env!("OUT_DIR"), "/values.rs"));

@@ -42,7 +42,7 @@ fn german(change: impl Fn(&str) -> String) -> Vec<String> {
     problems("de", "page", &changed)
 }
 
-/// Returns the templates of a file by the ids of their texts.
+/// Returns the templates of each text of a file, by the id of the text.
 fn templates(file: &TextFile) -> BTreeMap<&str, Vec<&str>> {
     file.texts
         .iter()
@@ -202,7 +202,7 @@ fn a_text_of_another_type_is_refused() {
     );
 }
 
-/// A language without texts for members is complete; one with some of them needs all.
+/// A language may have no texts for members. A language that has some of them must have all.
 #[test]
 fn a_language_has_all_files_for_members_or_none() {
     let mut files = files();
@@ -252,7 +252,7 @@ fn no_two_languages_share_most_texts() {
 
 #[test]
 fn arabic_and_hebrew_texts_use_their_scripts() {
-    /// Texts of names that are the same in every language, such as `WhatsApp`.
+    /// The ids of texts that are names, such as `WhatsApp`, and are the same in every language.
     const NAMES: [&str; 3] = ["contact-whatsapp", "wifi-title", "deposit-waiver"];
     let scripts = [("ar", '\u{600}'..='\u{6ff}'), ("he", '\u{590}'..='\u{5ff}')];
     for file in files() {
