@@ -26,7 +26,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Records a response.
+    /// Copies the parts of a response that the bare handler needs to repeat it.
     pub fn of(response: &Response<Bytes>) -> anyhow::Result<Self> {
         let headers = response
             .headers()

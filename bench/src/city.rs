@@ -124,7 +124,6 @@ impl RandomChoices {
 
 /// An organization, and the requests in it that are measured.
 pub struct City {
-    /// The number of properties.
     pub properties: u64,
     /// The client that makes the requests.
     pub client: Client,
@@ -136,7 +135,6 @@ pub struct City {
 
 /// A GET request to measure.
 pub struct Page {
-    /// The path.
     path: String,
     /// The portal that is changed before each request.
     changing: ChangingPortal,
@@ -250,7 +248,7 @@ pub async fn guest_token(platform: &Client) -> anyhow::Result<String> {
         .to_owned())
 }
 
-/// Returns the length of a list.
+/// Returns the number of items of a JSON list.
 pub fn length(list: &Value) -> usize {
     list.as_array().map_or(0, Vec::len)
 }
@@ -317,7 +315,7 @@ fn with_group_and_tags(mut property: Value, number: u64) -> Value {
     property
 }
 
-/// Returns a property.
+/// Returns the record of the property with this number.
 pub fn property(number: u64) -> Value {
     let data = json!({
         "name": format!("Flat {number}, two rooms and a balcony"), "timezone": "Europe/Madrid", "country": "ES",
@@ -480,7 +478,7 @@ async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
     .await
 }
 
-/// Creates an object. Returns its id.
+/// Creates an object by a POST request to `path`. Returns the object's id.
 pub async fn create_object(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
     let response = client.data(Method::POST, path, Some(body)).await?;
     Ok(response["id"]

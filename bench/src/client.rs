@@ -178,7 +178,7 @@ pub struct ChangingPortal {
 }
 
 impl ChangingPortal {
-    /// Creates the portal.
+    /// Creates a portal that is assigned to no property.
     pub async fn create(client: &Client) -> anyhow::Result<Self> {
         let name = format!(
             "Changing {}",
@@ -259,13 +259,12 @@ impl Connection {
 /// A load of the same request, which each worker repeats on a connection of its own.
 #[derive(Debug, Clone)]
 pub struct Requests {
-    /// The client of the requests.
     pub client: Client,
-    /// The request.
+    /// The request that every worker repeats.
     pub ask: RepeatedRequest,
 }
 
-/// The request that the workers repeat.
+/// A kind of request that a load can repeat.
 #[derive(Debug, Clone)]
 pub enum RepeatedRequest {
     /// A read of a path, compressed or not.

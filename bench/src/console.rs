@@ -55,7 +55,7 @@ struct PageMeasurement {
     milliseconds: Vec<f64>,
 }
 
-/// The browser of a member.
+/// A signed-in member's browser: an HTTP client with the session's cookie.
 struct Browser {
     http: reqwest::Client,
     root: String,

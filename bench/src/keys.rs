@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct Keys(Arc<AtomicU64>);
 
 impl Keys {
-    /// Returns the next key.
+    /// Returns a key that was not returned before.
     #[must_use]
     pub fn next(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::Relaxed);

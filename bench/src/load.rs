@@ -23,7 +23,7 @@ const MIN_FRACTION: f64 = 0.95;
 /// The result of a round.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Round {
-    /// Number of actions.
+    /// Number of actions that the workers completed.
     pub total: f64,
     /// Actions per second.
     pub rate: f64,

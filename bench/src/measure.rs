@@ -47,7 +47,6 @@ const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 /// The number and length of the rounds.
 pub struct Plan {
     rounds: usize,
-    /// The length of a round.
     pub length: Duration,
     warm_up: Duration,
     starts: usize,
@@ -108,7 +107,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Returns the line of the table.
+    /// Returns the table's line for this comparison.
     pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
         let Self {
             ours,

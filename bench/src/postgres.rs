@@ -27,7 +27,7 @@ const CREATE_CONNECTIONS: u32 = 64;
 /// Number of database connections per core, of the service and of `pgbench`
 /// (`crates/store/src/postgres.rs`).
 const CONNECTIONS_PER_CORE: usize = 8;
-/// Number of organizations with creations.
+/// Number of organizations in which portals are created at the same time.
 const ORGANIZATIONS: u32 = 64;
 /// The minimum rate of creations in one organization, as a multiple of the rate of `pgbench`. The
 /// rate can be above 1, because creations of one organization share commits.

@@ -25,7 +25,7 @@ const PROCESSORS: u32 = 32;
 const PROCESSORS_TARGET: f64 = 0.7;
 
 impl Bench {
-    /// Measures lists, uncompressed and compressed.
+    /// Measures the lists of portals and steps, uncompressed and compressed.
     pub async fn lists(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;

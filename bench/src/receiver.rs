@@ -105,7 +105,6 @@ pub struct Arrival {
 /// Receivers, each on a port of its own, until dropped. They respond with 200. While they are
 /// closed, they do not respond at all.
 pub struct Receivers {
-    /// The URLs of the receivers.
     pub urls: Arc<[String]>,
     gate: watch::Sender<bool>,
     arrivals: Mutex<mpsc::UnboundedReceiver<Arrival>>,
@@ -113,7 +112,7 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// Starts `count` receivers.
+    /// Starts `count` receivers. They respond from the start if `is_open` is true.
     pub async fn start(identity: &Identity, count: usize, is_open: bool) -> anyhow::Result<Self> {
         let (gate, is_open) = watch::channel(is_open);
         let (arrival_sender, arrivals) = mpsc::unbounded_channel();

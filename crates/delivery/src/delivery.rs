@@ -22,7 +22,7 @@ const MIN_DELAY: Duration = Duration::from_millis(1);
 /// has no subject, is no event and cannot be subscribed to.
 pub const PING: &str = "ping";
 
-/// The event that a delivery reports.
+/// The name and the subject of an event, as a delivery reports them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedEvent {
     /// The name of the event.
@@ -38,12 +38,11 @@ pub struct ReportedEvent {
 pub struct Subject {
     /// The kind of the record.
     pub kind: String,
-    /// The id of the record.
     pub record_id: Uuid,
 }
 
 impl ReportedEvent {
-    /// Returns a ping.
+    /// Creates the report of a ping, which has no subject.
     #[must_use]
     pub fn ping() -> Self {
         Self {
@@ -52,7 +51,6 @@ impl ReportedEvent {
         }
     }
 
-    /// Returns whether this is a ping.
     #[must_use]
     pub fn is_ping(&self) -> bool {
         self.event == PING
@@ -94,7 +92,7 @@ impl Delivery {
         }
     }
 
-    /// Adds the delivery to a trace.
+    /// Sets the trace that the delivery belongs to.
     #[must_use]
     pub fn with_trace(self, trace: Option<String>) -> Self {
         Self { trace, ..self }
@@ -156,12 +154,12 @@ pub enum Status {
     Discarded,
 }
 
-/// The reply of a receiver.
+/// The reply of a receiver, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// An HTTP status.
+    /// The receiver replied with this HTTP status.
     Status(u16),
-    /// A status 429 or 503 with a requested delay before the next attempt.
+    /// The receiver replied with status 429 or 503, and requested a delay before the next attempt.
     Later(u16, Duration),
     /// No reply. The target leads into a private network, so nothing was sent.
     Private,
@@ -215,7 +213,7 @@ pub(super) enum AttemptOutcome {
     Private,
     /// The delivery is tried again after this delay.
     Retry(Duration),
-    /// The last attempt failed.
+    /// The last permitted attempt failed, so the delivery has failed.
     Failed,
     /// The delivery was a ping, which ends after one attempt and does not change the subscription.
     #[strum(serialize = "ping")]

@@ -14,7 +14,6 @@ use super::target::Targets;
 pub struct Dependencies {
     /// The database with the deliveries.
     pub store: Store,
-    /// The clock.
     pub clock: Clock,
     /// The source of random numbers for jitter.
     pub ids: Ids,

@@ -69,7 +69,7 @@ store::statements! {
         from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2 and s.deleted_at is null
         where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null
         and d.next_attempt_at <= ?3 and not (d.id = any(?5)) order by d.next_attempt_at, d.id limit ?4";
-    /// Some of the leases that have expired.
+    /// Lists some of the deliveries whose leases have expired.
     EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until <= ?1
         order by leased_until limit ?2";
     /// Removes the leases that `EXPIRED` returned.
@@ -123,7 +123,7 @@ pub(super) struct Claim {
     pub leased_until: Option<Timestamp>,
 }
 
-/// A claimed delivery.
+/// A delivery that this process has claimed, with what it needs to send it.
 pub(super) struct ClaimedDelivery {
     /// The right to send the delivery.
     pub claim: Claim,
@@ -180,7 +180,7 @@ pub(super) enum Settlement {
     Gone,
     /// The delivery is tried again at this time.
     Retry(Timestamp),
-    /// The last attempt failed.
+    /// The last permitted attempt failed, so the delivery has failed.
     Failed,
     /// The delivery ends with this status. The failure count of the subscription does not change.
     Ended(Status),
@@ -227,7 +227,7 @@ pub(super) fn claim(
     Ok(SearchResult { next, ..search })
 }
 
-/// Claims by leases.
+/// Claims deliveries by a lease on each row, for nodes that share a database.
 fn lease(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -596,7 +596,7 @@ pub fn disable(
     )? > 0)
 }
 
-/// Returns the current backlog.
+/// Counts the deliveries that wait to be sent, and measures how late they are.
 pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
     let pending = tx
         .row(&COUNT_PENDING, &values![COUNT_LIMIT])?

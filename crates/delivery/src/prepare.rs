@@ -19,7 +19,7 @@ use super::owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
 
-/// The decision about a delivery.
+/// The decision whether a claimed delivery is sent.
 pub(super) enum SendDecision {
     /// The message is sent.
     Send(Message),
@@ -31,7 +31,7 @@ pub(super) enum SendDecision {
     Disable(DisabledReason),
 }
 
-/// The body of a delivery.
+/// The JSON body that the receiver gets.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body<'d> {

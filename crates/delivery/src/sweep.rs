@@ -23,7 +23,7 @@ use super::queue;
 
 /// Rows removed by one statement.
 const ROWS_A_STATEMENT: i64 = 100;
-/// Maximum number of such statements in one transaction.
+/// Maximum number of statements that remove rows in one transaction.
 const STATEMENTS_A_TRANSACTION: usize = 5;
 /// After this time a transaction begins no further statement.
 const TRANSACTION_TIME: Duration = Duration::from_millis(10);

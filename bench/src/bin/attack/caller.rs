@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit of a sync, which may be large and take longer.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(130);
 
-/// A caller with one credential.
+/// An HTTP client that sends its requests with one credential.
 #[derive(Debug, Clone)]
 pub struct Caller {
     http: reqwest::Client,
@@ -26,7 +26,7 @@ pub struct Caller {
     failures: Arc<AtomicU64>,
 }
 
-/// A response of the server.
+/// The parts of a response that the attack checks.
 #[derive(Debug)]
 pub struct CallResponse {
     pub status: u16,
@@ -76,7 +76,6 @@ impl Caller {
         }
     }
 
-    /// Returns the bearer token.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -146,7 +145,7 @@ impl Caller {
         Ok(request.send().await?.status().as_u16())
     }
 
-    /// Reads a path.
+    /// Makes a GET request.
     pub async fn get(&self, path: &str) -> anyhow::Result<CallResponse> {
         self.send(Method::GET, path, None, Bytes::new()).await
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-/// The maximum number of rounds of one client.
+/// A client stops after this many rounds, even before the deadline.
 const MAX_ROUNDS: u64 = 1_000_000;
 /// The pause of a client after a request without a response.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -24,9 +24,9 @@ const REFUSED_CLIENTS: usize = 6;
 const BODY_LENGTH: usize = 590_000;
 /// Number of manuals in a heavy list.
 const HEAVY_MANUALS: usize = 300;
-/// Number of readers of the list.
+/// Number of clients that read the heavy list at the same time.
 const READERS: usize = 20;
-/// The pause between two changes of the list.
+/// The pause between two changes of the heavy list.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
 /// Number of properties that move to another portal, and number of clients that move them.
 const PROPERTIES: usize = 20_000;

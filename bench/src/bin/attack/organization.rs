@@ -12,7 +12,7 @@ use crate::caller::Caller;
 /// The maximum number of records in one sync.
 const BATCH: usize = 10_000;
 
-/// An organization with a property.
+/// An organization with one property, and the callers that act in it.
 #[derive(Debug, Clone)]
 pub struct Organization {
     /// The path of the organization in the platform interface.
@@ -64,7 +64,7 @@ impl Organization {
         ))
     }
 
-    /// Syncs records.
+    /// Sends records as the platform, in syncs of at most `BATCH` records.
     pub async fn sync(&self, records: &[Value]) -> anyhow::Result<()> {
         for records in records.chunks(BATCH) {
             self.platform
@@ -141,7 +141,7 @@ impl Organization {
     }
 }
 
-/// Returns a record for a sync.
+/// Returns a record in the form that a sync sends.
 pub fn record(kind: &str, id: Uuid, data: Value) -> Value {
     json!({ "kind": kind, "id": id, "data": data })
 }

@@ -35,7 +35,7 @@ const MANUALS: &str = "/api/v1/portal-manuals";
 /// The prefix of the names of all objects of the victim.
 const NAME_PREFIX: &str = "victim-";
 
-/// An acknowledged write.
+/// A write to which the server responded with success.
 #[derive(Debug, Clone)]
 pub struct Acknowledged {
     /// The idempotency key, which is also the name of the object.
@@ -53,7 +53,7 @@ pub struct Record {
     /// The number of requests without a response, or with a response that asks the client to try
     /// again.
     pub refused: u64,
-    /// The acknowledged writes.
+    /// All writes that the server has acknowledged so far.
     pub acknowledged: Vec<Acknowledged>,
     /// The keys of writes without a response.
     pub unanswered: BTreeSet<String>,
@@ -74,7 +74,6 @@ pub struct Verdict {
 /// An organization that does its regular work during an attack.
 #[derive(Debug)]
 pub struct Victim {
-    /// The organization.
     pub organization: Organization,
     caller: Caller,
     keys: Keys,
@@ -295,7 +294,7 @@ fn names(response: &CallResponse) -> Vec<String> {
         .collect()
 }
 
-/// Returns the ids in a list.
+/// Returns the ids of the objects in a list response.
 fn ids(listed: &Value) -> impl Iterator<Item = String> {
     listed
         .as_array()

@@ -42,7 +42,6 @@ use crate::value::{Columns, Row, Value};
 /// The limit for one answer, counted from the answer before it. It is longer than the server lets a
 /// statement run, so that a live server can answer within it.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
-/// Commits a transaction.
 pub(super) const COMMIT: &str = "commit";
 
 /// A connection and the statements that are prepared on it.

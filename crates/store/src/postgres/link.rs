@@ -214,7 +214,7 @@ impl Link {
     }
 }
 
-/// Opens connections.
+/// Opens connections to the servers of a URL.
 pub(super) struct Connector {
     servers: Servers,
     tls: MakeRustlsConnect,

@@ -72,7 +72,8 @@ impl Pool {
         self.is_sharded
     }
 
-    /// Returns the number of dropped connections.
+    /// Returns how many connections were closed because one connection of their generation was
+    /// lost.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

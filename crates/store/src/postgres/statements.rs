@@ -44,7 +44,6 @@ impl TypedText {
 }
 
 impl ReadyStatement {
-    /// Returns the types of the parameters.
     pub(super) fn params(&self) -> &[Type] {
         match self {
             Self::Prepared(statement) => statement.params(),
@@ -52,7 +51,6 @@ impl ReadyStatement {
         }
     }
 
-    /// Returns whether the statement returns rows.
     pub(super) fn has_rows(&self) -> bool {
         match self {
             Self::Prepared(statement) => !statement.columns().is_empty(),
@@ -79,7 +77,7 @@ fn address(statement: &'static Statement) -> usize {
 #[derive(Default)]
 pub(super) struct Catalogue(Mutex<HashMap<Key, Arc<TypedText>>>);
 
-/// The statements of a connection.
+/// The statements that are ready on a connection. Others become ready at their first use.
 pub(super) struct Statements {
     ready: HashMap<Key, ReadyStatement>,
     /// The process's parameter types. `None` if statements are prepared on the connection.
