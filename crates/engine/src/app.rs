@@ -68,7 +68,6 @@ pub struct DocumentAdditions {
 
 /// A schema that is published under its own name.
 pub struct Named {
-    /// The name of the schema.
     pub name: String,
     pub schema: Value,
     /// Whether the schema is published even if no operation refers to it.
@@ -110,7 +109,6 @@ pub struct Gauge {
 
 /// A summary: a list item that is stored as text beside its document.
 pub struct Summary {
-    /// The name of the summary.
     pub name: &'static str,
     /// The version of the summary's form. It is raised whenever the program changes that form.
     pub version: i64,

@@ -41,7 +41,6 @@ pub struct System<'c, 't> {
     pub tx: &'c mut Transaction<'t>,
     /// The time of the request.
     pub now: Timestamp,
-    /// The application state.
     pub app_state: &'c AppState,
     /// The wake signals to send after the commit.
     pub wake_signals: BTreeSet<WakeSignal>,
@@ -68,7 +67,7 @@ impl<'t> System<'_, 't> {
         Lock::of(self.app_state, organization, raised_revision).take(self.tx)
     }
 
-    /// Returns a fresh id.
+    /// Creates an id. Later ids sort after it.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         self.app_state.ids.uuid(self.now)
@@ -78,9 +77,9 @@ impl<'t> System<'_, 't> {
 /// The revision of the organization that a write raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaisedRevision {
-    /// The configuration revision.
+    /// The revision of the organization's configuration.
     Configuration,
-    /// The stream revision, which is that of the records that change often.
+    /// The revision of the records that change often ("stream revision").
     Stream,
 }
 
@@ -156,9 +155,9 @@ pub struct Context<'c, 't> {
     system: System<'c, 't>,
     /// The organization, with its settings.
     pub organization: Organization,
-    /// The caller.
+    /// The caller: its identity, permissions and properties.
     pub access: &'c Access,
-    /// The configuration revision.
+    /// The configuration revision, under which values are cached.
     revision: i64,
     /// The revision that was raised when the transaction was opened; `None` for a read.
     opened_for: Option<RaisedRevision>,
@@ -170,7 +169,7 @@ pub struct Context<'c, 't> {
 }
 
 impl<'c, 't> Context<'c, 't> {
-    /// Opens an organization for reading.
+    /// Opens an organization for an operation that only reads. Takes no lock.
     pub fn for_reading(
         system: System<'c, 't>,
         organization: Uuid,
@@ -259,7 +258,7 @@ impl<'c, 't> Context<'c, 't> {
         self.warnings.push((field, message.into()));
     }
 
-    /// Returns the warnings so far.
+    /// Removes the warnings that were added so far, and returns them.
     pub(crate) fn take_warnings(&mut self) -> Vec<(&'static str, String)> {
         std::mem::take(&mut self.warnings)
     }
@@ -454,7 +453,7 @@ impl<'c, 't> Context<'c, 't> {
         self.system.now
     }
 
-    /// Returns a fresh id.
+    /// Creates an id. Later ids sort after it.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         self.system.new_id()
@@ -492,12 +491,12 @@ impl<'c, 't> Context<'c, 't> {
         self.system.app_state.lists.all()
     }
 
-    /// Returns an API key of the organization.
+    /// Returns an API key of the organization, or `None` if there is no such key.
     pub fn api_key(&mut self, id: Uuid) -> Result<Option<ApiKey>> {
         access::key(self.system.tx, self.organization.id, id)
     }
 
-    /// Returns a member of the organization.
+    /// Returns a member of the organization, or `None` if there is no such member.
     pub fn member(&mut self, id: Uuid) -> Result<Option<Member>> {
         access::member(self.system.tx, self.organization.id, id)
     }

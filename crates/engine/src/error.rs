@@ -125,7 +125,6 @@ impl ErrorKind {
         }
     }
 
-    /// Returns the HTTP status.
     #[must_use]
     pub const fn status(self) -> u16 {
         self.row().0
@@ -142,9 +141,9 @@ impl ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
 pub enum PathSegment {
-    /// A field.
+    /// The name of a field of an object.
     Key(String),
-    /// An item of a list.
+    /// The position of an item in a list, from 0.
     Index(usize),
 }
 
@@ -214,7 +213,7 @@ struct ErrorInner {
 }
 
 impl Error {
-    /// Creates an error with a message.
+    /// Creates an error of this kind with a message for the caller.
     pub fn new(kind: ErrorKind, message: impl Into<Reason>) -> Self {
         Self(Box::new(ErrorInner {
             kind,
@@ -295,7 +294,7 @@ impl Error {
         self
     }
 
-    /// Creates a 409.
+    /// Creates a 409: the request conflicts with the current state.
     pub fn conflict(message: impl Into<Reason>) -> Self {
         Self::new(ErrorKind::Conflict, message)
     }
@@ -322,7 +321,7 @@ impl Error {
         Self::new(ErrorKind::Gone, message)
     }
 
-    /// Creates a 403.
+    /// Creates a 403: the caller may not do this.
     pub fn forbidden(message: impl Into<Reason>) -> Self {
         Self::new(ErrorKind::Authorization, message)
     }
@@ -381,7 +380,6 @@ impl Error {
         self.0.key
     }
 
-    /// Returns the category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

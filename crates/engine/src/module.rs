@@ -13,9 +13,8 @@ use crate::pipeline::Service;
 /// A function that creates routes from the state that all requests share.
 pub type Routes = fn(&Arc<Service>) -> Router;
 
-/// The registration of a module.
+/// The registration of a module: all that the module adds to the program.
 pub struct Module {
-    /// The name of the module.
     pub name: &'static str,
     pub operations: fn() -> Vec<Operation>,
     pub statements: fn() -> Vec<&'static Statement>,

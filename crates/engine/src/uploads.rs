@@ -80,7 +80,6 @@ impl JsonSchema for UploadedFile {
 
 /// File storage, with limits on concurrent uploads and on disk space.
 pub struct Uploads {
-    /// The storage for the files.
     pub files: Files,
     /// Number of bytes of the file system that uploads leave free; [`reserved`] gives the default.
     reserve: Option<u64>,

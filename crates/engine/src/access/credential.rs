@@ -76,7 +76,7 @@ store::statements! {
 /// The identity of a caller. Within an organization it also owns the caller's subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential {
-    /// An API key.
+    /// An API key, by its id.
     ApiKey(Uuid),
     /// An OAuth app together with the member who authorized it, whichever of the app's tokens for
     /// that member is used.
@@ -164,7 +164,6 @@ pub struct Access {
     /// The display name: the name of the API key or of the member. For a member without a name, it
     /// is the mail address.
     pub name: Option<Arc<str>>,
-    /// The permissions of the caller.
     pub permissions: Permissions,
     /// The properties that the caller may access.
     pub property_scope: PropertyScope,

@@ -20,7 +20,6 @@ pub const DEFAULT_COUNTRY: &str = "US";
 #[derive(Debug, Clone)]
 pub struct Organization {
     pub id: Uuid,
-    /// The settings of the organization.
     pub settings: Settings,
 }
 

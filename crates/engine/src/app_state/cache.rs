@@ -22,7 +22,7 @@ const MIN_SHARD_BYTES: u64 = 4 << 20;
 /// Shards for each processor, unless [`MIN_SHARD_BYTES`] allows fewer.
 const SHARDS_PER_PROCESSOR: usize = 4;
 
-/// A value that can be cached.
+/// A value that the cache can store, with its size.
 pub trait Cacheable: Any + Send + Sync {
     /// Returns the approximate size in bytes.
     fn weight(&self) -> u64;

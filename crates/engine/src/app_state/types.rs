@@ -15,7 +15,7 @@ impl Extensions {
         self
     }
 
-    /// Returns the value of a type.
+    /// Returns the value of a type, if there is one.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
@@ -27,7 +27,7 @@ impl Extensions {
 pub struct Lists(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Lists {
-    /// Adds a value.
+    /// Adds a value to the list of its type.
     pub fn add<T: Any + Send + Sync>(&mut self, item: T) {
         let list = self
             .0
@@ -38,7 +38,7 @@ impl Lists {
         }
     }
 
-    /// Returns all values of a type.
+    /// Returns all values of a type, in the order in which they were added.
     #[must_use]
     pub fn all<T: Any + Send + Sync>(&self) -> &[T] {
         self.0

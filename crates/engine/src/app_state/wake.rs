@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A wake signal, by its name.
+/// The name of a wake signal. All tasks that wait for this name wake up together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WakeSignal(pub &'static str);
 

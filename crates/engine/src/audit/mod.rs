@@ -144,7 +144,7 @@ impl Target {
 /// The state of an object at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditedObject {
-    /// The object.
+    /// The type, the id and the name of the object.
     pub target: Target,
     /// Fields whose changes are recorded with their values.
     pub shown: AuditFields,

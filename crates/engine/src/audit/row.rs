@@ -23,7 +23,7 @@ const SWEEP_BATCH: u32 = 500;
 const MAX_NAME_LENGTH: usize = 200;
 
 store::statements! {
-    /// Inserts a row.
+    /// Adds a row to the audit log.
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Reads the name of the app that acts for a member. Apps belong to no organization. Because
@@ -137,7 +137,7 @@ impl Actor {
     }
 }
 
-/// An audit entry.
+/// An audit entry to write.
 #[derive(Debug)]
 pub struct AuditEntryRow {
     /// The credential that acted.
@@ -146,7 +146,6 @@ pub struct AuditEntryRow {
     pub operation: &'static str,
     /// The object that the operation acted on.
     pub target: Target,
-    /// The changed fields.
     pub changes: Vec<Change>,
     /// The id of the request.
     pub request_id: Uuid,

@@ -14,7 +14,6 @@ use crate::error::{Error, Result};
 /// A page of a list, with the total number of items.
 #[derive(Debug, Clone)]
 pub struct Listing<T> {
-    /// The items of the page.
     pub items: Vec<T>,
     /// The number of matches before paging.
     pub total: i64,
@@ -64,7 +63,6 @@ impl<O> OperationName<O> {
         }
     }
 
-    /// Returns the id of the operation.
     #[must_use]
     pub const fn id(self) -> &'static str {
         self.id
@@ -105,7 +103,7 @@ impl<T: Serialize + Send + Sync + 'static> AnswerValue for T {
     }
 }
 
-/// The payload of an answer.
+/// The data of an answer, in one of two forms.
 #[derive(Clone)]
 enum AnswerData {
     /// A value of the operation's own type.
@@ -141,17 +139,17 @@ pub struct LocalValue {
 }
 
 impl Answer {
-    /// Returns the answer with a value.
+    /// Creates an answer from a value.
     pub(crate) fn of(value: impl Serialize + Send + Sync + 'static) -> Self {
         Self::with(AnswerData::Value(Arc::new(value)), None)
     }
 
-    /// Returns the answer with JSON text.
+    /// Creates an answer from JSON text that the database created.
     pub(crate) fn text(data: String) -> Self {
         Self::with(AnswerData::Text(data), None)
     }
 
-    /// Returns the answer with a page of a list.
+    /// Creates an answer from a page of a list.
     pub(crate) fn listing<T>(listing: Listing<T>, page: Page) -> Self
     where
         T: Serialize + Send + Sync + 'static,

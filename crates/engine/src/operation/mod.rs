@@ -66,7 +66,7 @@ pub enum Needs {
     /// No permission is needed, only a valid credential.
     Credential,
     Permission(Permission),
-    /// All of these permissions.
+    /// The caller needs all of these permissions.
     Permissions(&'static [Permission]),
     /// Permissions that depend on the body. The function accepts a body without a known field,
     /// because validation refuses such a body.
@@ -212,16 +212,14 @@ pub struct Findings {
 
 /// The data for the request of a command. No transaction is open.
 pub struct CommandContext {
-    /// The application state.
     pub app_state: Arc<AppState>,
-    /// The source of the time.
     pub clock: Clock,
     /// A UUID that is the same for each request of a credential with the same `Idempotency-Key`,
     /// and new for a request without a key.
     pub idempotency_key: Uuid,
 }
 
-/// The function of an operation.
+/// The function of an operation. The variant determines where the function runs.
 pub enum Work {
     /// Runs within one organization. The input is parsed before the transaction begins.
     Tenant(Box<TenantWork>),
@@ -236,14 +234,13 @@ pub enum Work {
 }
 
 impl Work {
-    /// Returns whether the operation calls another service.
     #[must_use]
     pub const fn calls_another_service(&self) -> bool {
         matches!(self, Self::Provider(_) | Self::Command(_))
     }
 }
 
-/// A declared operation.
+/// An operation, with all properties that its declaration sets.
 pub struct Operation {
     /// The name of the operation in the OpenAPI document, and of its tool.
     pub id: &'static str,
@@ -265,7 +262,7 @@ pub struct Operation {
     pub about: &'static str,
     /// Whether the operation is also a tool.
     pub is_tool: bool,
-    /// The toolset of the tool.
+    /// The toolset that contains the tool. Clients can choose toolsets.
     pub toolset: &'static str,
     /// The tool's title for people.
     pub title: &'static str,

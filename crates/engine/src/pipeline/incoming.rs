@@ -212,7 +212,6 @@ impl Drop for ChunkReservation {
 pub struct Refusal(Arc<AtomicBool>);
 
 impl Refusal {
-    /// Returns whether the body was refused.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.0.load(Ordering::Relaxed)

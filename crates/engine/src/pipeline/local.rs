@@ -46,7 +46,7 @@ struct PageMeta {
     total: i64,
 }
 
-/// The data of an answer.
+/// The data of an answer, and the length of the whole list if the data is a page of a list.
 #[derive(Debug, Clone)]
 pub struct LocalData<T> {
     pub data: T,

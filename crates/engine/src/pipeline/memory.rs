@@ -47,7 +47,7 @@ const EXPECTED_ANSWERS: usize = 4_096;
 /// The approximate size of an entry without its body, in bytes.
 const ENTRY_OVERHEAD: u64 = 512;
 
-/// The caches.
+/// The caches of callers and of responses.
 pub struct Memory {
     callers: Cache<[u8; 32], Arc<CachedState>>,
     answers: Cache<AnswerKey, CachedForm, ByBytes>,
@@ -335,7 +335,6 @@ impl CachedAnswer {
         self.open.len() + self.close.len()
     }
 
-    /// Returns the `ETag` of the response.
     #[must_use]
     pub fn etag(&self) -> HeaderValue {
         self.etag.clone()

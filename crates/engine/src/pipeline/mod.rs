@@ -76,7 +76,6 @@ pub(crate) fn statements() -> Vec<&'static store::Statement> {
 /// The result of a request, for every surface.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The HTTP status.
     pub status: u16,
     /// The success envelope or the error body.
     pub body: Body,
@@ -109,7 +108,7 @@ struct RequestInfo {
     requester: Option<Requester>,
 }
 
-/// A response body.
+/// A response body: JSON text, or a reference to a cached response.
 #[derive(Debug)]
 pub enum Body {
     /// JSON text.
@@ -152,7 +151,7 @@ impl SuccessBody {
     }
 }
 
-/// A successful result.
+/// The result of a request that succeeded.
 struct Success {
     status: u16,
     body: SuccessBody,
@@ -207,7 +206,7 @@ impl Success {
 
 /// The result of a read's transaction.
 enum ReadOutcome {
-    /// The response.
+    /// The operation has answered, without a call to another service.
     Done(Success),
     /// A call to another service, which has not begun. It runs after the transaction is closed.
     Calls(BoxFuture<'static, Result<Answer>>),

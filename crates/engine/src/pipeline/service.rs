@@ -32,9 +32,7 @@ pub struct ServiceSettings {
 pub struct Service {
     /// The program that the service runs.
     pub app: &'static App,
-    /// The database.
     pub store: store::Store,
-    /// The source of time.
     pub clock: Clock,
     /// The application state for work in a transaction.
     pub app_state: Arc<AppState>,

@@ -146,7 +146,6 @@ impl Issues {
         }
     }
 
-    /// Returns whether there is no issue.
     pub(super) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
