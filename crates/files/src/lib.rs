@@ -51,7 +51,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// A file storage.
+/// A file storage that is open: a directory, or a bucket.
 #[derive(Debug, Clone)]
 pub struct Files {
     store: Arc<dyn ObjectStore>,

@@ -38,7 +38,6 @@ pub struct Policy {
     /// The directives about the sources of the response, as in a content security policy.
     /// Everything without a directive is forbidden.
     pub loads: String,
-    /// The permitted targets of forms.
     pub forms: FormTargets,
     /// Whether pages of this service may show the response in a frame.
     pub is_framed_by_us: bool,
@@ -144,7 +143,7 @@ pub fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Renders a template.
+/// Renders a template. A failure is an internal error.
 pub fn rendered(template: &impl Template) -> Result<String> {
     template.render().map_err(Error::internal)
 }

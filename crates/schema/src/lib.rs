@@ -15,7 +15,7 @@ pub type Failure<'a> = ValidationError<'a>;
 /// A text format: its name, and a function that checks a text.
 pub type Format = (&'static str, fn(&str) -> bool);
 
-/// A compiled schema.
+/// A schema that is compiled for validation.
 pub struct Schema(Validator);
 
 impl Schema {

@@ -19,7 +19,7 @@ use fluent_syntax::unicode::unescape_unicode_to_string;
 /// All files, or the problems that were found.
 pub type Catalog = Result<Vec<TextFile>, Vec<String>>;
 
-/// A file of a language.
+/// A file with texts in one language.
 #[derive(Debug)]
 pub struct TextFile {
     /// The folder that contains the file.

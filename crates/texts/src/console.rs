@@ -3,7 +3,7 @@
 include!(concat!(env!("OUT_DIR"), "/console.rs"));
 
 impl ConsoleAccessWords {
-    /// Describes a permission.
+    /// Returns the description of a permission, by the permission's name.
     #[must_use]
     pub fn permission(&self, name: &str) -> &'static str {
         match name {

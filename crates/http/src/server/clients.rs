@@ -10,7 +10,6 @@ use super::TrustedProxies;
 
 /// The clients behind trusted proxies.
 pub(super) struct Clients {
-    /// The trusted proxies.
     pub(super) proxies: TrustedProxies,
     max: Option<NonZeroUsize>,
     in_progress: Mutex<HashMap<IpAddr, usize>>,

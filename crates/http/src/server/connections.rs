@@ -47,7 +47,7 @@ const CONNECTION_WINDOW: u32 = 128 << 10;
 /// many bytes. Otherwise the client could get a reset before it reads the response (RFC 9112,
 /// section 9.6).
 const MAX_DISCARDED: usize = 16 << 20;
-/// Time limit for discarding the rest of such a request.
+/// Time limit for discarding the rest of a request after the server has responded to it.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of checks for incomplete requests during shutdown.
 const INCOMPLETE_CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -164,7 +164,7 @@ struct Connections {
     serving: TaskTracker,
 }
 
-/// The open connections, and the number of connections of each address.
+/// The open connections, and the number of connections that each address has.
 #[derive(Default)]
 struct Open {
     next: u64,
@@ -444,7 +444,7 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The activity of a connection.
+/// The activity of a connection. The server uses it to find idle connections and to close them.
 pub(super) struct Activity {
     peer: IpAddr,
     address: IpAddr,
@@ -457,7 +457,6 @@ pub(super) struct Activity {
     closes_in_stages: AtomicBool,
     /// When the last request ended. Only meaningful while no request is in progress.
     last_request_end: LastEvent,
-    /// The progress of the responses of the connection.
     progress: ProgressTracker,
     is_dismissed: AtomicBool,
     dismissed: Notify,

@@ -43,7 +43,7 @@ pub struct Tls {
     current: RwLock<Arc<ServerConfig>>,
 }
 
-/// The source of the certificate.
+/// The source of a certificate: files, or this process itself.
 enum CertificateSource {
     /// Two files, which an operator replaces.
     Files { certificate: PathBuf, key: PathBuf },
@@ -213,7 +213,7 @@ async fn close_after_reading(mut socket: Socket) -> io::Result<()> {
     Ok(())
 }
 
-/// The facts about a certificate.
+/// The host names and the validity of a certificate.
 #[derive(Debug, Clone)]
 pub struct CertificateFacts {
     /// The host names and addresses that the certificate is valid for.

@@ -18,7 +18,7 @@ use engine::pipeline::{Body as Answered, CODINGS, coded};
 /// The minimum size of a response that is compressed, in bytes.
 const MIN_COMPRESSED_SIZE: usize = 1_024;
 
-/// The preferences of a client, from its headers.
+/// The states that a client has, and whether it accepts gzip, from its headers.
 #[derive(Debug, Default)]
 pub(super) struct ClientPreferences {
     /// The tags of the states that the client has.

@@ -26,7 +26,7 @@ pub struct HostRequest {
     pub path: String,
 }
 
-/// The decision on a request.
+/// The decision how a request under another host is handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateDecision {
     /// The request is handled as it was sent.

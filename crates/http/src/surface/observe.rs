@@ -41,7 +41,7 @@ pub(super) const NONE: &str = "-";
 #[derive(Clone, Copy)]
 pub struct ServedOperation(pub &'static str);
 
-/// The metrics of the process.
+/// The recorder of the process's metrics.
 #[derive(Clone)]
 pub struct Metrics(PrometheusHandle);
 

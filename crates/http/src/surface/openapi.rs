@@ -201,7 +201,7 @@ fn collect_references(value: &Value, references: &mut BTreeSet<String>) {
     }
 }
 
-/// An operation with its schemas.
+/// An operation, with the schemas that the document publishes for it.
 struct OperationSchemas {
     operation: &'static Operation,
     input: Value,

@@ -266,7 +266,6 @@ pub fn attach_operation(
     }
 }
 
-/// Returns the id of the request.
 #[must_use]
 pub fn request_id(parts: &Parts) -> Uuid {
     parts

@@ -10,13 +10,13 @@ use super::{example, pascal};
 use engine::error::{Error, ErrorKind, MAX_ISSUES};
 use engine::operation::Surface;
 
-/// Returns a reference to a component.
+/// Returns a `$ref` to a component in a section of the document.
 #[must_use]
 pub fn reference(section: &str, name: &str) -> Value {
     json!({ "$ref": format!("#/components/{section}/{name}") })
 }
 
-/// Returns references to headers, by their names.
+/// Returns the `headers` object of a response: a `$ref` for each of these names.
 pub(super) fn header_references(names: &[&str]) -> Value {
     names
         .iter()
@@ -72,7 +72,7 @@ pub(super) fn parameters(surface: Surface) -> Value {
     parameters
 }
 
-/// Returns the headers of responses.
+/// Returns the headers that responses of an interface refer to.
 pub(super) fn headers(surface: Surface) -> Value {
     let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
     let mut headers = json!({
