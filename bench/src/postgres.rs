@@ -63,10 +63,10 @@ insert into idempotency_record (organization_id, credential, key, fingerprint, s
     on conflict (organization_id, credential, key) do nothing;
 commit;
 ";
-/// An SQL expression for the id of organization number `o` in these statements.
+/// An SQL expression for the id of organization number `o`, for use in `STATEMENTS`.
 const ORGANIZATION_BY_NUMBER: &str =
     "cast('00000000-0000-4000-8000-' || lpad(to_hex(cast(:o as bigint)), 12, '0') as uuid)";
-/// The bits that the ids of all these organizations have in common.
+/// The bits that the ids of all numbered organizations have in common.
 const ORGANIZATION_ID_BITS: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
 
 impl Bench {

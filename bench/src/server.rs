@@ -19,7 +19,7 @@ const RATE_LIMIT: &str = "1000000000";
 
 /// A running server. Its process is killed when this value is dropped.
 pub struct Server {
-    /// The address on which it listens.
+    /// The address on which the server listens.
     pub address: SocketAddr,
     /// The time from the start of the process until it listened.
     pub start_up: Duration,

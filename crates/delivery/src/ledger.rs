@@ -123,7 +123,7 @@ pub(super) struct Claim {
     pub leased_until: Option<Timestamp>,
 }
 
-/// A delivery that this process has claimed, with what it needs to send it.
+/// A delivery that this process has claimed, with the permit to send it.
 pub(super) struct ClaimedDelivery {
     /// The right to send the delivery.
     pub claim: Claim,
@@ -168,7 +168,7 @@ pub(super) struct SearchResult {
     pub next: Option<Timestamp>,
 }
 
-/// Receives claimed deliveries within the same transaction.
+/// A function that receives claimed deliveries, within the transaction that claims them.
 pub(super) type OnBatch<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 
 /// The outcome that is recorded for a delivery.

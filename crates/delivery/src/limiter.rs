@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(free(0), 16, "its groups are not known");
         let mut permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
         let other = limiter.acquire(to("quick.example", 443, 1, 5_000));
-        // Two subscriptions with permits, one that was refused, and one with another target.
+        // Subscriptions 0 and 15 have permits, 16 was refused one, and 5,000 has another target.
         assert_eq!([free(0), free(15), free(16), free(5_000)], [0, 0, 0, 15]);
         limiter.begin_search();
         assert_eq!(free(16), 0, "a full group is remembered");
@@ -584,7 +584,8 @@ mod tests {
     async fn waiting_deliveries_are_not_notified_while_no_permit_is_free() {
         let limiter = Limiter::default();
         let permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
-        // A subscription with a permit, one whose request was refused, and an unknown one.
+        // The first subscription has a permit, the second was refused one, and the third is
+        // unknown.
         for number in [10_000, 10_016, 10_900] {
             limiter.want(id(number));
         }

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tower::Service;
 
-/// What is recorded about one connection.
+/// The facts that are recorded about one connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ConnectionMarks(Arc<State>);
 

@@ -32,7 +32,7 @@ pub struct Subscription {
     pub organization: Uuid,
     /// The id of the subscription.
     pub id: Uuid,
-    /// The credential that created it, in the owner's notation.
+    /// The credential that created the subscription, in the owner's notation.
     pub credential: String,
     /// The event that the subscription is for.
     pub event: String,
@@ -41,8 +41,8 @@ pub struct Subscription {
 /// The owner's decision whether a subscription may receive its event.
 #[derive(Debug)]
 pub enum Eligibility {
-    /// The subscription may receive it. The list has the data of each delivery.
+    /// The subscription may receive its event. The list has the data of each delivery.
     Granted(Vec<EventData>),
-    /// The subscription may no longer receive it, for this reason.
+    /// The subscription may no longer receive its event, for this reason.
     Refused(DisabledReason),
 }

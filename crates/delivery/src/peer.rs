@@ -13,7 +13,7 @@ use tower::{BoxError, Layer, Service};
 
 use super::target::{Refusal, Targets};
 
-/// Adds this check to a client's connector.
+/// A layer that makes a client's connector check the address of each new connection.
 #[derive(Clone)]
 pub(super) struct PeerGuard {
     targets: Targets,

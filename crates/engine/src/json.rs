@@ -29,7 +29,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     Ok(value)
 }
 
-/// Applies the same rules to a value from another parser.
+/// Applies the rules of [`parse`] to a value that another parser returned.
 pub fn normal(value: Value) -> Result<Value, String> {
     Strict.deserialize(value).map_err(|error| error.to_string())
 }
@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 }
 
-/// Calls `found` with the path of each text that contains U+0000, which databases cannot store.
+/// Calls `on_path` with the path of each text that contains U+0000, which databases cannot store.
 pub fn null_characters(value: &Value, on_path: &mut impl FnMut(Vec<PathSegment>)) {
     // Nearly every document has no such text, so a first check avoids building paths.
     if has_null(value) {

@@ -43,7 +43,7 @@ macro_rules! some_old {
     };
 }
 
-/// Removes a batch of rows whose time is `moment` or earlier. The statement `found` lists the
+/// Removes a batch of rows whose time is `moment` or earlier. The statement `list` returns the
 /// organization and the key of each row, for a time and a limit. [`crate::some_old!`] makes the
 /// statement `remove`. Returns the number of removed rows.
 pub fn remove<T: FromColumn>(
@@ -101,7 +101,7 @@ macro_rules! some_late {
 }
 
 /// Brings forward a batch of rows with a time later than `latest`. Such a time was written while
-/// the clock was ahead (rules: settings#clock). The statement `found` lists the organization and
+/// the clock was ahead (rules: settings#clock). The statement `list` returns the organization and
 /// the key of each row, for a time and a limit. [`crate::some_late!`] makes the statement
 /// `correct`. Returns whether there may be more rows.
 pub fn bring_forward(

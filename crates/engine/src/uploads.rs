@@ -199,7 +199,7 @@ impl<K: Hash + Eq> Counts<K> {
     }
 }
 
-/// A guard for an upload in progress.
+/// A guard that counts an upload as in progress until it is dropped.
 pub(crate) struct UploadGuard {
     counter: Arc<UploadCounter>,
     owner: Owner,

@@ -41,7 +41,7 @@ struct QueueState<W> {
     now: Duration,
     /// Number of turns so far, which breaks ties between shares with the same charged time.
     count: u64,
-    /// The number of stored shares at which [`QueueState::forget`] removes shares.
+    /// The number of stored shares at which [`QueueState::remove_idle_shares`] runs.
     forget_at: usize,
     /// Threads that wait for work.
     idle: usize,

@@ -34,7 +34,7 @@ type ApiKeyId = (Uuid, Uuid);
 pub struct Uses(RwLock<HashMap<ApiKeyId, AtomicI64>>);
 
 impl Uses {
-    /// Records a request, if its credential is an API key.
+    /// Records a request as the last use of its API key. Ignores requests with other credentials.
     pub(crate) fn record(&self, owner: Owner, now: Timestamp) {
         let Credential::ApiKey(id) = owner.credential else {
             return;

@@ -85,7 +85,7 @@ pub trait AnswerValue: Send + Sync {
     /// Converts the value to a JSON value.
     fn json(&self) -> serde_json::Result<Value>;
 
-    /// Returns the value for a conversion to its own type.
+    /// Returns the value as `Any`, which can be converted to the value's own type.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 

@@ -147,7 +147,7 @@ impl Declaration {
 
     /// Accepts a file in a `multipart/form-data` body, whose other fields are text parts. The file
     /// is stored before the function runs, and the function receives it as
-    /// [`crate::uploads::Received`]. If the function refuses the request, the file is deleted.
+    /// [`crate::uploads::UploadedFile`]. If the function refuses the request, the file is deleted.
     #[must_use]
     pub fn takes_file(mut self, file: TakesFile) -> Self {
         self.0.file = Some(file);

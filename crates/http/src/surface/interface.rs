@@ -82,7 +82,7 @@ impl Interface {
     /// Returns the paths of all routes, with `{…}` for variable parts.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
-        // The router has its paths only in this form.
+        // Only the router's debug text contains its paths.
         let debug_text = format!("{:?}", self.routes);
         let quoted_texts = debug_text.split('"').skip(1).step_by(2);
         let paths =

@@ -331,8 +331,8 @@ impl Connection {
         let Some(pool) = self.pool.clone().filter(|_| Instant::now() < until) else {
             return Err(Error::Unavailable(cause.into()));
         };
-        // Mark all connections first. The other idle connections are most likely lost as well, and
-        // trying them one by one would take too long.
+        // Drop all idle connections first. They are most likely lost as well, and trying them one
+        // by one would take too long.
         pool.drop_generation(self.generation, &cause);
         let other = pool.take(until)?;
         (self.statements, self.generation) = (other.statements, other.generation);

@@ -28,8 +28,8 @@ use super::servers::Servers;
 use crate::WAIT_LIMIT;
 use crate::error::{self, Error, Result};
 
-/// Limit for sending the message that closes a connection. Without it, the server notices the
-/// closed socket.
+/// Limit for sending the message that closes a connection. If the message is not sent in time, the
+/// server notices the closed socket.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// SQLSTATE class 08: connection errors, including those that a pooler reports about its server.
 const CONNECTION_ERRORS: &str = "08";
@@ -158,8 +158,8 @@ impl Link {
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
                     (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Server(error))),
-                    // If the wire ended without an error, the driver's client reports the end to
-                    // the request.
+                    // There is no answer yet. If the wire has ended without an error, the driver
+                    // fails the request at a later poll.
                     (Poll::Pending, None) => Poll::Pending,
                 }
             });
