@@ -284,7 +284,7 @@ impl Requests {
             RepeatedRequest::Create(keys) => create(&self.client, keys.next()),
             RepeatedRequest::CreateBy(keys, clients) => {
                 let key = keys.next();
-                // The lowest bits of a key are its number.
+                // The second half of a key is its number, so the clients take turns.
                 let index =
                     usize::try_from(key.as_u64_pair().1).unwrap_or_default() % clients.len();
                 create(&clients[index], key)

@@ -54,7 +54,8 @@ where
     S: BenchSuite + Send + 'static,
     S::WorkerState: Send + 'static,
 {
-    // Without a terminal, `rlt` reports only through its command line and a file.
+    // `rlt` can be configured only by a command line. Without a terminal, it writes its results
+    // only to a file.
     let file = scratch.join("round.json");
     let (workers, duration) = (workers.to_string(), format!("{}ms", length.as_millis()));
     let flags = [

@@ -88,7 +88,7 @@ struct LimiterInner {
 
 #[derive(Default)]
 struct Permits {
-    /// The use of the total limit.
+    /// The state of the limit of all deliveries together.
     all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
     in_flight: HashMap<Uuid, HashSet<Uuid>>,

@@ -459,7 +459,7 @@ macro_rules! text {
             }
         }
 
-        /// A text that can be changed but not cleared.
+        /// Stores the text in an optional field. A request can change such a text but not clear it.
         impl StoredAs<Option<String>> for $name {
             fn stored(self) -> Option<String> {
                 $stored(self.0)

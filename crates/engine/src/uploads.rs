@@ -40,7 +40,7 @@ pub struct TakesFile {
     /// Returns the media type for the first bytes of a file, or `None` if the type is not accepted.
     /// The argument has [`HEAD`] bytes, or is the whole file if that is shorter.
     pub kind: fn(&[u8]) -> Option<&'static str>,
-    /// The accepted types, in words.
+    /// The accepted types, in words, for error messages.
     pub kinds: &'static str,
 }
 

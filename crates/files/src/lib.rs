@@ -162,7 +162,7 @@ impl Files {
 }
 
 impl ObjectWriter {
-    /// Writes more bytes.
+    /// Appends bytes to the object.
     pub async fn append(&mut self, bytes: Bytes) -> Result<()> {
         let writer = self
             .writer

@@ -54,7 +54,7 @@ impl ConsoleCalendarsWords {
 }
 
 impl ConsoleFrameWords {
-    /// Puts a label before a text, with the colon of the language.
+    /// Puts a label before a text, with a colon between them as the language writes it.
     #[must_use]
     pub fn labelled(&self, label: &str, text: &str) -> String {
         format!("{label}{} {text}", self.colon)

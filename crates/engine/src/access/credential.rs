@@ -67,9 +67,9 @@ store::statements! {
     REVISIONS_OF_ONE = "select id, revision, stream_revision from organization where id = ?1 and erased_at is null";
     /// Reads when an API key was revoked.
     REVOKED = "select revoked_at from revoked_key where organization_id = ?1 and token_hash = ?2";
-    /// Reads an API key.
+    /// Reads the stored document of an API key.
     KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
-    /// Reads a member.
+    /// Reads the stored document of a member.
     MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
@@ -531,12 +531,12 @@ pub fn load(
     }
 }
 
-/// Returns an API key of an organization, as stored.
+/// Returns the stored API key with this id. Does not check whether the key has expired.
 pub fn key(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<ApiKey>> {
     stored(tx, &KEY, organization, id)
 }
 
-/// Returns a member of an organization, as stored.
+/// Returns the stored member with this id. Does not check whether the member is active.
 pub fn member(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<Member>> {
     stored(tx, &MEMBER, organization, id)
 }

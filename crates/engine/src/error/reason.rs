@@ -28,27 +28,27 @@ pub enum Reason {
     Empty,
     /// The text has no visible character.
     Blank,
-    /// The text has fewer characters than this.
+    /// The text has fewer characters than this minimum.
     MinLength(u64),
-    /// The text has more characters than this.
+    /// The text has more characters than this maximum.
     MaxLength(u64),
-    /// The list has fewer items than this.
+    /// The list has fewer items than this minimum.
     MinItems(u64),
-    /// The list has more items than this.
+    /// The list has more items than this maximum.
     MaxItems(u64),
-    /// The object has more fields than this.
+    /// The object has more fields than this maximum.
     MaxFields(u64),
     /// A field of the object has an invalid name, for this reason.
     FieldName(Box<Reason>),
     /// The list contains an item twice.
     Twice,
-    /// The number is less than this.
+    /// The number is less than this minimum.
     Minimum(String),
-    /// The number is greater than this.
+    /// The number is greater than this maximum.
     Maximum(String),
-    /// The value is not one of these.
+    /// The value is not one of these allowed values.
     OneOf(String),
-    /// The value differs from this one.
+    /// The value differs from this one, which is the only allowed value.
     Exactly(String),
     /// The text does not match this pattern.
     Pattern(String),

@@ -118,9 +118,9 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
 /// A cached answer, in the form that its callers take.
 #[derive(Clone)]
 pub(super) enum CachedForm {
-    /// For a surface.
+    /// An answer as text, for a surface.
     Text(Arc<CachedAnswer>),
-    /// For a caller in this process.
+    /// An answer as a value, for a caller in this process.
     Value(Arc<CachedValue>),
 }
 

@@ -215,7 +215,7 @@ impl Drop for OutboundReservation {
         }
         state.remove_if_unused(self.share);
         drop(state);
-        // Without a waiter, this costs almost nothing.
+        // Notifying costs almost nothing if nobody waits.
         self.outbound.freed.notify_waiters();
     }
 }

@@ -220,7 +220,7 @@ fn run(
     Ok(answer)
 }
 
-/// Returns the warnings of the operation.
+/// Takes the warnings of the operation, so that the answer can list them.
 fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
     let warnings = context.take_warnings();
     warnings
