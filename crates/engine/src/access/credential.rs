@@ -217,9 +217,9 @@ impl Access {
         Err(Error::forbidden(Reason::Permission(permission.into())))
     }
 
-    /// Returns whether the caller may act for the organization. Only a signed-in member may who
-    /// manages the organization and may access all of its properties. API keys and apps may not,
-    /// whatever their permissions.
+    /// Returns whether the caller may act for the organization. The caller must be a signed-in
+    /// member who manages the organization and may access all of its properties. API keys and apps
+    /// never may, whatever their permissions are.
     #[must_use]
     pub fn may_act_for_organization(&self) -> bool {
         let is_signed_in = matches!(self.credential, Credential::Member(_));
