@@ -9,8 +9,8 @@ use super::records;
 use super::step::Core;
 use crate::translations::{ENGLISH, versions};
 
-/// Reads a step with its questions and with its heading in every language, because the heading is
-/// written as text.
+/// Reads a step for the audit log, with its questions. The entry has the heading in every language,
+/// because the operations on steps write the heading as text.
 pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some((step, _)) = id(input, "id").map_or(Ok(None), |id| records::find(context, id))? else {
         return Ok(None);
@@ -35,7 +35,7 @@ pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
         .showing(&extra_fields)?
         .showing(&headings)?
         .withholding(&step.write_only)?;
-    // `isEnabled` is a copy of `isActive`.
+    // `isEnabled` is a copy of `isActive`, so the audit log shows only `isActive`.
     thing.shown.remove("isEnabled");
     Ok(Some(thing))
 }

@@ -24,17 +24,17 @@ pub enum ConfigurationIssue {
 /// The accounts of an organization.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
-    /// Payment accounts by id: whether each is active.
+    /// For each payment account, by id: whether the account is active.
     pub payment: HashMap<Uuid, bool>,
     /// Whether there is an active default payment account.
     pub has_active_default: bool,
-    /// Background-check accounts by id: whether each is active.
+    /// For each background-check account, by id: whether the account is active.
     pub background_check: HashMap<Uuid, bool>,
 }
 
 impl Accounts {
-    /// Whether a charge can be made: on the account `own` that it names, or on the default account
-    /// if it names none.
+    /// Whether a charge can be made on the account `own`. Without `own`, the charge is made on the
+    /// default account.
     fn can_charge(&self, own: Option<Uuid>) -> bool {
         own.map_or(self.has_active_default, |id| {
             self.payment.get(&id) == Some(&true)

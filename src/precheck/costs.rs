@@ -1,9 +1,10 @@
 //! The costs of a step for the guest, read from synchronized records (rules:
 //! pre-check-in#deposits). They are the deposit, the waivers offered in place of it, and the fees.
 //!
-//! An amount is read from its usual fields and is null if none of them holds one. Amounts are in
-//! the minor unit of their currency. Every amount has a currency: that of the charged account, else
-//! that of the record, else that of the organization.
+//! The amount of a waiver or a fee is the `amountCents` of its record, or else the `priceCents`. It
+//! is null if the record has neither. Amounts are in the minor unit of their currency. Every amount
+//! has a currency: that of the charged account, else that of the record, else that of the
+//! organization.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -304,7 +305,8 @@ fn name(data: &Object) -> String {
         .to_owned()
 }
 
-/// Returns the amount of a record, from the first of its fields that holds one.
+/// Returns the amount of a record: `amountCents`, or else `priceCents`; `None` if neither is a
+/// whole number that is not negative.
 fn cents(data: &Object) -> Option<u64> {
     ["amountCents", "priceCents"]
         .into_iter()
@@ -489,7 +491,8 @@ mod tests {
             let choices = choices(&step, &accounts(&payment), &[]);
             let read: Vec<_> = choices.iter().map(|choice| choice.amount_cents).collect();
             assert_eq!(read, offered, "{is_on} {has_waivers}");
-            // The deposit of a waiver goes to the account of deposits, too.
+            // Even if waivers are enabled, the deposit is charged on the account for deposits, not
+            // on that for waivers.
             for choice in choices {
                 assert_eq!(
                     (choice.payment_account_id, choice.currency.as_str()),

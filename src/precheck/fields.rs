@@ -36,13 +36,13 @@ impl Creatable for StepFields {
 /// The change that a request makes to a step's heading (rules: steps#titles).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Title {
-    /// The heading stays.
+    /// Leaves the heading unchanged.
     Keep,
-    /// The heading becomes the built-in title of the type.
+    /// Removes the heading, so that guests read the built-in title of the step's type.
     Clear,
-    /// The step links another translation.
+    /// Links the translation with this id as the heading.
     Link(Uuid),
-    /// A text, in English if no language is named.
+    /// Writes the text of the heading. `None` as language means English.
     Write {
         text: String,
         language: Option<String>,
@@ -95,8 +95,7 @@ impl StepFields {
         }
     }
 
-    /// Returns which of the fields were sent that take part in rules across several fields. An
-    /// issue of such a rule names a field that was sent.
+    /// Returns which fields the request contains, of those that decide where an issue is reported.
     #[must_use]
     pub fn requested_rule_fields(&self) -> RequestedRuleFields {
         RequestedRuleFields {
@@ -107,7 +106,8 @@ impl StepFields {
     }
 }
 
-/// Whether the request contains each of these fields. They decide which field an issue names.
+/// For some fields: whether the request contains the field. A rule that involves two fields reports
+/// its issue at the field that the request contains.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestedRuleFields {
     min_los: bool,

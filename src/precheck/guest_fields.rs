@@ -76,7 +76,7 @@ impl JsonSchema for GuestFieldRules {
     }
 }
 
-/// The data of a guest that the rules depend on.
+/// A guest as the rules see the guest: the details on which a rule can depend.
 #[derive(Debug, Clone, Copy)]
 pub struct GuestCategory<'g> {
     pub part: GuestPart,
@@ -116,13 +116,14 @@ impl GuestPart {
 }
 
 impl GuestFieldRule {
-    /// Returns whether the rule can hold for guests of this part.
+    /// Returns whether the rule can apply to a guest of this part: the guest who booked, or the
+    /// others.
     fn is_about(&self, part: GuestPart) -> bool {
         self.only.is_none_or(|only| only == part)
     }
 
-    /// Returns whether the field is required of a guest. While the birth date or the nationality is
-    /// not known, the condition on it counts as met.
+    /// Returns whether the rule requires its field of a guest. While the guest's birth date or
+    /// nationality is not known, the condition on it counts as met.
     fn holds(&self, guest: &GuestCategory<'_>) -> bool {
         let is_of_age = guest.age().is_none_or(|age| {
             self.minimum_age.is_none_or(|minimum| age >= minimum.into())
@@ -154,13 +155,15 @@ impl GuestFieldRules {
         self.0.is_empty()
     }
 
-    /// Returns whether a field that a step asks for is required of a guest.
+    /// Returns whether a field is required of a guest. A field without a rule is required of every
+    /// guest whom the step asks.
     #[must_use]
     pub fn is_required_of(&self, field: &str, guest: &GuestCategory<'_>) -> bool {
         self.0.get(field).is_none_or(|rule| rule.holds(guest))
     }
 
-    /// Returns whether a field is asked of guests of this part at all.
+    /// Returns whether a field is asked of guests of this part: the guest who booked, or the
+    /// others. A rule can limit a field to one part.
     #[must_use]
     pub fn is_asked_of(&self, field: &str, part: GuestPart) -> bool {
         self.0.get(field).is_none_or(|rule| rule.is_about(part))
@@ -380,8 +383,8 @@ mod tests {
     }
 
     proptest! {
-        /// As long as nothing is known about a guest, a field is required if its rule can apply to
-        /// a guest of that part.
+        /// As long as nothing is known about a guest, a field is required unless its rule is only
+        /// about the other part of the guests.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,

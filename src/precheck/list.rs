@@ -223,7 +223,8 @@ impl ListedStep {
         })
     }
 
-    /// Writes the step's stored summary and the additions as one JSON object.
+    /// Writes a JSON object: the fields of the step's stored summary, followed by the fields of
+    /// `additions`.
     fn write(&self, additions: &ListFields, text: &mut String) -> Result<()> {
         let additions = serde_json::to_string(additions).map_err(Error::internal)?;
         let (open, rest) = (self.summary.strip_suffix('}'), additions.strip_prefix('{'));
@@ -236,8 +237,8 @@ impl ListedStep {
 
 /// The filters of the request.
 struct StepFilters {
-    /// One set for each filter that was sent. A step matches a filter if it has any target of the
-    /// set.
+    /// For each filter of the request, the targets that it accepts. A step matches the filter if it
+    /// is assigned to one of these targets.
     targets: Vec<HashSet<Target>>,
     assignment: Option<Assignment>,
     /// The portal that decides the order, if the request names exactly one.
@@ -267,7 +268,8 @@ impl StepFilters {
         }
     }
 
-    /// Whether no step can match: an unassigned step has no targets.
+    /// Whether the filters contradict each other: the request asks for steps without assignments,
+    /// and also for steps that are assigned to certain targets.
     fn finds_nothing(&self) -> bool {
         self.assignment == Some(Assignment::Unassigned) && !self.targets.is_empty()
     }

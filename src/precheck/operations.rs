@@ -113,7 +113,8 @@ fn example_of_fields() -> StepGuestFields {
     }
 }
 
-/// Field names that callers try for texts, with the message about each. A text is linked by its id.
+/// Field names that clients often send as texts although questions and options have no such fields,
+/// each with the error message. A question or an option links its text by id.
 const MISNOMERS: [(&str, &str); 4] = [
     ("questions.text", TEXT_OF_QUESTION),
     ("questions.title", TEXT_OF_QUESTION),
@@ -349,8 +350,8 @@ impl StepDraft {
         question::create_texts(questions.as_deref_mut().unwrap_or_default(), |texts| {
             translations::create_in(context, SourceTable::PrecheckQuestion, texts)
         })?;
-        // Has the sent fields only, so that references that the request does not name are not
-        // checked.
+        // The patch has no fields but those of the request. So the checks below look only at
+        // references that the request contains.
         let mut patch = Step::new(
             before.id,
             before.step_type,

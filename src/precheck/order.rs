@@ -10,13 +10,13 @@ use super::StepType;
 /// The fields of a step that decide its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortKey {
-    /// Decides the group.
+    /// The type, which decides the group in the automatic order.
     pub step_type: StepType,
-    /// Zero-based position; a step without a position sorts last.
+    /// Zero-based position. A step without a position sorts after all others.
     pub sort_order: Option<u32>,
-    /// Breaks ties.
+    /// Time of creation, which orders steps with the same position.
     pub created_at: Moment,
-    /// Breaks the remaining ties.
+    /// The id, which orders steps with the same position and time of creation.
     pub id: Uuid,
 }
 
@@ -26,8 +26,8 @@ pub const fn is_together(one: StepType, other: StepType) -> bool {
     one.order_group() == other.order_group()
 }
 
-/// Compares two steps. The automatic order compares the group and then the position; the other
-/// order compares the position alone.
+/// Compares two steps. With `is_automatic`, the group of the type decides first and then the
+/// position. Without it, only the position decides. Time of creation and id break ties.
 #[must_use]
 pub fn compare(one: &SortKey, other: &SortKey, is_automatic: bool) -> Ordering {
     let key = |step: &SortKey| {

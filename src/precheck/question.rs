@@ -199,7 +199,7 @@ pub struct LinkedText {
     pub path: Vec<PathSegment>,
     /// The name of the field that links the translation.
     pub field: &'static str,
-    /// The translation.
+    /// The id of the translation.
     pub id: Uuid,
     /// Whether the stored question or option links the same translation.
     pub is_kept: bool,
@@ -759,7 +759,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any part of a list that is sent back in order, without conditions, is kept with its ids.
+        /// If a client sends back some of the stored questions in their order and without
+        /// conditions, these questions keep their ids, and the others are deleted.
         #[test]
         fn omitted_questions_are_removed_and_others_keep_their_ids(kept in prop::collection::vec(any::<bool>(), 2), options in prop::collection::vec(any::<bool>(), 2)) {
             prop_assume!(options.contains(&true));

@@ -41,7 +41,7 @@ pub enum StepReport {
     Result,
     /// The step failed, and the guest must do something about it.
     Failed,
-    /// A check of the guest failed, and the guest is asked once more.
+    /// A check of the guest failed, and the guest is asked to do it once more.
     Returned,
     /// A check of the guest failed, and the guest has uploaded files again since.
     HandedInAgain,
@@ -145,7 +145,8 @@ mod tests {
     }
 
     proptest! {
-        /// A report decides the state, except after files that are handed in again.
+        /// The last report decides the state of a step, unless the guest has uploaded files since
+        /// the report.
         #[test]
         fn a_report_decides(
             step_type in prop::sample::select(StepType::VARIANTS), reported in prop::sample::select(StepReport::VARIANTS), is_accepted: bool,

@@ -73,7 +73,8 @@ impl From<&Step> for WrittenStep {
     }
 }
 
-/// The schema of damage waivers, as their own read returns them.
+/// Returns the schema of a list of damage waivers. A waiver has the form in which the read of
+/// damage waivers returns it.
 pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "array", "items": RecordKind::DamageWaiver.view_schema() })
 }

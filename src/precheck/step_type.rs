@@ -48,9 +48,11 @@ pub enum AnswerForm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse {
     None,
-    /// Files beside the answers. Required document types, if there are any, complete the step.
+    /// Files in addition to the answers. If the step requires types of documents, the uploaded
+    /// files alone decide whether the step is complete. Otherwise the answers decide.
     Documents,
-    /// Files that complete the step. Where no files can be stored, saving is enough.
+    /// Files that prove the identity. The step is complete with at least one file, and one of each
+    /// required type. If the service cannot store files, saved answers complete it.
     Identity,
 }
 

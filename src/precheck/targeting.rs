@@ -54,12 +54,12 @@ pub enum TargetingVerdict {
     ChannelExcluded,
     /// The channel is not among `includedSourcesReturning`.
     ChannelNotIncluded,
-    /// The guest stayed before.
+    /// The step excludes returning guests, and the guest stayed before.
     ReturningGuest,
 }
 
 impl TargetingVerdict {
-    /// Whether the step is shown.
+    /// Whether a stay with this result gets the step.
     #[must_use]
     pub const fn is_shown(self) -> bool {
         matches!(self, Self::AlwaysShown | Self::AllRulesPass)

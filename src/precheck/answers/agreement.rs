@@ -8,7 +8,7 @@ use super::FoundIssues;
 /// Maximum length of the signed name, in characters.
 const NAME_LENGTH: usize = 200;
 
-/// Whether the guest accepts the agreement.
+/// Returns whether the answers contain `isAccepted: true`.
 #[must_use]
 pub fn is_accepted(answers: &Object) -> bool {
     answers.get("isAccepted") == Some(&Value::Bool(true))

@@ -26,7 +26,8 @@ pub fn deposit_choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)>
     }
 }
 
-/// Returns the offered choice that the answers make.
+/// Returns the one of the offered choices that the guest has selected; `None` if the step does not
+/// offer the guest's choice.
 #[must_use]
 pub fn chosen_deposit<'c>(
     answers: &Object,
@@ -38,7 +39,7 @@ pub fn chosen_deposit<'c>(
         .find(|offer| offer.choice == option && offer.damage_waiver_id == waiver)
 }
 
-/// Returns the waiver that the answers name.
+/// Returns the id of the chosen damage waiver; `None` if it is missing or is not a UUID.
 fn waiver(answers: &Object) -> Option<Uuid> {
     answers.get("damageWaiverId")?.as_str()?.parse().ok()
 }

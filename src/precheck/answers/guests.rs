@@ -21,7 +21,7 @@ use super::{AnswerContext, FoundIssues, MergeContext, Requirements};
 
 /// Maximum number of guests besides the one who booked.
 const MAX_OTHER_GUESTS: usize = 50;
-/// The issue of a list with more guests.
+/// The message of the issue for more than [`MAX_OTHER_GUESTS`] guests.
 const TOO_MANY: &str = "must have at most 50 items";
 /// Maximum length of a guest's value, in characters.
 const TEXT_LENGTH: usize = 500;
@@ -54,8 +54,9 @@ pub(super) fn normalize_other_guests(mut answers: Object) -> Object {
     answers
 }
 
-/// Returns the fields that a step asks of its guests, in order and without duplicates. A step for
-/// the guest who booked leaves out fields that only other guests are asked for, and the reverse.
+/// Returns the fields that a step asks of its guests, in order and without duplicates. Leaves out a
+/// field if a rule asks it only of guests whom this step does not ask: a step either asks the guest
+/// who booked, or the other guests.
 #[must_use]
 pub fn required_fields(step: &Step) -> Vec<&str> {
     let mut seen = HashSet::new();
@@ -83,9 +84,9 @@ pub(super) fn is_complete(requirements: &Requirements<'_>, guest: &Object) -> bo
         .all(|field| has_field_value(guest, field))
 }
 
-/// Whether every other guest has filled in every required field, and whether enough guests are
-/// listed: as many as the reservation has, if that number is known, but at most
-/// [`MAX_OTHER_GUESTS`].
+/// Whether every listed guest has filled in every required field, and enough guests are listed.
+/// Enough is the number of the reservation's other guests, but at most [`MAX_OTHER_GUESTS`]. If the
+/// reservation does not state this number, any number is enough.
 pub(super) fn are_complete(
     requirements: &Requirements<'_>,
     answers: &Object,
@@ -590,7 +591,8 @@ mod tests {
         }
     }
 
-    /// The fields of a guest. A number is a sent value; `None` is a sent null.
+    /// Generates the fields of a guest. The value of a field is a number, or null to remove the
+    /// field.
     fn guest() -> impl Strategy<Value = Object> {
         let field = prop::sample::select(vec!["firstName", "email", "hat"]).prop_map(str::to_owned);
         btree_map(field, prop::option::of(0..3_u8), 0..4).prop_map(|fields| {
@@ -602,7 +604,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each field has its sent value, else its saved value. Null fields are removed.
+        /// After a merge, a field has its sent value, or else its saved value. Fields that are sent
+        /// as null are removed.
         #[test]
         fn fields_that_are_not_sent_keep_their_saved_values(saved in guest(), sent in guest()) {
             let before = merge_guest_fields(None, saved);
@@ -615,8 +618,9 @@ mod tests {
             prop_assert_eq!(merge_guest_fields(Some(&after), Object::new()), after);
         }
 
-        /// A list without ids that is as long as the saved one keeps the ids of all its guests, and
-        /// leaves fields that it does not name.
+        /// A sent list without ids and names is merged by position if it is as long as the saved
+        /// one: each guest keeps its id. A list of another length replaces all guests. Without a
+        /// list, nothing changes.
         #[test]
         fn guests_without_names_are_merged_by_place(saved in vec(guest(), 0..4), sent in prop::option::of(vec(guest(), 0..4))) {
             let saved: Vec<Value> = nameless(saved);

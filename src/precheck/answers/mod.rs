@@ -92,7 +92,8 @@ impl<'r> Requirements<'r> {
     }
 }
 
-/// Whether a guest has done their part of a step.
+/// Whether the guest's input completes a step. The type of the step decides which input it needs:
+/// files, answers, or both.
 #[must_use]
 pub fn is_complete(step: &Step, input: &GuestInput<'_>) -> bool {
     let GuestInput {
@@ -178,8 +179,8 @@ pub fn merged_answers(
     }
 }
 
-/// Returns the issues of the answers sent for a step. Their paths begin below `answers`. A missing
-/// answer is not an issue, because the guest can send it later.
+/// Returns the issues of the answers sent for a step. The path of an issue is relative to the
+/// answers. A missing answer is not an issue, because the guest can send it later.
 #[must_use]
 pub fn answer_issues(step: &Step, answers: &Object, context: &AnswerContext<'_>) -> Vec<Issue> {
     let mut issues = FoundIssues::default();
@@ -203,7 +204,7 @@ pub fn answer_issues(step: &Step, answers: &Object, context: &AnswerContext<'_>)
     issues.0
 }
 
-/// The issues found so far.
+/// The issues that the checks of the sent answers have found so far.
 #[derive(Debug, Default)]
 struct FoundIssues(Vec<Issue>);
 
