@@ -11,7 +11,7 @@ use super::{categories, records};
 use crate::records::{RecordKind, record_as};
 use crate::translations::{self, ENGLISH};
 
-/// Describes a manual.
+/// Returns the manual with the id in `input`, with all fields that responses contain.
 pub(super) fn manual(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -24,7 +24,7 @@ pub(super) fn manual(
     manual.map(|manual| describe(manual.answered)).transpose()
 }
 
-/// Describes a category, named by its English title.
+/// Returns the category with the id in `input`. Its name in the log is its English title.
 pub(super) fn category(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -43,7 +43,7 @@ pub(super) fn category(
     .map(Some)
 }
 
-/// Describes the order of all categories.
+/// Returns the ids of all categories in portal order, to record a change of the order.
 pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<AuditedObject>> {
     let ids: Vec<Uuid> = categories::in_order(context)?
         .iter()
@@ -54,7 +54,7 @@ pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<A
         .map(Some)
 }
 
-/// Describes an instruction, with the data that the platform sent.
+/// Returns the instruction with the id in `input`, with the data that the platform sent.
 pub(super) fn instruction(
     context: &mut Context<'_, '_>,
     input: &Value,

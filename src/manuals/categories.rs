@@ -31,7 +31,7 @@ store::statements! {
 #[derive(Debug, Clone)]
 pub(crate) struct StoredCategory {
     pub id: Uuid,
-    /// Translation of its title.
+    /// The id of the translation of the title.
     pub title_id: Option<Uuid>,
     /// Position in the list. Two categories may share a position.
     pub sort_order: i64,

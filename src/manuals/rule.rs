@@ -19,13 +19,13 @@ use crate::records::VerificationStatus;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum RuleCategory {
-    /// The current time is between two times of the stay.
+    /// The current time is in a period that is relative to check-in or check-out.
     RelativeDate,
     /// A night of the stay is in a season.
     Seasonal,
     /// The number of nights is in a range.
     LengthOfStay,
-    /// The stay was booked through one of some channels.
+    /// The booking channel of the stay is on a list, or is not on a list.
     BookingSource,
     /// The guest's verification status is one of a list.
     VerificationStatus,
@@ -35,13 +35,14 @@ pub enum RuleCategory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruleCategory", rename_all = "snake_case")]
 pub enum VisibilityRule {
-    /// Holds between two times of the stay.
+    /// Holds in a period that is relative to check-in or check-out.
     RelativeDate(RelativeDate),
     /// Holds for stays with a night in a season.
     Seasonal(Seasons),
     /// Holds for stays with a length in a range.
     LengthOfStay(StayLength),
-    /// Holds for some booking channels.
+    /// Holds for stays from the listed booking channels, or from all channels except the listed
+    /// ones.
     BookingSource(Sources),
     /// Holds while the guest's verification status is one of a list.
     VerificationStatus(Verifications),
@@ -98,7 +99,8 @@ impl Anchor {
         )
     }
 
-    /// Returns the sign of the distance.
+    /// Returns -1 for a time before check-in or check-out, 1 for a time after it, and 0 for
+    /// check-in or check-out itself.
     pub(super) const fn direction(self) -> i64 {
         match self {
             Self::BeforeCheckIn | Self::BeforeCheckOut => -1,

@@ -328,7 +328,8 @@ pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
     portal.number_for(method).map(|number| (method, number))
 }
 
-/// Returns the tiles that a guest sees.
+/// Returns the tiles that a guest sees: all except the excluded ones. A portal without a list of
+/// excluded tiles has only the tile for reporting an issue.
 #[must_use]
 pub fn tiles(excluded: Option<&[Tile]>) -> Vec<Tile> {
     match excluded {

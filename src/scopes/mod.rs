@@ -40,7 +40,7 @@ store::statements! {
     ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
     /// Counts the targets of each kind, for every entity of a type.
     COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 group by entity_id, target_kind";
-    /// Selects the entities that are assigned to any of some targets.
+    /// Selects the assignments of a type of entity to the given targets.
     REACHING = "select target_kind, target_id, entity_id from entity_scope
         where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";

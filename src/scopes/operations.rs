@@ -96,7 +96,7 @@ impl ScopeWrite {
     }
 }
 
-/// What a write does with the assignments in the request.
+/// Whether a write replaces all assignments, adds to them, or removes some of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteMode {
     Replace,

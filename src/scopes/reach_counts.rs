@@ -132,7 +132,8 @@ impl PropertiesByTarget {
         context.cached("behind targets", Self::load)
     }
 
-    /// Counts the properties that some targets cover, only those in `own` if given.
+    /// Counts the properties that these targets cover together. With `own`, counts only properties
+    /// in this set.
     fn count(&self, targets: &[Target], own: Option<&PropertySet>) -> usize {
         let mut reached = PropertySet::none_of(self.indexes.len());
         for target in targets {
