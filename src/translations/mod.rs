@@ -360,7 +360,7 @@ pub(crate) fn versions(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<(S
         .collect())
 }
 
-/// Returns a text in exactly this language; `None` if it has no version in it.
+/// Returns the version of a text in exactly this language; `None` if there is none.
 pub(crate) fn written(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -372,7 +372,8 @@ pub(crate) fn written(
     Ok(entry.map(|entry| entry.text))
 }
 
-/// Returns those of several texts that have a version in exactly this language.
+/// Returns the versions of these texts in exactly this language, by text. Texts without such a
+/// version are left out.
 pub(crate) fn texts_in_language(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -469,7 +470,8 @@ impl Texts {
         self.0.get(&id).map(|(language, _)| language.as_str())
     }
 
-    /// Returns the language of each of these fields' texts that is not in the requested language.
+    /// Returns, for each field whose text is not in the requested language, the language of its
+    /// text.
     pub(crate) fn languages<'f>(
         &self,
         requested: &str,
@@ -496,7 +498,7 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Adds texts in a language that are not stored.
+    /// Adds texts that are not stored in the database, all in one language.
     pub(crate) fn extend(
         &mut self,
         texts: impl IntoIterator<Item = (Uuid, String)>,

@@ -112,7 +112,8 @@ pub(crate) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// Returns the name inside of double braces; `None` if this is not a name.
+/// Returns the trimmed content of double braces if it has the form of a name, such as
+/// `property.name`.
 fn name_in(inside: &str) -> Option<&str> {
     let name = inside.trim();
     let (group, rest) = name.split_once('.')?;
@@ -133,7 +134,8 @@ pub(crate) fn has_placeholders(text: &str) -> bool {
             .any(|piece| matches!(piece, TextPiece::Named { .. }))
 }
 
-/// Returns the form in which names of custom fields are compared: without regard to case.
+/// Returns a custom field's name without case differences, because names are compared without
+/// regard to case.
 fn key(name: &str) -> String {
     name.trim().to_lowercase()
 }

@@ -64,16 +64,17 @@ store::statements! {
         where leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
     /// Selects the text to translate.
     ENGLISH_TEXT = "select text from translation_entry where organization_id = ?1 and translation_id = ?2 and language = 'en'";
-    /// Selects a job, unless it was queued again since.
+    /// Selects a job by its ticket. Returns no row if the job was queued again and so got a new
+    /// ticket.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
-    /// Selects jobs that become due after a timestamp (a time that was written while the clock was
-    /// ahead), the latest first.
+    /// Selects jobs that become due after a timestamp, the latest first. A clock that was ahead
+    /// wrote their times.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1 order by next_attempt_at desc limit ?2";
-    /// Makes the jobs that `LATE` selects due at that timestamp.
+    /// Makes the jobs that `LATE` selects due at the timestamp that was given to `LATE`.
     BRING_FORWARD = engine::some_late!("translation_job", "translation_id", "translation_id, language", "next_attempt_at", "?3");
-    /// Selects jobs whose lease ends after a timestamp (it was taken while the clock was ahead),
-    /// the latest first.
+    /// Selects jobs whose lease ends after a timestamp, the latest first. A clock that was ahead
+    /// wrote these leases.
     LONG_LEASES = "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
     /// Ends the leases that `LONG_LEASES` selects.

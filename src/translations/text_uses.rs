@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{ENGLISH, SourceTable, texts, uses};
 
-/// Lists the texts that guests read, by what shows them.
+/// Lists the texts that guests read, grouped by the resource that shows them.
 pub(crate) const LIST_SHOWN_TEXTS: OperationName<Vec<ShownText>> =
     OperationName::new("listShownTexts");
 
@@ -40,7 +40,7 @@ macro_rules! shown {
 }
 
 store::statements! {
-    /// Selects the things that show texts of a source table.
+    /// Selects the resources that show texts of a source table.
     THINGS = "select distinct u.thing_id from translation_use u
         join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
         where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2";

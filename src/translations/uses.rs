@@ -65,7 +65,8 @@ impl TextForm {
         }
     }
 
-    /// Returns the form of a text that two fields show.
+    /// Returns the form that a text must have to satisfy two fields: the smaller maximum length,
+    /// and trimmed if either field is trimmed.
     fn and(self, other: Self) -> Self {
         Self {
             max_length: self.max_length.min(other.max_length),
@@ -73,7 +74,8 @@ impl TextForm {
         }
     }
 
-    /// Returns the text as it is stored.
+    /// Returns the text in the form in which it is stored: without surrounding spaces, if the form
+    /// demands this.
     fn of(self, text: &str) -> &str {
         if self.is_trimmed {
             typed::trim(text)

@@ -20,7 +20,8 @@ use super::{TO_TRANSLATE, retry};
 
 /// Maximum number of translations in progress.
 const MAX_CONCURRENT: usize = 8;
-/// Time to write the result, which a claim allows in addition to the provider's deadline.
+/// The part of a lease that is for writing the result. A lease lasts for the provider's deadline
+/// and this margin.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// Maximum pause between two searches for due jobs. If another node stops, this node claims that
 /// node's jobs within this time after their leases end.
