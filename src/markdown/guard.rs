@@ -99,7 +99,7 @@ struct Escaper<'g> {
     is_marked: &'g dyn Fn(&str) -> bool,
     pieces: Vec<EscapedPiece>,
     openers: Vec<Opener>,
-    /// The number of letters so far.
+    /// The number of letters that were added to the text so far.
     letters: usize,
     elements: Vec<String>,
 }
@@ -112,8 +112,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds the next line, or the lines of a block whose content is not Markdown. Returns the
-    /// number of lines.
+    /// Adds the next line, or a whole block whose content is not Markdown. Returns the number of
+    /// lines that were read.
     fn block(&mut self, lines: &[&str], blocks: &mut Blocks) -> usize {
         let line = &untabbed(lines[0]);
         if line.trim().is_empty() {
@@ -215,7 +215,7 @@ impl Escaper<'_> {
         text
     }
 
-    /// Adds the text of a line.
+    /// Adds the text of a line, piece by piece.
     fn inline(&mut self, line: &str, following: &[&str]) {
         let mut offset = 0;
         while let Some(character) = line[offset..].chars().next() {
@@ -235,7 +235,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a character, or a whole web address. Returns the number of bytes.
+    /// Adds a character, or a whole web address, unchanged. Returns the number of bytes that were
+    /// read.
     fn plain(&mut self, line: &str, offset: usize, character: char) -> usize {
         let rest = &line[offset..];
         let is_start = line[..offset]
@@ -256,7 +257,8 @@ impl Escaper<'_> {
         count
     }
 
-    /// Adds a backslash. It is text, unless it escapes a special character.
+    /// Adds a backslash, as text or as the escape of the next character. Returns the number of
+    /// bytes that were read.
     fn backslash(&mut self, rest: &str) -> usize {
         match rest[1..].chars().next() {
             Some(next) if ESCAPED.contains(next) => {
@@ -278,7 +280,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a code span. Backquotes without a counterpart or inside a word are text.
+    /// Adds a code span, or its backquotes as text if they have no counterpart or are inside a
+    /// word. Returns the number of bytes that were read.
     fn code(&mut self, line: &str, offset: usize) -> usize {
         let rest = &line[offset..];
         let count = rest.len() - rest.trim_start_matches('`').len();
@@ -300,7 +303,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds an angle bracket. It is text, unless it begins an HTML tag, a comment or an address.
+    /// Adds a whole HTML tag, a comment or an address in angle brackets. Any other angle bracket is
+    /// text. Returns the number of bytes that were read.
     fn angle(&mut self, rest: &str, following: &[&str]) -> usize {
         if let Some(tag) = Tag::read(rest) {
             let is_closed = tag.is_closed(&rest[tag.text.len()..])
@@ -319,7 +323,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds an HTML tag.
+    /// Adds an HTML tag: unchanged, or as marked text if guests would not see its element. Returns
+    /// the number of bytes that were read.
     fn tag(&mut self, tag: &Tag<'_>) -> usize {
         if !self.elements.contains(&tag.name) {
             self.elements.push(tag.name.clone());
@@ -365,7 +370,7 @@ impl Escaper<'_> {
     }
 
     /// Adds the end of a link's text and the link's target. If the target has no letter, the
-    /// brackets are text.
+    /// brackets are text. Returns the number of bytes that were read.
     fn target(&mut self, rest: &str) -> usize {
         let target = rest
             .strip_prefix("](")
@@ -376,7 +381,8 @@ impl Escaper<'_> {
                 let is_number = ["tel:", "sms:", "whatsapp:"]
                     .iter()
                     .any(|scheme| target.trim_start().starts_with(scheme));
-                // Hosts write numbers in groups. Markdown accepts no spaces in a target.
+                // Hosts group the digits of phone numbers with spaces, but Markdown accepts no
+                // spaces in a target.
                 let address = if is_number {
                     target.replace(char::is_whitespace, "")
                 } else if target.starts_with("www.") {
@@ -398,7 +404,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a delimiter run, and pairs it with an earlier run if it ends formatting.
+    /// Adds a delimiter run, and pairs it with an earlier run if it ends formatting. Returns the
+    /// number of bytes that were read.
     fn run(&mut self, line: &str, offset: usize, delimiter: char) -> usize {
         let rest = &line[offset..];
         let count = rest.len() - rest.trim_start_matches(delimiter).len();

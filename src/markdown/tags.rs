@@ -91,7 +91,8 @@ impl<'t> Tag<'t> {
                 .contains(&format!("</{}>", self.name))
     }
 
-    /// Returns the value of an attribute.
+    /// Returns the value of an attribute, with or without quotes; `None` if the tag lacks the
+    /// attribute.
     fn attribute(&self, name: &str) -> Option<&'t str> {
         let lower = self.text.to_ascii_lowercase();
         let offset = lower

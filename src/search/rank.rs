@@ -80,7 +80,7 @@ pub enum Fit {
     RunTogether,
 }
 
-/// A search query, prepared for matching.
+/// A search query in the forms in which names are compared with it.
 #[derive(Debug)]
 pub struct Query {
     plain: SearchTerms,
@@ -109,8 +109,8 @@ impl Query {
         SearchTerms::of(whole).map(|plain| Self { plain, joined })
     }
 
-    /// Returns the query without the words that are hints; `None` if it has no hints, or nothing
-    /// else.
+    /// Returns the query without its hints. Returns `None` if the query has no hints or consists of
+    /// hints only.
     fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
         let rest: Vec<&str> = self
             .plain
@@ -192,7 +192,8 @@ impl SearchTerms {
     }
 }
 
-/// Returns whether a character is a hyphen or a dash inside a word.
+/// Returns whether a character is a hyphen or a dash that can join words: ASCII hyphen, soft
+/// hyphen, or one of the Unicode dashes up to the en dash.
 const fn is_hyphen(character: char) -> bool {
     matches!(character, '-' | '\u{ad}' | '\u{2010}'..='\u{2013}')
 }
@@ -227,7 +228,7 @@ fn begins_with_letters(rest: &str, letters: &str) -> bool {
         .all(|letter| name_letters.next() == Some(letter))
 }
 
-/// A result. The derived order compares the fields from the first to the last.
+/// A result. Its derived order, with smaller results first, is the order of search results.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
     /// Whether the name matches only if the words for other types are left out of the query.
@@ -246,9 +247,9 @@ pub struct Hit {
 #[derive(Debug)]
 pub struct BestHits {
     query: Query,
-    /// The query without its hints, for each type that it hints at.
+    /// For each type that a word of the query hints at, the query without the hints at this type.
     hinted: Vec<(FoundType, Query)>,
-    /// The query without all hints, for the other types.
+    /// The query without any hints, for results of types at which it does not hint.
     rest: Option<Query>,
     limit: usize,
     /// The results, with the worst on top.
@@ -280,7 +281,7 @@ impl BestHits {
         }
     }
 
-    /// Returns the query for results of a type.
+    /// Returns the query that finds results of a type: without the hints at this type.
     #[must_use]
     pub fn query_for(&self, found_type: FoundType) -> &Query {
         self.hinted

@@ -43,17 +43,17 @@ const OWN_ENGLISH: [&str; 13] = [
     "AE", "AS", "BI", "CA", "GU", "JP", "MH", "MP", "PH", "PR", "UM", "US", "VI",
 ];
 
-/// The formats that were used last, by locale. A few kilobytes each.
+/// The formats that were used last, by locale. Each takes a few kilobytes.
 static DATES: LazyLock<Cache<String, Arc<DateFormats>>> = LazyLock::new(|| Cache::new(64));
 
 /// The formats of dates and numbers in one language and region.
 #[derive(Debug)]
 pub struct DateFormats {
-    /// The language of the words.
+    /// The language of the formats. The product has built-in texts in it.
     language: &'static str,
     region: Option<String>,
-    /// Present for every language of the words, as a test ensures. Without patterns, everything is
-    /// written as in ISO 8601.
+    /// The patterns of dates and numbers. A test ensures that every language of the built-in texts
+    /// has them. Without patterns, dates are written as in ISO 8601.
     patterns: Option<Patterns>,
 }
 
@@ -100,7 +100,7 @@ impl Patterns {
     }
 }
 
-/// A written day, and where its number stands.
+/// A formatted day, and the position of the day's number in the text.
 #[derive(Debug, Default)]
 struct WrittenDay {
     text: String,
@@ -115,8 +115,8 @@ impl WrittenDay {
         written
     }
 
-    /// Writes the range from this day to another one of the same month: `15–19 December`. Signs
-    /// that belong to the number of a day stand at both: `15.–19. Dezember`.
+    /// Writes the range from this day to another day of the same month, such as `15–19 December`. A
+    /// sign that belongs to the number follows both numbers: `15.–19. Dezember`.
     fn through(&self, last: &Self) -> String {
         let (before, after) = (
             &self.text[..self.number.start],
@@ -154,8 +154,8 @@ impl PartsWrite for WrittenDay {
     }
 }
 
-/// Returns the formats for a tag; those of English for a language without words (rules:
-/// stays#dates-and-times).
+/// Returns the formats for a language tag. If the product has no texts in the language, returns the
+/// formats for English (rules: stays#dates-and-times).
 #[must_use]
 pub fn in_language(tag: &str) -> Arc<DateFormats> {
     let language = words::in_language(tag).1;
@@ -211,12 +211,12 @@ fn locale(language: &str, region: Option<&str>) -> String {
     }
 }
 
-/// Whether CLDR has an English for a region.
+/// Whether CLDR has data for English in a region.
 fn is_known_english(region: &str) -> bool {
     OWN_ENGLISH.contains(&region) || language::parent(&format!("en-{region}")) != "en"
 }
 
-/// Whether people of a region count hours to 12, as its own language writes them.
+/// Whether the main language of a region writes times with twelve hours, such as `3:00 PM`.
 fn is_counted_to_12(region: &str) -> bool {
     let own = language::of_region(region);
     let noon = IcuTime::try_new(13, 0, 0, 0).ok();
@@ -235,7 +235,7 @@ fn plain(written: &str) -> String {
     let dashed = match written.split_once(DASH) {
         Some((before, behind)) => {
             let has_words = |text: &str| text.contains(char::is_alphabetic);
-            // Days of one month stand close together: `23–27 November`.
+            // A range within one month has no blanks around the dash: `23–27 November`.
             let is_one_month = is_digit(before.chars().next_back())
                 && is_digit(behind.chars().next())
                 && !(has_words(before) && has_words(behind));
@@ -439,7 +439,7 @@ mod tests {
 
     use super::*;
 
-    /// The languages of the words, and regions that write differently.
+    /// The languages of the built-in texts, and some regions with formats of their own.
     const TAGS: [&str; 20] = [
         "en", "en-US", "en-GB", "en-ES", "en-AU", "en-GR", "en-TH", "en-JP", "es", "es-MX", "fr",
         "fr-CA", "de", "it", "pt", "pt-BR", "nl", "ca", "ar", "he",

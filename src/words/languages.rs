@@ -1,6 +1,7 @@
 //! The name of each language in that language, by language tag.
 
-/// Names of languages in themselves, for the choice of a language; after CLDR.
+/// The name of each language in the language itself, for the page's choice of languages. The names
+/// are those of CLDR.
 const OWN_NAMES: [(&str, &str); 50] = [
     ("ar", "العربية"),
     ("bg", "Български"),

@@ -1,7 +1,8 @@
-//! The built-in texts for guests in the guest's language, used where an organization has written
-//! none, and the formats of dates and amounts.
+//! The built-in texts for guests in the guest's language, and the formats of dates and amounts. A
+//! page shows a built-in text where the organization has not written a text of its own.
 //!
-//! The texts are in `texts/`, a folder a language. The crate `texts` makes tables of them.
+//! The texts are in `texts/`, with one folder for each language. The crate `texts` makes a table of
+//! the texts for each language.
 
 mod dates;
 mod languages;
@@ -17,18 +18,18 @@ pub use texts::page::{LANGUAGES, Words};
 use crate::portals::Tile;
 use crate::precheck::{StepType, YesNo};
 
-/// Returns the words in a guest's language, and that language; English where the table has no
-/// language that fits (rules: translations#languages).
+/// Returns the built-in texts in the guest's language, and that language. If there are none in this
+/// language, returns those in English (rules: translations#languages).
 #[must_use]
 pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
     let language = language_of(tag).unwrap_or(ENGLISH);
     (table(language), language)
 }
 
-/// Returns the language of the table that fits a tag; `None` where no language fits.
+/// Returns the language of the built-in texts that fits a tag; `None` if no language fits.
 #[must_use]
 pub fn language_of(tag: &str) -> Option<&'static str> {
-    // Most pages are in a language of the table.
+    // The exact comparison is fast, and most pages are in one of these languages.
     LANGUAGES
         .into_iter()
         .find(|language| *language == tag)
