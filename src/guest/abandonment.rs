@@ -39,9 +39,10 @@ store::statements! {
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
     /// Selects the carts of these stays that still count as abandoned.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
-    /// Selects carts that become due after a timestamp, the latest first.
+    /// Selects carts that become due after a timestamp, the latest first. A clock that was ahead
+    /// wrote their times.
     LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1 order by due_at desc limit ?2";
-    /// Sets the due time of these carts to that timestamp.
+    /// Sets the due time of carts to a timestamp, if it is later.
     BRING_FORWARD = engine::some_late!("guest_cart", "reservation_id", "due_at");
     /// Sets when a cart is checked again; null for never.
     SET_DUE_TIME = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";

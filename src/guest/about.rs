@@ -14,7 +14,7 @@ pub enum ManualSubject {
     Wifi,
     /// Tasks before leaving.
     Leaving,
-    /// Anything else.
+    /// Any other subject.
     Else,
 }
 

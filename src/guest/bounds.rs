@@ -20,13 +20,13 @@ const FILES_KEY: &str = "guest.files_limit";
 const STAY_KEY: &str = "guest.stay_storage_limit";
 const ORGANIZATION_KEY: &str = "organization.storage_limit";
 
-/// Bytes for the files of guests: either limits, or the bytes in use.
+/// Numbers of bytes of guests' files. They are either the limits, or the bytes in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// Maximum number of bytes of the files of one stay.
+    /// The bytes of the files of one stay.
     pub per_stay: u64,
-    /// The bytes for the files of an organization. As a limit, this applies unless the
-    /// organization's settings have a limit of their own.
+    /// The bytes of all files of an organization. The settings of an organization can replace this
+    /// limit by another one.
     pub per_organization: u64,
 }
 

@@ -11,7 +11,7 @@ use super::flags::StoredFlag;
 use super::openness::StayStage;
 use super::precheckin::PrecheckinStatus;
 
-/// A submission and its review.
+/// The last submission of a stay's guest, and the decision of staff on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct StoredSubmission {
     pub status: PrecheckinStatus,

@@ -28,7 +28,7 @@ use crate::records::record_as;
 use crate::scopes::{self, EntityType, PortalSource, ResolvedPortal, Target, TargetKind};
 use crate::translations::{self, Texts};
 
-/// The names of the objects between an assignment and the flat.
+/// The names of the groups, tags and portals that an explanation can mention.
 pub(super) type TargetNames = HashMap<Target, String>;
 
 /// Explanation of a guest's view.
@@ -367,7 +367,8 @@ fn manuals(
     Ok(explained.collect())
 }
 
-/// Texts in the language of the guest, and the custom values that they may contain.
+/// The texts that an explanation checks, in the guest's language, and the values of the custom
+/// fields that they name.
 struct TextsOfGuest {
     texts: Texts,
     custom: CustomValues,
@@ -399,7 +400,8 @@ impl TextsOfGuest {
         Values::of(stay, &self.custom, &self.language, false)
     }
 
-    /// Returns the texts of these fields that the guest does not get.
+    /// Returns the texts of these fields that are hidden from the guest, because a placeholder in
+    /// them has no value.
     fn hidden<const N: usize>(
         &self,
         values: &Values<'_>,
@@ -432,7 +434,8 @@ fn texts_of(manual: &WrittenManual) -> [(TextPlacement, Option<Uuid>); 2] {
     ]
 }
 
-/// Returns the texts of the portal and of its branding that the guest does not get.
+/// Returns the texts of the portal and of its branding that are hidden from the guest, because a
+/// placeholder in them has no value.
 fn hidden_texts_of_portal(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Vec<HiddenText>> {
     let Some(portal) = stay.portal() else {
         return Ok(Vec::new());

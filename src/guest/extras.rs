@@ -210,7 +210,8 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     if let Some(row) = context.row(&RECORDED_CART, values![stay.id])? {
         let Json(recorded): Json<Cart> = row.get(0)?;
         if recorded == cart {
-            // Only a changed cart is recorded again.
+            // This cart is already recorded as abandoned. To write it again would record it a
+            // second time.
             return Ok(cart);
         }
     }

@@ -108,7 +108,7 @@ pub struct UpcomingView {
     pub text_languages: TextLanguages,
 }
 
-/// The name of each custom field, and its value at the flat.
+/// For each custom field, by id: its name, and its value at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
 /// A category: its id, its title, and the language of the title.

@@ -12,7 +12,7 @@ use super::decision::StoredSubmission;
 use super::hours::StayHours;
 use super::stay::Stay;
 
-/// The part of a stay that a timestamp belongs to.
+/// A stage of a stay: before check-in, between check-in and check-out, or after check-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StayStage {
     /// The check-in time has not come.

@@ -53,7 +53,7 @@ pub(crate) const EXPLAIN_GUEST_VIEW: OperationName<Explanation> =
 pub(crate) const LIST_RESERVATION_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listReservationMessages");
 
-/// Messages on a page without a given limit.
+/// Number of messages on a page if the request sets no limit.
 const MESSAGES_PAGE: u32 = 50;
 /// Page limits of messages for members; a stay has at most 200 messages.
 const MESSAGES: PageLimits = PageLimits {

@@ -31,7 +31,7 @@ pub enum Phase {
     Before,
     /// The first day.
     ArrivalDay,
-    /// The days between.
+    /// The days between the first day and the last day.
     Stay,
     /// The last day.
     DepartureDay,

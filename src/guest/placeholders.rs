@@ -142,7 +142,8 @@ impl<'s> Values<'s> {
         self.language
     }
 
-    /// Fills a plain text.
+    /// Replaces the placeholders of a plain text by their values. Returns the first placeholder
+    /// without a value as the error.
     pub(super) fn plain(
         &self,
         text: &str,
@@ -151,7 +152,8 @@ impl<'s> Values<'s> {
         self.fill(text, placement, |_, value| value)
     }
 
-    /// Fills Markdown. Values are escaped, so that they are rendered as plain text.
+    /// Replaces the placeholders of a text in Markdown. Values are escaped, so that they are
+    /// rendered as plain text.
     pub(super) fn markdown(
         &self,
         text: &str,
@@ -162,8 +164,8 @@ impl<'s> Values<'s> {
         })
     }
 
-    /// Fills Markdown in a language and renders it as safe HTML. Returns `None` if the result has
-    /// no visible content.
+    /// Replaces the placeholders of a text in Markdown, and renders the text as safe HTML. Returns
+    /// `None` if the result has no visible content. `language` is the language of the text.
     pub(super) fn html(
         &self,
         text: &str,

@@ -152,8 +152,8 @@ pub(super) enum PreviewTime {
 }
 
 impl PreviewTime {
-    /// Returns the timestamp, with the time zone of the flat; `None` for a local time without a
-    /// timestamp.
+    /// Returns the requested time as a timestamp. A local time is in the time zone of the flat.
+    /// Returns `None` for a local time outside the range of timestamps.
     fn at(self, flat: Option<&StayFlat>) -> Option<Timestamp> {
         match self {
             Self::Exact(at) => Some(at),

@@ -79,7 +79,7 @@ pub(crate) struct Push {
     pub token: String,
     /// The number of earlier failures of this push.
     attempts: i64,
-    /// The time of the change.
+    /// The time of the change of the pass.
     changed_at: Timestamp,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct RecognitionNeeds {
 }
 
 impl RecognitionNeeds {
-    /// Both facts.
+    /// Looks up both facts.
     pub(super) const BOTH: Self = Self {
         stayed: true,
         verified: true,
@@ -61,7 +61,8 @@ impl RecognitionNeeds {
     }
 }
 
-/// Adds the needed facts to the reservation, unless the reservation states them itself.
+/// Looks up facts about the guest and adds them to the reservation. A fact that the reservation
+/// states itself is kept.
 pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,

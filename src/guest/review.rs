@@ -42,7 +42,6 @@ use crate::precheck::{self, QuestionKind, Step, StepState, StepType};
 use crate::records::{Guest, RecordKind, Reservation, record_as, record_names, records_as};
 use crate::translations::{self, ENGLISH};
 
-/// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
 /// Lists the submissions of guests.
 pub(crate) const LIST_PRECHECKIN_SUBMISSIONS: OperationName<Vec<PrecheckinSubmission>> =
     OperationName::new("listPrecheckinSubmissions");
@@ -50,6 +49,7 @@ pub(crate) const LIST_PRECHECKIN_SUBMISSIONS: OperationName<Vec<PrecheckinSubmis
 pub(crate) const GET_PRECHECKIN_SUBMISSION: OperationName<ReviewedSubmission> =
     OperationName::new("getPrecheckinSubmission");
 
+/// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
 macro_rules! page {
     ($of:literal) => {
         concat!(
@@ -290,7 +290,7 @@ impl PrecheckinSubmission {
         }
     }
 
-    /// Builds the item from a loaded stay.
+    /// Builds the list item of a submission from a loaded stay.
     fn of(stay: &Stay, precheckin: &Precheckin) -> Self {
         let property_name = stay.flat.as_ref().map(|flat| flat.property.name.clone());
         Self::new(

@@ -93,7 +93,8 @@ impl StepOfStay {
         Some(report.reported(self.step.step_type, is_handed_in_again))
     }
 
-    /// Returns whether the step is done.
+    /// Returns whether the step is complete: nothing is missing from the guest or from another
+    /// system.
     pub(super) fn is_complete(&self) -> bool {
         self.state() == StepState::Done
     }

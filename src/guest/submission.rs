@@ -1,6 +1,6 @@
-//! A guest's submission for the platform, which verifies identities, reports guests to authorities
-//! and charges deposits, and whose staff read the answers. So the submission also contains the
-//! settings that no public read returns.
+//! A guest's submission in the form for the platform. The platform verifies identities, reports
+//! guests to authorities and charges deposits. For this it needs settings that no public read
+//! returns, so the submission contains these settings as well.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The guest view: exactly the data that a guest sees, translated and with filled placeholders
-//! (rules: stays#guest-view). `setup.rs` loads the configuration that it is built from.
+//! (rules: stays#guest-view). `setup.rs` loads the configuration from which the view is built.
 
 use std::ops::Not;
 
@@ -226,7 +226,7 @@ pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
         .unwrap_or_else(|| ENGLISH.into())
 }
 
-/// The guest's state besides pre-check-in. It is empty in a preview.
+/// Data from the guest that the view shows besides pre-check-in. It is empty in a preview.
 #[derive(Default)]
 pub(super) struct GuestState {
     /// Open surveys without an answer.
@@ -235,7 +235,8 @@ pub(super) struct GuestState {
     pub cart: Vec<CartItem>,
 }
 
-/// Builds the guest's view of a stay at a timestamp.
+/// Reads the pre-check-in, the cart and the surveys of a stay, and builds the guest's view of the
+/// stay at a timestamp.
 pub(super) fn view(
     context: &mut Context<'_, '_>,
     stay: Stay,
@@ -252,7 +253,7 @@ pub(super) fn view(
     Ok(view_of(stay, setup, precheckin, guest_state, languages, at))
 }
 
-/// Builds the view of a stay from its parts.
+/// Builds the guest's view of a stay from data that is already read. Previews use it as well.
 pub(super) fn view_of(
     stay: Stay,
     setup: &GuestSetup,
@@ -378,7 +379,7 @@ fn stay_view(
     }
 }
 
-/// Returns the flat with the times of a stay.
+/// Builds the view of the flat, with the check-in and check-out times of the stay.
 fn property_view(
     flat: &StayFlat,
     [check_in_time, check_out_time]: &[Option<String>; 2],

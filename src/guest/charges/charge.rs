@@ -390,7 +390,8 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// The rules on reports of outcomes.
+        /// Compares with the rules: only a paid deposit can be released, and a cancelled or
+        /// released charge cannot become paid or failed. The same report twice changes nothing.
         #[test]
         fn an_outcome_is_taken_where_it_can_be(
             kind in select(ChargeKind::VARIANTS), status in select(ChargeStatus::VARIANTS), new_status in select(ReportedStatus::VARIANTS),

@@ -43,7 +43,7 @@ store::statements! {
 /// The worker that sends the notices.
 pub type ChargeNoticeWorker = DueWorker<ChargeNotices>;
 
-/// The work of the background worker that records the notices of due charges.
+/// Finds the charges whose notice is due, and records the notices. [`ChargeTeller`] runs it.
 pub struct ChargeNotices;
 
 impl DueWork for ChargeNotices {

@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::records::{Property, Reservation};
 
-/// The end of a day, with the precision of stored timestamps.
+/// The last millisecond of a day. Stored timestamps have a precision of milliseconds.
 const END_OF_DAY: Time = Time::constant(23, 59, 59, 999_000_000);
 
 /// The terms of a deposit, as the step sets them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DepositTerms {
-    /// Days before check-in at which the deposit is due. `None` is at submission.
+    /// Number of days before check-in at which the deposit is due. `None`: it is due at the
+    /// submission.
     pub days_before: Option<u32>,
-    /// Days after check-out at which the deposit is released. `None` is at the check-out time.
+    /// Number of days after check-out at which the deposit is released. `None`: it is released at
+    /// check-out.
     pub release_days: Option<u32>,
 }
 

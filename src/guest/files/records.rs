@@ -29,7 +29,7 @@ store::statements! {
     /// Sums the bytes of the files of a stay, and of its organization.
     STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
-    /// Queues a key for removal whose bytes have no row.
+    /// Queues a key for removal. No row has this key.
     QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
     /// Queues the keys of some files for removal.
     QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
@@ -194,7 +194,7 @@ pub(super) fn used_upload_bytes(
     })
 }
 
-/// Queues bytes for removal that have no row.
+/// Queues the key of bytes that no row refers to, so that the bytes are deleted.
 pub(super) fn queue_file_removal(context: &mut Context<'_, '_>, key: String) -> Result<()> {
     context.execute_deferred(&QUEUE_KEY, values![key])?;
     context.wake(REMOVALS);

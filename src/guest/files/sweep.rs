@@ -57,11 +57,12 @@ store::statements! {
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
     /// Sets the time of a file's next check.
     SET_NEXT_CHECK = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
-    /// Queues a folder whose files are to be removed.
+    /// Queues a folder, so that all files in it are deleted.
     QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
-    /// Selects files whose next check is after a timestamp, the latest first.
+    /// Selects files whose next check is after a timestamp, the latest first. A clock that was
+    /// ahead wrote these times.
     LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc limit ?2";
-    /// Sets the next check of these files to that timestamp.
+    /// Sets the time of the next check of files to a timestamp, if it is later.
     BRING_FORWARD = engine::some_late!("guest_file", "id", "due_at");
     /// Selects queued keys after an organization and key.
     QUEUED_KEYS = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
