@@ -41,7 +41,8 @@ struct Ping {
     subscription_id: Uuid,
 }
 
-/// The subjects of deliveries that the credential may read.
+/// The records that deliveries are about, by kind and id. Records that the credential cannot access
+/// are left out.
 type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
 impl SubscriptionOwner for Payloads {
@@ -100,7 +101,7 @@ impl DeliverySubject {
     }
 }
 
-/// Reads the subjects of deliveries, with one query for each kind of record.
+/// Reads the records that deliveries are about, with one query for each kind of record.
 fn read_records<'s>(
     context: &mut Context<'_, '_>,
     subjects: impl Iterator<Item = &'s DeliverySubject>,

@@ -67,14 +67,14 @@ pub enum RecordKind {
     Instruction,
 }
 
-/// The records of a kind that a caller with access to some properties can access.
+/// The records of a kind that a caller with access to only some properties can access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LimitedAccess {
-    /// Records of these properties, and records without a property.
+    /// The records of the caller's properties, and the records without a property.
     OnProperties,
-    /// Records that these properties link to, such as their groups and tags.
+    /// The records to which the caller's properties link, such as their groups and tags.
     LinkedToProperties,
-    /// No records.
+    /// No record of the kind.
     None,
 }
 

@@ -115,7 +115,7 @@ const MAX_REFERENCE_HITS: i64 = 200;
 pub(super) struct Filter {
     /// Only records with these ids.
     pub among: Option<Vec<Uuid>>,
-    /// Patterns of names, as [`super::facets::patterns`] builds them.
+    /// Patterns of names, as [`super::facets::name_patterns`] builds them.
     pub name: Option<[String; 3]>,
     /// The property of the records.
     pub property: Option<Uuid>,
@@ -143,12 +143,12 @@ pub(super) struct PropertyFilter {
     pub since: Option<Timestamp>,
 }
 
-/// Returns the three name patterns as parameters; empty texts without a filter.
+/// Returns the three name patterns as parameters. Without a filter by name, these are empty texts.
 fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
 
-/// Bounds that sort before and after every day.
+/// Texts that sort before and after every day. They replace a bound that the filter does not have.
 const DAYS: (&str, &str) = ("", "~");
 
 /// Returns the parameters of the check-in filter: whether there is no filter, and the first and last

@@ -529,8 +529,9 @@ fn one(declaration: Declaration, kind: RecordKind) -> Operation {
         .with_output_schema(move || schema(kind.view_schema()))
 }
 
-/// Returns the revisions that a cached list of a kind depends on. A list contains only records of
-/// its kind.
+/// Returns the revisions on which a cached list of a kind depends. Configuration changes make every
+/// list outdated. Changes of records that vary with each stay make only lists of such kinds
+/// outdated.
 pub(crate) fn cache_basis(kind: RecordKind) -> CacheBasis {
     if kind.is_stream() {
         CacheBasis::Everything

@@ -54,10 +54,9 @@ pub(crate) fn record_names(
         .collect()
 }
 
-/// Updates the links from a source, such as a step, to records. `before` and `now` are its links
-/// before and after the write; `before` is empty for a new source. When a linked record is deleted,
-/// the service finds the source by its link and removes the link
-/// ([`LinkingThings`](super::LinkingThings)).
+/// Updates the links from a source, such as a step, to records. `before` and `now` are the links
+/// before and after the write. `before` is empty for a new source. If a linked record is deleted
+/// later, the service uses the link to find the source ([`LinkSources`](super::LinkSources)).
 pub(crate) fn update_record_links(
     context: &mut Context<'_, '_>,
     from_kind: &str,

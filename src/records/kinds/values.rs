@@ -57,27 +57,27 @@ macro_rules! reference {
 }
 
 reference!(
-    /// A property.
+    /// The id of a property.
     PropertyId to Property
 );
 reference!(
-    /// A group of properties.
+    /// The id of a group of properties.
     PropertyGroupId to PropertyGroup
 );
 reference!(
-    /// A tag.
+    /// The id of a tag.
     TagId to Tag
 );
 reference!(
-    /// A reservation.
+    /// The id of a reservation.
     ReservationId to Reservation
 );
 reference!(
-    /// A workflow.
+    /// The id of a workflow.
     WorkflowId to Workflow
 );
 reference!(
-    /// A department.
+    /// The id of a department.
     DepartmentId to Department
 );
 
@@ -98,7 +98,7 @@ value!(
     TimeZone, { "type": "string", "format": "time-zone" }
 );
 value!(
-    /// A language as a BCP 47 tag. Anything else is kept as null.
+    /// A language as a BCP 47 tag. The service stores null in place of any other value.
     LanguageTag, { "type": ["string", "number", "boolean"], "maxLength": 65_536 }
 );
 value!(
@@ -106,11 +106,11 @@ value!(
     Address, { "type": ["string", "object"], "additionalProperties": true }
 );
 value!(
-    /// Degrees north of the equator.
+    /// A latitude, in degrees north of the equator.
     Latitude, { "type": "number", "minimum": -90, "maximum": 90 }
 );
 value!(
-    /// Degrees east of Greenwich.
+    /// A longitude, in degrees east of Greenwich.
     Longitude, { "type": "number", "minimum": -180, "maximum": 180 }
 );
 value!(
@@ -130,7 +130,7 @@ value!(
     Channel, { "type": "string", "minLength": 1, "maxLength": 200 }
 );
 value!(
-    /// How many people.
+    /// A number of people.
     Headcount, { "type": "integer", "minimum": 0, "maximum": 1000 }
 );
 value!(
@@ -138,11 +138,11 @@ value!(
     Cents, { "type": "integer", "minimum": 0, "maximum": 100_000_000_000_i64 }
 );
 value!(
-    /// A zero-based place in an order.
+    /// A zero-based position in a list.
     Place, { "type": "integer", "minimum": 0 }
 );
 value!(
-    /// From 1 to 5.
+    /// A rating from 1 to 5.
     Rating, { "type": "number", "minimum": 1, "maximum": 5 }
 );
 
