@@ -14,7 +14,8 @@ pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)>
     VersionPicker::of(language).pick(entries)
 }
 
-/// Chooses versions for one reader. Each language is compared only once.
+/// Chooses the versions of several texts for one reader. Remembers how well each language suits the
+/// reader, so that the comparison runs once for each language.
 pub(super) struct VersionPicker {
     reader: LanguageReader,
     fits: HashMap<String, Fit>,
@@ -28,7 +29,7 @@ impl VersionPicker {
         }
     }
 
-    /// Returns the version that fits best (rules: translations#languages).
+    /// Returns the version of a text that suits the reader best (rules: translations#languages).
     pub(super) fn pick<T>(&mut self, entries: Vec<(String, T)>) -> Option<(String, T)> {
         let Self {
             reader,

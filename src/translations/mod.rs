@@ -75,7 +75,7 @@ store::statements! {
     /// Selects the texts of several translations.
     TEXTS = "select translation_id, language, text, is_machine_translated, updated_at from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";
-    /// Selects the languages in which some texts are older than their English text.
+    /// Selects the languages in which a text is older than its English text, for the given texts.
     OUTDATED = "select e.translation_id, e.language from translation_entry e join translation_entry s
         on s.organization_id = e.organization_id and s.translation_id = e.translation_id and s.language = 'en'
         where e.organization_id = ?1 and s.organization_id = ?1 and e.translation_id = any(?2) and e.updated_at < s.updated_at
@@ -174,11 +174,11 @@ fn mark_outdated(entries: &mut [TranslationEntry]) {
 /// The effect of a new English text on the other languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtherLanguages {
-    /// All are translated again, even those written by hand (rules: portals#copy).
+    /// All other languages are translated again, even those written by hand (rules: portals#copy).
     Replace,
     /// Missing and machine-translated versions are translated again.
     Renew,
-    /// None is translated.
+    /// No other language is translated.
     Keep,
 }
 

@@ -29,7 +29,7 @@ use super::{ENGLISH, TO_TRANSLATE, retry, uses};
 const CANDIDATES: i64 = 8;
 
 store::statements! {
-    /// Queues a text for a language. The result of a translation that is running meanwhile is
+    /// Queues a text for a language. If a translation for an earlier job is running, its result is
     /// discarded.
     ENQUEUE = "insert into translation_job
         (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at) values (?1, ?2, ?3, ?4, ?5, 0, ?6)
@@ -47,7 +47,7 @@ store::statements! {
         on conflict (organization_id, translation_id, language) do nothing";
     /// Deletes a job.
     DELETE = "delete from translation_job where organization_id = ?1 and translation_id = ?2 and language = ?3";
-    /// Deletes an organization's jobs for some languages.
+    /// Deletes an organization's jobs for the given languages.
     DELETE_LANGUAGES = "delete from translation_job where organization_id = ?1 and language = any(?2)";
     /// Selects jobs that are due and not leased.
     DUE = "select j.organization_id, j.translation_id, j.language from translation_job j join organization o on o.id = j.organization_id

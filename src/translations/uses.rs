@@ -1,11 +1,12 @@
 //! Records which resources show which texts, and checks texts against these resources (rules:
 //! translations#writing; access#texts-of-limited-callers).
 //!
-//! A *thing* is a resource that links texts: a step, a manual, a category, a portal or a branding.
-//! A write of a thing stores its links to texts (`translation_use`). The module of the thing
-//! implements [`TextRules`]: the form of the texts in each field, who can see and change its
-//! things, and further checks of a new text. Every write and every link of a text that other things
-//! may show is checked here. `src/app.rs` lists the modules.
+//! A resource in this file is a document that links texts: a step, a manual, a category, a portal
+//! or a branding. Names call it a *thing*. A write of a resource stores its links to texts
+//! (`translation_use`). The module of the resource implements [`TextRules`]: the form of the texts
+//! in each field, who can see and change the resources, and further checks of a new text. This file
+//! checks every write of a text, and every link to a text, that other resources may show.
+//! `src/app.rs` lists the modules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -29,10 +30,10 @@ store::statements! {
         where organization_id = ?1 and translation_id = any(?2) and text like '%{{%'";
     /// Selects the uses of texts.
     USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1 and translation_id = any(?2)";
-    /// Stores that a field of a thing shows some texts.
+    /// Stores that a field of a resource shows the given texts.
     INSERT = "insert into translation_use (organization_id, translation_id, thing_id, field)
         select organization_id, id, ?2, ?3 from translation where organization_id = ?1 and id = any(?4)";
-    /// Deletes the uses of a thing.
+    /// Deletes the uses of a resource.
     DELETE = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
 }
 
@@ -108,7 +109,7 @@ impl Default for TextForm {
     }
 }
 
-/// A field of a thing that shows a text.
+/// A field of a resource that shows a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldUse {
     pub thing: Uuid,
@@ -133,7 +134,7 @@ impl TextChange<'_> {
         super::is_english(self.language)
     }
 
-    /// Returns the things that show the text in one of these fields.
+    /// Returns the resources that show the text in one of these fields.
     pub(crate) fn things(&self, in_field: impl Fn(&str) -> bool) -> Vec<Uuid> {
         distinct(
             self.uses
@@ -144,7 +145,7 @@ impl TextChange<'_> {
     }
 }
 
-/// A module's rules for the texts that its things show.
+/// A module's rules for the texts that its resources show.
 pub(crate) trait TextRules: Send + Sync {
     /// Returns the source tables of the module's texts. No two modules share a table.
     fn sources(&self) -> &'static [SourceTable];
@@ -157,29 +158,29 @@ pub(crate) trait TextRules: Send + Sync {
         false
     }
 
-    /// Returns those of these things that a limited caller can see.
+    /// Returns those of these resources that a limited caller can see.
     fn visible(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// Returns those of these things that a limited caller may change.
+    /// Returns those of these resources that a limited caller may change.
     fn writable(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// Checks a new text that things of the module show. Fails with 403 if a permission is missing,
-    /// and with 409 for a conflict. The caller of this method has already checked access to the
-    /// things and the form of the text.
+    /// Checks a new text that resources of the module show. Fails with 403 if a permission is
+    /// missing, and with 409 for a conflict. The caller of this method has already checked access
+    /// to the resources and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Records the new text in the change log of those things whose own operations can write the
+    /// Records the new text in the change log of those resources whose own operations can write the
     /// text as well.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// Returns those of these things that a limited caller can see. All of them show texts of this
+/// Returns those of these resources that a limited caller can see. All of them show texts of this
 /// source table.
 pub(super) fn visible(
     context: &mut Context<'_, '_>,
@@ -189,7 +190,7 @@ pub(super) fn visible(
     module(context, source)?.visible(context, &things)
 }
 
-/// Returns the rules of the module whose things show the texts of a source table.
+/// Returns the rules of the module whose resources show the texts of a source table.
 fn module(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn TextRules> {
     let module = context
         .listed::<&'static dyn TextRules>()
@@ -222,7 +223,7 @@ fn sources(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
         .collect()
 }
 
-/// Returns the uses of some texts. Texts without a use are left out.
+/// Returns the fields that show each of these texts. Texts that no field shows are left out.
 fn uses(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<FieldUse>>> {
     let mut uses = HashMap::<Uuid, Vec<FieldUse>>::new();
     for row in context.rows(&USES, values![ids])? {
@@ -264,8 +265,9 @@ fn distinct(ids: impl Iterator<Item = Uuid>) -> Vec<Uuid> {
     ids.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Fails with 404 if the text does not exist, or if the caller can see none of the things that show
-/// it. A text without a use belongs to the organization, so every caller can read and write it.
+/// Fails with 404 if the text does not exist, or if the caller can see none of the resources that
+/// show it. A text without a use belongs to the organization, so every caller can read and write
+/// it.
 pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let source = source(context, id)?;
     let module = module(context, source)?;
@@ -312,7 +314,7 @@ pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<Ha
     Ok(sources.into_keys().filter(is_readable).collect())
 }
 
-/// A link from a thing to a text, stored or requested.
+/// A link from a resource to a text, stored or requested.
 #[derive(Debug, Clone)]
 pub(crate) struct TextLink<'l> {
     /// The path of the link in the request.
@@ -322,14 +324,14 @@ pub(crate) struct TextLink<'l> {
     pub source: SourceTable,
     /// The field that links the text.
     pub field: &'l str,
-    /// Whether the thing has this link already.
+    /// Whether the resource has this link already.
     pub is_stored: bool,
 }
 
 /// Returns an issue for each link to a text that has another source table, a version that is too
 /// long for the field, or an unknown placeholder. Fails with 404 if a text does not exist, or if
-/// the caller can see none of the things that show it. Only the source table of an existing link is
-/// checked.
+/// the caller can see none of the resources that show it. Only the source table of an existing link
+/// is checked.
 pub(crate) fn wrong_links(
     context: &mut Context<'_, '_>,
     links: &[TextLink<'_>],
@@ -390,7 +392,7 @@ pub(crate) fn wrong_links(
     Ok(issues)
 }
 
-/// Fails with 404 if a limited caller can see none of the things that show one of these texts.
+/// Fails with 404 if a limited caller can see none of the resources that show one of these texts.
 fn check_visible_uses(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],
@@ -458,8 +460,8 @@ fn placeholder_faults(
     Ok(faults)
 }
 
-/// Stores the links of a thing to texts, each with the name of its field. `before` are its previous
-/// links; a new thing has none.
+/// Stores the links of a resource to texts, each with the name of its field. `before` are its
+/// previous links; a new resource has none.
 pub(crate) fn save_links<'l>(
     context: &mut Context<'_, '_>,
     thing: Uuid,
@@ -498,16 +500,16 @@ pub(crate) struct CheckedText {
     language: String,
     text: String,
     module: &'static dyn TextRules,
-    /// The uses of the text, except by the thing whose operation writes it.
+    /// The uses of the text, except by the resource whose operation writes it.
     uses: Vec<FieldUse>,
     is_change: bool,
 }
 
-/// The thing whose operation writes a text, and the path of the text in the request.
+/// The resource whose operation writes a text, and the path of the text in the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextWriter<'w> {
-    /// The thing whose own operation writes the text. That operation checks the text for the thing,
-    /// and records the change. `None` for an operation on texts.
+    /// The resource whose own operation writes the text. That operation checks the text for the
+    /// resource, and records the change. `None` for an operation on texts.
     pub thing: Option<Uuid>,
     /// The path of the text in the request.
     pub path: &'w [&'w str],
@@ -518,9 +520,9 @@ impl CheckedText {
     /// hand-written text is stored already and the English text has not changed since.
     ///
     /// Fails with 404 if the text does not exist, or if a limited caller may change none of the
-    /// things that show it. Fails with 403 if the caller may change only some of these things, or
-    /// lacks a permission. Fails with 409 for a conflict with another thing, and with 400 if the
-    /// text does not have the form of every field that shows it.
+    /// resources that show it. Fails with 403 if the caller may change only some of these
+    /// resources, or lacks a permission. Fails with 409 for a conflict with another resource, and
+    /// with 400 if the text does not have the form of every field that shows it.
     pub(crate) fn check_write(
         context: &mut Context<'_, '_>,
         id: Uuid,
@@ -577,7 +579,7 @@ impl CheckedText {
     }
 
     /// Writes the text, treats the other languages according to `others`, and records the change in
-    /// the things that show the text.
+    /// the resources that show the text.
     pub(crate) fn write_checked(
         self,
         context: &mut Context<'_, '_>,
@@ -611,8 +613,8 @@ impl CheckedText {
 /// hand-written text is translated by machine again.
 ///
 /// Fails with 404 if the text does not exist in that language, or if a limited caller may change
-/// none of the things that show it. Fails with 403 if the caller may change only some of them, or
-/// lacks a permission. Fails with 409 for the English text.
+/// none of the resources that show it. Fails with 403 if the caller may change only some of them,
+/// or lacks a permission. Fails with 409 for the English text.
 pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let source = source(context, id)?;
     let module = module(context, source)?;
@@ -659,9 +661,9 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns whether the text is also shown by things that a limited caller may not change. Fails
-/// with 404 if the caller may change none of the things, unless the operation of a thing writes the
-/// text.
+/// Returns whether the text is also shown by resources that a limited caller may not change. Fails
+/// with 404 if the caller may change none of the resources, unless the operation of a resource
+/// writes the text.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,
@@ -679,7 +681,7 @@ fn is_shown_elsewhere(
     Ok(things.iter().any(|thing| !writable.contains(thing)))
 }
 
-/// Returns a machine translation in the form in which it is stored; `None` if it does not fit a
+/// Returns a machine translation in the form in which it is stored; `None` if it is too long for a
 /// field that shows it.
 pub(super) fn fit_to_fields(
     context: &mut Context<'_, '_>,
