@@ -230,7 +230,7 @@ fn redeliver(context: &mut Context<'_, '_>, input: OneDelivery) -> Result<Webhoo
     }
     let Json(mut delivery): Json<Delivery> = row.get(4)?;
     if !requeue(context, input.id, view.id, &mut delivery)? {
-        // The sweep has deleted the delivery since the query above.
+        // The sweep can delete a delivery after the query that found the delivery.
         return Err(not_found());
     }
     let next_attempt_at = Some(Moment(context.now()));

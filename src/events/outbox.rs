@@ -23,9 +23,9 @@ use crate::records::{RecordKind, WorkflowStepRun};
 const BATCH: usize = 2_000;
 
 store::statements! {
-    /// Reads and locks the active subscriptions to some events. Without the lock, a receiver's 410
-    /// could delete a subscription before its delivery is inserted. The insert would then fail, and
-    /// with it the change that caused the event.
+    /// Reads and locks the active subscriptions to the given events. Without the lock, a receiver's
+    /// 410 could delete a subscription before its delivery is inserted. The insert would then fail,
+    /// and with it the change that caused the event.
     SUBSCRIBERS = "select id, doc, event from webhook_subscription
         where organization_id = ?1 and event = any(?2) and disabled_at is null order by created_at, id for key share";
     /// Inserts a delivery, due at once.

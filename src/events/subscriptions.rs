@@ -82,7 +82,7 @@ store::statements! {
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 and disabled_at is null for no key update skip locked)
         update webhook_subscription set disabled_at = ?4, disabled_reason = ?5
         where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
-    /// Disables the active subscriptions to some events that apps created for a member.
+    /// Disables the active subscriptions to the given events that apps created for a member.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
 }
@@ -538,7 +538,7 @@ fn rotate(
     stored.secrets.rotate(context.ids(), context.now(), grace);
     let doc = store::Value::json(&stored)?;
     if context.execute(&REPLACE_DOC, values![input.id, doc])? == 0 {
-        // A receiver's 410 has deleted the subscription since the query above.
+        // A receiver's 410 can delete a subscription after the query that found the subscription.
         return Err(not_found());
     }
     let subscription = WebhookSubscription::from_row(&row)?;

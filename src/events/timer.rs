@@ -50,7 +50,7 @@ store::statements! {
         where o.erased_at is null order by t.online_since limit 1";
     /// Timers that start in the future, the latest first. A wrong clock wrote them.
     LATE = "select organization_id, device_id from device_timer where online_since > ?1 order by online_since desc limit ?2";
-    /// Sets the start of some timers to the current time.
+    /// Sets the start of the given timers to the current time.
     BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");
 }
 

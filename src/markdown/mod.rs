@@ -20,8 +20,8 @@ use comrak::nodes::{AstNode, NodeList, NodeValue};
 use comrak::{Arena, Options};
 pub use values::{escaped_value, mark};
 
-/// The placeholders of an unticked and a ticked checkbox, which stand in the text until it is
-/// sanitized, and the HTML that replaces them. The characters are for private use, and are removed
+/// For an unticked and a ticked checkbox: a character that represents the checkbox until the text
+/// is sanitized, and the HTML that replaces it. The characters are for private use, and are removed
 /// from texts of hosts.
 const BOXES: [(char, &str); 2] = [
     ('\u{e0f0}', "<input type=\"checkbox\">"),
@@ -34,11 +34,12 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.table = true;
     options.extension.autolink = true;
     options.extension.tasklist = true;
-    // Chinese and Japanese texts have no blanks around emphasis.
+    // Chinese and Japanese texts have no blanks around emphasis, so Markdown would not find it.
     options.extension.cjk_friendly_emphasis = true;
     // Line ends are kept: a host who writes a door code below an address wants two lines.
     options.render.hardbreaks = true;
-    // HTML in the Markdown is not filtered here. The sanitizer below removes the harmful parts.
+    // The Markdown renderer does not filter HTML. The sanitizer removes the harmful parts
+    // afterwards.
     options.render.r#unsafe = true;
     options
 });
@@ -50,7 +51,7 @@ static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .add_tags(["label"])
         .url_schemes(guard::SCHEMES.into())
         .link_rel(Some("noopener noreferrer nofollow"));
-    // A browser loads a picture only when it scrolls into view.
+    // With this attribute, a browser loads a picture only when the picture scrolls into view.
     builder.set_tag_attribute_value("img", "loading", "lazy");
     builder
 });
@@ -71,7 +72,7 @@ pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
     to_html_with(text, &[], language)
 }
 
-/// Renders Markdown that contains a [`mark`] for each of some values. The values are inserted into
+/// Renders Markdown that contains a [`mark`] for each of these values. The values are inserted into
 /// the rendered HTML as plain text, before the HTML is sanitized.
 #[must_use]
 pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Option<String> {

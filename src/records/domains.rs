@@ -84,7 +84,7 @@ impl HostError {
 pub(crate) fn host_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     if text.contains('%') {
-        // `Host::parse` would decode percent-encoded characters.
+        // `Host::parse` would decode percent-encoded characters, so such a text is refused here.
         return None;
     }
     let Ok(Host::Domain(host)) = Host::parse(text) else {

@@ -33,7 +33,7 @@ macro_rules! select {
     };
 }
 
-/// Selects records of some properties (`?12`) and, if `?13` is true, records without a property.
+/// Selects records of the properties `?12` and, if `?13` is true, records without a property.
 macro_rules! on {
     ($what:literal) => {
         concat!(
@@ -71,9 +71,9 @@ store::statements! {
         select!("id, created_at", " and check_in >= ?9 and check_in <= ?10"),
         ") select id from found order by created_at, id limit ?11 offset ?12"
     );
-    /// Number of records of some properties.
+    /// Number of records of the given properties.
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
-    /// A page of records of some properties.
+    /// A page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?14 offset ?15");
     /// Number of records among these ids.
     COUNT_THESE = select!("count(*)", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
@@ -448,7 +448,7 @@ pub(super) fn properties(
     ListQuery::new(statements, kind, None, name.as_ref(), others).run(context, kind, page)
 }
 
-/// Reads the records whose ids the rows hold, in the order of the rows.
+/// Reads the records with the ids in these rows. The result has the order of the rows.
 fn records_in_order(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -470,9 +470,9 @@ fn lock_codes(
 /// The filter by name, as [`name_patterns`] builds it; `None` without a filter.
 type NamePatterns = Option<[String; 3]>;
 
-/// Translates a search query into the ids that a list is restricted to, or into name patterns. If
-/// the query is a reference of some records, the list is restricted to these records. Otherwise the
-/// query is a part of a name.
+/// Translates a search query into ids or into name patterns. If the query is a reference of
+/// records, the list contains only these records. Otherwise the list contains the records whose
+/// name contains the query.
 fn resolve_query(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -13,9 +13,9 @@ use super::stored::unlink_all;
 store::statements! {
     /// The ids in a list that are ids of existing records of a kind.
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// The names of some records of a kind.
+    /// The names of the records of a kind with the given ids.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Stores links from one source to some records of a kind.
+    /// Stores links from one source to existing records of a kind.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
         select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
 }

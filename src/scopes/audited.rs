@@ -12,7 +12,7 @@ use super::operations::{WriteScopes, assignable};
 use super::{EntityType, Target, TargetKind, target, targets};
 
 store::statements! {
-    /// Selects the assignments of an entity to some targets.
+    /// Selects those assignments of an entity whose targets have the given ids.
     AMONG = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3
         and target_id = any(?4)";
 }
@@ -47,7 +47,7 @@ pub(super) fn assignments_in_request(
         .iter()
         .map(target)
         .collect::<Result<Vec<_>>>()?;
-    // An id is unique only within a kind.
+    // Targets of different kinds can have the same id, and the query compares only ids.
     let assigned: Vec<Target> = assigned
         .into_iter()
         .filter(|target| targets_of_input.contains(target))

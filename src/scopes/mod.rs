@@ -34,7 +34,7 @@ pub(crate) use serving::{Coverage, effective_portal, portals_of};
 store::statements! {
     /// Selects the assignments of an entity.
     SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 order by target_id";
-    /// Selects the assignments of some entities of a type.
+    /// Selects the assignments of the given entities, which have the same type.
     SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
     /// Selects the assignments of every entity of a type.
     ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
@@ -58,7 +58,7 @@ store::statements! {
     /// reads the assignments of all portals.
     CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings'";
-    /// Deletes every assignment to some targets.
+    /// Deletes every assignment to the given targets, which are deleted.
     FORGET = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
@@ -100,7 +100,7 @@ pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 /// it.
 pub(crate) struct TargetSource {
     pub kind: TargetKind,
-    /// Returns the names of some targets.
+    /// Returns the names of these targets.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
     /// Returns the first of these ids that the organization does not have.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
@@ -257,7 +257,7 @@ pub(crate) fn all_targets(
     by_entity(&context.rows(&ALL_SCOPES, values![entity_type.as_ref()])?)
 }
 
-/// Returns the assignments of some entities of a type. Entities without assignments are left out.
+/// Returns the assignments of these entities of a type. Entities without assignments are left out.
 pub(crate) fn targets_of(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,
@@ -301,7 +301,7 @@ pub(crate) fn reaching(
         .iter()
         .map(|row| Ok((row.get(2)?, target(row)?)))
         .collect::<Result<Vec<_>>>()?;
-    // An id is unique only within a kind.
+    // Targets of different kinds can have the same id, and the query compares only ids.
     Ok(assignments
         .into_iter()
         .filter(|(_, target)| target_set.contains(target))

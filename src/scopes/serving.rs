@@ -28,7 +28,8 @@ store::statements! {
     ASSIGNMENTS = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
         where s.organization_id = ?1 and s.entity_type = 'portal_settings' order by p.created_at, p.id";
-    /// Selects the assignments of portals to some targets, in the same order.
+    /// Selects the assignments of portals to the given targets, in the order in which the portals
+    /// were created.
     ASSIGNMENTS_TO = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
         where s.organization_id = ?1 and s.target_kind in ('property', 'property_group', 'tag') and s.target_id = any(?2)
@@ -57,8 +58,8 @@ pub(crate) fn effective_portal(
     Ok(resolve(placement, &assignments(&rows, default)?))
 }
 
-/// Returns the portals that serve some properties, by property. Properties without a portal are
-/// left out.
+/// Returns the portal that serves each of these properties. Properties without a portal are left
+/// out.
 pub(crate) fn portals_of(
     context: &mut Context<'_, '_>,
     properties: Vec<Uuid>,
@@ -210,7 +211,7 @@ impl Coverage {
         self.is_writable(TargetKind::Portal, id)
     }
 
-    /// Returns the combined coverage of some targets. For an unlimited caller nothing is outside.
+    /// Returns the combined coverage of these targets. For an unlimited caller nothing is outside.
     pub(crate) fn combined_coverage(&self, targets: &[Target]) -> TargetCoverage {
         let Some(limited) = &self.0 else {
             return TargetCoverage {
