@@ -171,7 +171,7 @@ enum CartOutcome {
 }
 
 fn outcome_of(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<CartOutcome> {
-    // The cart is deleted together with its reservation.
+    // A cart is deleted together with its reservation, so the reservation of this cart exists.
     let stay = Stay::load(context, id)?;
     let has_ended = StayHours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
     let has_reminders = stay

@@ -160,8 +160,8 @@ pub(super) fn is_current(
     Ok(text.as_deref().map(text_hash) == accepted.proof.text_sha256)
 }
 
-/// Writes today's text of an agreement in a language, with values in another one; `None` where a
-/// placeholder has no value.
+/// Writes the current text of an agreement in one language. Values such as dates are in
+/// `values_language`. Returns `None` if a placeholder has no value.
 fn written_in(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -20,7 +20,7 @@ pub(super) struct StayHours {
 }
 
 impl StayHours {
-    /// Returns the hours of a stay; `None` for a stay without a flat.
+    /// Returns the dates and times of a stay; `None` for a stay without a flat.
     pub(super) fn of(stay: &Stay) -> Option<Self> {
         let input = visibility_input(stay)?;
         Some(Self {

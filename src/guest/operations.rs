@@ -307,8 +307,8 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     view_at(context, stay, &setup, input.at.map(|at| at.0))
 }
 
-/// Builds the view of a stay at the time `at`, or now. The view of now is cached until the next
-/// change that the time brings.
+/// Builds the view of a stay at the time `at`, or now. A view of now is cached until the passage of
+/// time changes it.
 pub(super) fn view_at(
     context: &mut Context<'_, '_>,
     stay: Stay,

@@ -29,7 +29,7 @@ pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass
 const PREFIX: &str = "wp_";
 /// Length of the organization's id in a token, in characters.
 const ORGANIZATION_LENGTH: usize = 32;
-/// The purpose for which the signing key of these tokens is derived.
+/// The purpose of the key that signs the tokens of passes. The key is derived from it.
 const PURPOSE: &str = "wallet_passes";
 /// Maximum number of devices with the pass of a stay.
 const MAX_DEVICES: i64 = 20;

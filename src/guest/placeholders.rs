@@ -46,7 +46,8 @@ pub(super) enum MissingReason {
     NoField,
     /// Several custom fields have this name.
     SeveralFields,
-    /// The password may stand only in descriptions of manuals with the icon `wifi`.
+    /// The placeholder is the password of the network, and the text is not the description of a
+    /// manual with the icon `wifi`.
     NotHere,
     /// The password is not shown while the booking is tentative.
     Tentative,

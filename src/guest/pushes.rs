@@ -94,7 +94,8 @@ pub(crate) enum PushOutcome {
     Again,
 }
 
-/// Returns a page of the registered passes after a stay.
+/// Returns a page of the registered passes, in the order of organizations and stays. The page
+/// begins after the given organization and stay.
 pub(crate) fn registered_passes(
     tx: &mut Transaction<'_>,
     (organization, reservation): (Uuid, Uuid),
@@ -114,7 +115,7 @@ pub(crate) fn registered_passes(
     rows.iter().map(from_row).collect()
 }
 
-/// Returns an organization with a due push, except these.
+/// Returns an organization with a due push. Skips the organizations in `except`.
 pub(crate) fn next_due_organization(
     tx: &mut Transaction<'_>,
     now: Timestamp,

@@ -72,7 +72,7 @@ store::statements! {
     /// Selects a page of the submissions with a status.
     PAGE_WITH_STATUS = page!("select reservation_id from precheckin where organization_id = ?1 and status = ?2
             order by submitted_at, reservation_id limit ?3 offset ?4");
-    /// Counts the submissions of stays in some properties.
+    /// Counts the submissions of stays in the properties `?2`.
     COUNT_IN_PROPERTIES = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
     /// Selects a page of the submissions of stays in some properties. The inner query is
     /// materialized and sorted afterwards, because SQLite would otherwise read all submissions in

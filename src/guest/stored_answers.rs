@@ -55,7 +55,7 @@ pub(super) struct SavedAnswers {
 pub(super) struct StoredAnswers {
     /// The answers that the guest saved.
     pub saved: Option<SavedAnswers>,
-    /// The files that the guest handed in with the step, oldest first.
+    /// The files that the guest uploaded in the step, oldest first.
     pub files: Vec<GuestFile>,
     /// The last report of another system, where that system carries out the step.
     pub report: Option<ProgressReport>,
@@ -64,7 +64,7 @@ pub(super) struct StoredAnswers {
 }
 
 impl StoredAnswers {
-    /// Returns whether the guest saved answers or handed in files.
+    /// Returns whether the guest saved answers or uploaded files.
     pub(super) fn has_guest_input(&self) -> bool {
         self.saved.is_some() || !self.files.is_empty()
     }

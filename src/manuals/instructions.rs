@@ -133,7 +133,8 @@ fn scope(instruction: &Record) -> Option<Uuid> {
     instruction.field("scopeId")
 }
 
-/// Returns the properties, groups and tags with these ids. An id is unique only within a kind.
+/// Returns the properties, groups and tags with these ids. A property and a tag can have the same
+/// id, so one id can return several targets.
 fn targets_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for row in context.rows(&SCOPES, values![ids])? {

@@ -26,7 +26,7 @@ store::statements! {
     /// from an index. An `order by` in the aggregate would sort by the texts themselves.
     LIST = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
-    /// Builds the response of `listPortals` with some portals only.
+    /// Builds the response of `listPortals` with the portals `?2` only.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
     /// Selects those of these ids that are ids of portals.
@@ -45,7 +45,8 @@ store::statements! {
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Selects the next portals after an id, to write their list items again.
+    /// Selects portals with an id after `?2`, in the order of ids, to renew their stored list
+    /// items.
     AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";

@@ -300,7 +300,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rules of the specification (rules: steps#identity-checks).
+        /// Compares the effective actions with a second implementation of the rules (rules:
+        /// steps#identity-checks).
         #[test]
         fn identity_actions_agree_with_the_spec(policy in policy()) {
             let six = ["document_not_official", "selfie_spoof", "verification_unavailable", "name_unavailable", "name_unconfirmed", "retake_limit"];
@@ -323,7 +324,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the verdict with the rules, check by check.
+        /// Checks that the verdict on a report follows from the actions of the checks that the
+        /// report raises.
         #[test]
         fn a_verdict_agrees_with_the_sentences(
             policy in policy(), places in prop::collection::vec(0..13_usize, 0..4), has_failed: bool, is_retaken: bool,

@@ -235,7 +235,7 @@ impl ListedStep {
     }
 }
 
-/// The filters of the request.
+/// The filters of a request for the list of steps.
 struct StepFilters {
     /// For each filter of the request, the targets that it accepts. A step matches the filter if it
     /// is assigned to one of these targets.

@@ -195,7 +195,7 @@ pub struct ConditionInput {
 /// A translation that a question or an option links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedText {
-    /// The path of the link, below `questions`.
+    /// The path of the link in the request, relative to `questions`.
     pub path: Vec<PathSegment>,
     /// The name of the field that links the translation.
     pub field: &'static str,
@@ -311,7 +311,7 @@ pub fn replace(
 }
 
 /// Returns the issues that a sent list has regardless of the stored questions. For a new step,
-/// these are all its issues. Paths begin below `questions`.
+/// these are all its issues. The path of an issue is relative to `questions`.
 #[must_use]
 pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new {
@@ -697,7 +697,8 @@ mod tests {
         );
         read[0]["conditions"] = json!([{ "questionIndex": 0, "optionIndex": 0 }, { "optionId": id(7) }, {}, { "questionIndex": 1 }]);
         assert_eq!(replaced(read, &stored).unwrap_err().len(), 4);
-        // The question that the condition points at is left out.
+        // The request contains a question with a condition, but not the question to which the
+        // condition refers.
         let alone = json!([serde_json::to_value(&stored[1]).unwrap()]);
         assert_eq!(
             replaced(alone, &stored).unwrap_err(),

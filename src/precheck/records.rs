@@ -30,7 +30,7 @@ store::statements! {
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Marks a step as used.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
-    /// Selects the next steps after an id, to write their list items again.
+    /// Selects steps with an id after `?2`, in the order of ids, to renew their stored list items.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";

@@ -185,8 +185,8 @@ mod tests {
             .count()
     }
 
-    /// Applies the rules one by one, written in another way than in `decide` (rules:
-    /// steps#targeting).
+    /// Applies the rules one by one. This is a second implementation, with which the tests compare
+    /// `decide` (rules: steps#targeting).
     fn gets_the_step(rules: &Targeting, stay: &TargetingInput) -> bool {
         if rules.is_always_shown {
             return true;

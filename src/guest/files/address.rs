@@ -40,7 +40,7 @@ use crate::records::{AddressSigner, PhotoSigner};
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The name of this route in the log and in the metrics.
 const OPERATION: &str = "getGuestFile";
-/// The purpose for which the signing key of these addresses is derived.
+/// The purpose of the key that signs addresses of guests' files. The key is derived from it.
 const PURPOSE: &str = "guest_files";
 
 store::statements! {

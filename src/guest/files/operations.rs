@@ -134,7 +134,8 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
         digest,
     } = input.file;
     let document_type = input.document_type.map(|text| text.0.trim().to_owned());
-    // The form was sent twice. The file is already stored, so the new bytes are deleted.
+    // If the request is a repetition, the same file is already stored. The bytes that just arrived
+    // are then deleted.
     let stored_file = stay_step.stored.files.iter().find(|file| {
         input.key.is_some()
             && file.document.form_key == input.key
@@ -177,7 +178,8 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     Ok(file.view())
 }
 
-/// Returns the limits of the service. An organization's own limit takes precedence.
+/// Returns the limits for a file. The organization's own limit takes precedence over that of the
+/// service.
 fn limits(context: &Context<'_, '_>) -> Result<UploadLimits> {
     let of_service = *context.extension::<UploadLimits>()?;
     let own = context.organization.settings.upload_limit_bytes;

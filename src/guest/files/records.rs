@@ -60,7 +60,7 @@ pub(super) struct FileDocument {
     pub form_key: Option<Uuid>,
 }
 
-/// A file that a guest handed in.
+/// A file that a guest uploaded.
 #[derive(Debug, Clone)]
 pub(crate) struct GuestFile {
     pub(super) id: Uuid,
