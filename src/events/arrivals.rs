@@ -9,9 +9,9 @@ use engine::values;
 use uuid::Uuid;
 
 store::statements! {
-    /// The ids in a list whose reviews arrived before.
+    /// Selects those of the given ids whose reviews arrived before.
     ARRIVED = "select review_id from review_arrival where organization_id = ?1 and review_id = any(?2)";
-    /// Records that a review arrived.
+    /// Stores the id of a review that arrived.
     NOTE_ARRIVAL = "insert into review_arrival (organization_id, review_id) values (?1, ?2) on conflict do nothing";
 }
 

@@ -12,7 +12,7 @@ use super::owned;
 use super::subscriptions::{Filters, StoredSubscription};
 
 store::statements! {
-    /// A credential's subscriptions that post to a URL.
+    /// Selects the subscriptions of a credential that post to a URL.
     POSTING_TO = "select id from webhook_subscription
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null order by created_at, id";
 }

@@ -26,11 +26,11 @@ use super::subscriptions::event_from_row;
 const BATCH: i64 = 500;
 
 store::statements! {
-    /// Active subscriptions after a cursor, grouped by credential.
+    /// Selects the active subscriptions after a cursor, grouped by credential.
     ACTIVE = "select organization_id, credential, created_at, id, event from webhook_subscription
         where disabled_at is null and (credential, organization_id, created_at, id) > (?1, ?2, ?3, ?4)
         order by credential, organization_id, created_at, id limit ?5";
-    /// The active subscriptions of a credential.
+    /// Selects the active subscriptions of a credential.
     ACTIVE_OF = "select id, event from webhook_subscription
         where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
 }

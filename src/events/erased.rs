@@ -3,14 +3,14 @@
 use engine::some_of;
 
 store::statements! {
-    /// Timers of devices.
+    /// Deletes timers of devices.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
-    /// Ids of reviews that arrived.
+    /// Deletes ids of reviews that arrived.
     ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
-    /// Deliveries.
+    /// Deletes deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
-    /// Marks of organizations with due deliveries.
+    /// Deletes marks of organizations with due deliveries.
     DUE = some_of!("webhook_due", "organization_id");
-    /// Webhook subscriptions.
+    /// Deletes webhook subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");
 }

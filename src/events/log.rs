@@ -33,23 +33,23 @@ const MAX_REDELIVERED: usize = 1_000;
 const MAX_PINGS: i64 = 100;
 
 store::statements! {
-    /// A page of a subscription's deliveries. The inner query selects the ids of the page from the
-    /// index alone, so that the database does not read the rows before the page.
+    /// Selects a page of a subscription's deliveries. The inner query selects the ids of the page
+    /// from the index alone, so that the database does not read the rows before the page.
     PAGE = "select d.id, d.status, d.next_attempt_at, d.created_at, d.doc from
         (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             order by created_at desc, id desc limit ?3 offset ?4) as page
         join webhook_delivery d on d.organization_id = ?1 and d.id = page.id order by d.created_at desc, d.id desc";
-    /// The number of deliveries in a subscription's log.
+    /// Counts the deliveries in a subscription's log.
     COUNT = "select count(*) from webhook_delivery where organization_id = ?1 and subscription_id = ?2";
-    /// A delivery of a subscription.
+    /// Selects a delivery of a subscription.
     ONE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
-    /// Failed deliveries of a subscription after a position, without pings.
+    /// Selects the failed deliveries of a subscription after a position, without pings.
     FAILED = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and status = 'failed' and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
-    /// Deliveries that were pending when their subscription was disabled, after a position, without
-    /// pings.
+    /// Selects the deliveries that were pending when their subscription was disabled, after a
+    /// position and without pings.
     CUT = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and is_cut = true and status = 'discarded' and is_ping = false
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";

@@ -9,7 +9,7 @@ use store::Row;
 use uuid::Uuid;
 
 store::statements! {
-    /// A subscription of a credential, by id.
+    /// Selects a subscription of a credential, by id.
     ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null";
     /// Locks the row of a credential's subscription until the end of the transaction.

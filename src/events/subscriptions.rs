@@ -49,12 +49,12 @@ const GRACE_SECONDS: u32 = 86_400;
 const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 
 store::statements! {
-    /// The subscriptions of a credential.
+    /// Selects the subscriptions of a credential.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
     /// Replaces the JSON document of a subscription.
     REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
-    /// The number of active subscriptions of a credential.
+    /// Counts the active subscriptions of a credential.
     COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
     /// Inserts a subscription.
     INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
@@ -74,7 +74,7 @@ store::statements! {
     /// Disables every active subscription of a credential.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
-    /// The active subscriptions of a credential in the other organizations.
+    /// Selects the active subscriptions of a credential in all other organizations.
     ACTIVE_ELSEWHERE = "select organization_id, id from webhook_subscription
         where organization_id <> ?1 and credential = ?2 and disabled_at is null order by organization_id, id";
     /// Disables a subscription of another organization, unless another transaction has locked it.

@@ -37,18 +37,19 @@ store::statements! {
         on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
     /// Ends devices' timers.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
-    /// The organization of the device that came back first, at time `?1` or before. Skips the
-    /// organizations `?2`.
+    /// Selects the organization of the device that came back first, at time `?1` or before. Skips
+    /// the organizations `?2`.
     DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
         order by t.online_since, t.organization_id limit 1";
-    /// Devices of an organization that came back at time `?2` or before.
+    /// Selects the devices of an organization that came back at time `?2` or before.
     DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
         order by online_since, device_id limit ?3";
-    /// The earliest time at which a device with a timer came back.
+    /// Selects the earliest time at which a device with a timer came back.
     FIRST = "select t.online_since from device_timer t join organization o on o.id = t.organization_id
         where o.erased_at is null order by t.online_since limit 1";
-    /// Timers that start in the future, the latest first. A wrong clock wrote them.
+    /// Selects timers that start in the future, the latest first. A clock that was ahead wrote
+    /// their start.
     LATE = "select organization_id, device_id from device_timer where online_since > ?1 order by online_since desc limit ?2";
     /// Sets the start of the given timers to the current time.
     BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");

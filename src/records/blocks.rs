@@ -24,10 +24,10 @@ use super::RecordKind;
 const FULL: i64 = 4_000;
 
 store::statements! {
-    /// The blocks of a kind.
+    /// Selects the blocks of a kind.
     BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
         order by from_created_at, from_id";
-    /// The block of a kind that holds a position, and all blocks after it.
+    /// Selects the block of a kind that holds a position, and all blocks after it.
     BLOCKS_FROM = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
         and (from_created_at, from_id) >= (select from_created_at, from_id from record_block
             where organization_id = ?1 and kind = ?2 and (from_created_at, from_id) <= (?3, ?4)
@@ -36,7 +36,7 @@ store::statements! {
     /// Writes a block.
     PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, kind, from_created_at, from_id) do update set records = excluded.records";
-    /// The position of the last record of a kind.
+    /// Selects the position of the last record of a kind.
     LAST = "select created_at, id from record where organization_id = ?1 and kind = ?2 order by created_at desc, id desc limit 1";
 }
 

@@ -27,9 +27,9 @@ const MAX_LABEL_LENGTH: usize = 63;
 const LOCAL: &str = "localhost";
 
 store::statements! {
-    /// A host that belongs to another organization.
+    /// Selects a host if it belongs to another organization.
     TAKEN = "select host from domain where host = ?2 and owner_id <> ?1";
-    /// The hosts of an organization.
+    /// Selects the hosts of an organization.
     OWN = "select host, is_guest_portal from domain where owner_id = ?1 order by host";
     /// Claims a host, or updates a host that the organization owns. Changes no row if another
     /// organization owns the host.
@@ -39,7 +39,7 @@ store::statements! {
     RELEASE = "delete from domain where owner_id = ?1 and host = any(?2)";
     /// Releases all hosts of an organization.
     RELEASE_ALL = "delete from domain where owner_id = ?1";
-    /// The owner of a host.
+    /// Selects the owner of a host.
     OWNER = "select owner_id, is_guest_portal from domain where host = ?1";
 }
 

@@ -3,12 +3,12 @@
 use engine::some_of;
 
 store::statements! {
-    /// Links from and to records.
+    /// Deletes links from and to records.
     LINKS = some_of!("record_link", "organization_id, from_kind, from_id, to_kind, to_id");
-    /// The counts of records.
+    /// Deletes the counts of records.
     BLOCKS = some_of!("record_block", "organization_id, kind, from_created_at, from_id");
-    /// The versions of records.
+    /// Deletes the versions of records.
     VERSIONS = some_of!("record_version", "organization_id, kind, record_id");
-    /// The records.
+    /// Deletes the records.
     RECORDS = some_of!("record", "organization_id, kind, id");
 }

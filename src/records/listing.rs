@@ -51,59 +51,63 @@ macro_rules! on {
 }
 
 store::statements! {
-    /// Ids from a position on, in the order of a kind.
+    /// Selects the ids of records of a kind from a position on, in the order of creation, then by
+    /// id.
     FOLLOWING = "select id from record where organization_id = ?1 and kind = ?2 and (created_at, id) >= (?3, ?4)
         order by created_at, id limit ?5 offset ?6";
-    /// Number of records of a kind.
+    /// Counts the records of a kind.
     COUNT = select!("count(*)",);
-    /// A page of records of a kind.
+    /// Selects a page of records of a kind.
     PAGE = select!("id", " order by created_at, id limit ?9 offset ?10");
-    /// Number of records with a status.
+    /// Counts the records with a status.
     COUNT_STANDING = select!("count(*)", " and status = ?9");
-    /// A page of records with a status.
+    /// Selects a page of records with a status.
     PAGE_STANDING = select!("id", " and status = ?9 order by created_at, id limit ?10 offset ?11");
-    /// Number of records that check in between two days.
+    /// Counts the records that check in between two days.
     COUNT_COMING = select!("count(*)", " and check_in >= ?9 and check_in <= ?10");
-    /// A page of records that check in between two days. `materialized` makes SQLite find the records
-    /// by day and sort them afterwards; otherwise SQLite walks through all records in order.
+    /// Selects a page of records that check in between two days. `materialized` makes SQLite find
+    /// the records by day and sort them afterwards; otherwise SQLite walks through all records in
+    /// order.
     PAGE_COMING = concat!(
         "with found as materialized (",
         select!("id, created_at", " and check_in >= ?9 and check_in <= ?10"),
         ") select id from found order by created_at, id limit ?11 offset ?12"
     );
-    /// Number of records of the given properties.
+    /// Counts the records of the given properties.
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
-    /// A page of records of the given properties.
+    /// Selects a page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?14 offset ?15");
-    /// Number of records among these ids.
+    /// Counts those of the records with the given ids that the caller can access.
     COUNT_THESE = select!("count(*)", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
-    /// A page of records among these ids.
+    /// Selects a page of those of the records with the given ids that the caller can access.
     PAGE_THESE = select!("id", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) order by created_at, id limit ?17 offset ?18");
-    /// Number of properties with a name, in a group, with a tag.
+    /// Counts the properties that match all filters: a name, a group and a tag. Each filter can be
+    /// absent.
     COUNT_PROPERTIES = select!("count(*)", " and (?9 or property_id = any(?10))
         and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?12
             and l.from_kind = 'property' and l.from_id = record.id))
         and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))");
-    /// A page of properties with a name, in a group, with a tag.
+    /// Selects a page of the properties that match all filters: a name, a group and a tag. Each
+    /// filter can be absent.
     PAGE_PROPERTIES = select!("id", " and (?9 or property_id = any(?10))
         and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?12
             and l.from_kind = 'property' and l.from_id = record.id))
         and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))
         order by created_at, id limit ?15 offset ?16");
-    /// Number of records that changed at or after a time.
+    /// Counts the records that changed at or after a time.
     COUNT_SINCE = select!("count(*)", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))");
-    /// A page of records that changed at or after a time, by time of the change.
+    /// Selects a page of records that changed at or after a time, by time of the change.
     PAGE_SINCE = select!("id", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))
         order by updated_at, id limit ?19 offset ?20");
-    /// The properties in a group, or with a tag.
+    /// Selects the properties in a group, or with a tag.
     LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property' and to_kind = ?2 and to_id = ?3";
-    /// The records of a kind whose lookup key matches a pattern.
+    /// Selects the records of a kind whose lookup key matches a pattern.
     REFERRED = "select id from record where organization_id = ?1 and kind = ?2 and lookup_key like ?3 escape '!' order by id limit ?4";
 }
 

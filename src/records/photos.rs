@@ -32,11 +32,11 @@ const SECRET_NAME: &str = "photo_addresses";
 const SECRET_LENGTH: usize = 32;
 
 store::statements! {
-    /// A secret of this database.
+    /// Selects a secret of this database by its name.
     SECRET = "select value from secret where name = ?1";
     /// Stores a secret unless another node has already stored one.
     INSERT_SECRET = "insert into secret (name, value) values (?1, ?2) on conflict do nothing";
-    /// A review, without an access check.
+    /// Selects the data of a review, without a check of the caller's access.
     REVIEW = "select r.doc from record r join organization o on o.id = r.organization_id
         where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }

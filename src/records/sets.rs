@@ -11,9 +11,9 @@ use super::RecordKind;
 use super::stored::unlink_all;
 
 store::statements! {
-    /// The ids in a list that are ids of existing records of a kind.
+    /// Selects those of the given ids that are ids of existing records of a kind.
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// The names of the records of a kind with the given ids.
+    /// Selects the names of the records of a kind with the given ids.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Stores links from one source to existing records of a kind.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)

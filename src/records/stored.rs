@@ -24,15 +24,15 @@ use super::facets::{Facets, facets};
 use super::{RecordKind, RecordOrigin, photos};
 
 store::statements! {
-    /// A record.
+    /// Selects a whole record by kind and id.
     RECORD = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = ?3";
-    /// Records of a kind, by id.
+    /// Selects whole records of a kind by id.
     RECORDS = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Every record of a kind that the caller can access, by creation.
+    /// Selects every record of a kind that the caller can access, in the order of creation.
     ALL_WITHIN_SCOPE = "select id, property_id, doc, created_at, updated_at, origin from record
         where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
         order by created_at, id";
-    /// Every record of a kind.
+    /// Selects the data of every record of a kind, in the order of creation.
     ALL = "select id, doc from record where organization_id = ?1 and kind = ?2 order by created_at, id";
     /// Inserts or replaces a record.
     PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, origin, status, check_in, name_key,
@@ -52,7 +52,7 @@ store::statements! {
         where organization_id = ?1 and kind = 'reservation' and id = any(?2) and origin = 'calendar'";
     /// Deletes records of a kind.
     DELETE_RECORDS = "delete from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// The sources of links to these records of a kind.
+    /// Selects the sources of links to the given records of a kind.
     LINKED_FROM = "select from_kind, from_id, to_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
     /// Stores a link from a source to a record.
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
