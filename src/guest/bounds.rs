@@ -23,10 +23,10 @@ const ORGANIZATION_KEY: &str = "organization.storage_limit";
 /// Numbers of bytes of guests' files. They are either the limits, or the bytes in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// The bytes of the files of one stay.
+    /// The number of bytes of the files of one stay.
     pub per_stay: u64,
-    /// The bytes of all files of an organization. The settings of an organization can replace this
-    /// limit by another one.
+    /// The number of bytes of all files of an organization. An organization's settings can set
+    /// another limit in place of this one.
     pub per_organization: u64,
 }
 

@@ -21,7 +21,7 @@ use crate::events::{self, Event};
 use crate::portals::Portal;
 use crate::records::{RecordKind, TaskStatus, add_record, records_as};
 
-/// The operation `listOwnIssues`.
+/// Lists the issues that the caller's guest reported.
 pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
     OperationName::new("listOwnIssues");
 

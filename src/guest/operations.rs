@@ -37,9 +37,9 @@ use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
 use crate::records::{RecordKind, get_record};
 
-/// The operation `saveStepAnswers`.
+/// Saves a guest's answers to a step.
 pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new("saveStepAnswers");
-/// The operation `listOwnMessages`.
+/// Lists the messages that the caller's guest wrote.
 pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listOwnMessages");
 

@@ -70,7 +70,7 @@ impl PrecheckinStatus {
     }
 }
 
-/// Pre-check-in of one stay.
+/// The pre-check-in of one stay: its steps with their stored data, and its submission.
 pub(super) struct Precheckin {
     /// Whether the portal has pre-check-in enabled and the stay is not cancelled.
     pub is_enabled: bool,

@@ -43,7 +43,7 @@ pub(super) struct RecognitionNeeds {
 }
 
 impl RecognitionNeeds {
-    /// Looks up both facts.
+    /// Looks up whether the guest stayed before, and whether the guest's identity is verified.
     pub(super) const BOTH: Self = Self {
         stayed: true,
         verified: true,

@@ -74,7 +74,7 @@ store::statements! {
             order by submitted_at, reservation_id limit ?3 offset ?4");
     /// Counts the submissions of stays in the properties `?2`.
     COUNT_IN_PROPERTIES = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
-    /// Selects a page of the submissions of stays in some properties. The inner query is
+    /// Selects a page of the submissions of stays in the properties `?2`. The inner query is
     /// materialized and sorted afterwards, because SQLite would otherwise read all submissions in
     /// order.
     PAGE_IN_PROPERTIES = page!("with found as materialized (select reservation_id, submitted_at from precheckin
@@ -82,7 +82,7 @@ store::statements! {
             select reservation_id from found order by submitted_at, reservation_id limit ?5 offset ?6");
     /// Stores the status of a submission and the decision on it.
     DECIDE = "update precheckin set status = ?3, doc = ?4 where organization_id = ?1 and reservation_id = ?2";
-    /// Copies the current property of some reservations to their submissions.
+    /// Copies the current property of the given reservations to their submissions.
     FOLLOW = "update precheckin set property_id = (select r.property_id from record r
             where r.organization_id = ?1 and r.kind = 'reservation' and r.id = precheckin.reservation_id)
         where organization_id = ?1 and reservation_id = any(?2)";
@@ -747,7 +747,7 @@ pub(super) fn put_decision(
     context.execute_deferred(&DECIDE, values![reservation, status.as_ref(), doc])
 }
 
-/// Copies the current property of some reservations to their submissions.
+/// Copies the current property of these reservations to their submissions.
 pub(super) fn follow_reservations(
     context: &mut Context<'_, '_>,
     reservations: &[Uuid],

@@ -452,8 +452,9 @@ impl Escaper<'_> {
 }
 
 impl Blocks {
-    /// Returns the indent of a line, limited so that the line does not become a code block: that
-    /// would need four blanks more than the content of its list item has.
+    /// Returns the indent of a line, limited so that the line does not become a code block.
+    /// Markdown reads a line as code if it is indented by four more blanks than the content around
+    /// it.
     fn indent(&mut self, indent: usize, body: &str) -> usize {
         if self.is_in_paragraph && marker(body).is_none() {
             return indent;

@@ -26,11 +26,12 @@ use FlagAction::{Fail, Ignore, Review};
 /// The actions of a check that an organization can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActionChoice {
-    /// Any action.
+    /// The organization can choose any action.
     Free,
-    /// The default action only.
+    /// The organization cannot choose. The default action always applies.
     Fixed,
-    /// Any action, but `fail` behaves as `review`.
+    /// The organization can choose any action. The action `fail` has the effect of `review`,
+    /// because the check cannot be repeated.
     NoRetake,
 }
 

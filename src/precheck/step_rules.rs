@@ -55,7 +55,8 @@ impl Step {
     }
 
     /// Returns how the agreement is signed. Without an agreement type, the template of an
-    /// e-signature provider decides; the first provider takes precedence over the second.
+    /// e-signature provider decides. If the step has templates of both providers, `esign_a` takes
+    /// precedence.
     #[must_use]
     pub fn effective_agreement_type(&self) -> AgreementType {
         let agreement = &self.agreement;

@@ -37,7 +37,7 @@ use crate::records::{RecordKind, find_by_reference, name_patterns};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
 
-/// Finds by name.
+/// Finds resources and records by their names.
 pub(crate) const SEARCH: OperationName<Vec<FoundRow>> = OperationName::new("search");
 
 /// Maximum number of reservations that are compared. If more guests match, the newest stays are

@@ -40,7 +40,7 @@ store::statements! {
         where c.notice_at is not null and o.erased_at is null order by c.notice_at limit 1";
 }
 
-/// The worker that sends the notices.
+/// The background worker that tells the platform about due charges and about deposits to release.
 pub type ChargeNoticeWorker = DueWorker<ChargeNotices>;
 
 /// Finds the charges whose notice is due, and records the notices. [`ChargeTeller`] runs it.

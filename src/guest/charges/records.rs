@@ -15,11 +15,11 @@ store::statements! {
     /// Writes a charge.
     PUT_CHARGE = "insert into guest_charge (organization_id, id, reservation_id, status, notice_at, created_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         on conflict (organization_id, id) do update set status = excluded.status, notice_at = excluded.notice_at, doc = excluded.doc";
-    /// Selects the charges of some stays, oldest first.
+    /// Selects the charges of the given stays, oldest first.
     OF_STAYS = "select doc from guest_charge where organization_id = ?1 and reservation_id = any(?2) order by created_at, id";
     /// Selects a charge.
     CHARGE = "select doc from guest_charge where organization_id = ?1 and id = ?2";
-    /// Deletes the charges of some stays.
+    /// Deletes the charges of the given stays.
     FORGET_CHARGES = "delete from guest_charge where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -29,7 +29,7 @@ pub(super) fn from_row(row: &Row) -> Result<StoredCharge> {
     Ok(charge)
 }
 
-/// Returns the charges of some stays, oldest first.
+/// Returns the charges of these stays, oldest first.
 pub(super) fn of_stays(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,

@@ -22,7 +22,7 @@ use crate::guest::precheckin::Precheckin;
 use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck;
 
-/// The operation `getStepFile`.
+/// Reads a file of a step, with an address from which to download it.
 pub(crate) const GET_STEP_FILE: OperationName<AddressedFile> = OperationName::new("getStepFile");
 
 /// The file in an upload to a step, and its limits.

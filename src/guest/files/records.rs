@@ -31,15 +31,15 @@ store::statements! {
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
     /// Queues a key for removal. No row has this key.
     QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
-    /// Queues the keys of some files for removal.
+    /// Queues the keys of the given files for removal.
     QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
         where organization_id = ?1 and id = any(?2) on conflict do nothing";
-    /// Deletes the rows of some files.
+    /// Deletes the rows of the given files.
     REMOVE_FILES = "delete from guest_file where organization_id = ?1 and id = any(?2)";
-    /// Queues the keys of all files of some stays for removal.
+    /// Queues the keys of all files of the given stays for removal.
     QUEUE_FILES_OF_STAYS = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
         where organization_id = ?1 and reservation_id = any(?2) on conflict do nothing";
-    /// Deletes the rows of all files of some stays.
+    /// Deletes the rows of all files of the given stays.
     REMOVE_FILES_OF_STAYS = "delete from guest_file where organization_id = ?1 and reservation_id = any(?2)";
 }
 
