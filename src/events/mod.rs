@@ -114,7 +114,7 @@ pub(crate) static MODULE: Module = Module {
 macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
         /// An event to which other systems can subscribe.
-        // In the order of the reference (docs/reference/webhooks.md).
+        // The variants have the order of the reference (docs/reference/webhooks.md).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[derive(AsRefStr, Display, EnumString, IntoStaticStr, VariantArray)]
         #[schemars(inline)]

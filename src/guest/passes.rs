@@ -158,8 +158,8 @@ fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
     })
 }
 
-/// Returns the door codes of a confirmed stay that are valid now, those of the stay itself first,
-/// and the next time at which one of its codes becomes valid or expires.
+/// Returns the door codes that are valid now, those of the stay itself first. Also returns the next
+/// time at which a code becomes valid or expires. A stay that is not confirmed has no codes.
 fn door_codes(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -202,9 +202,9 @@ fn timestamp_of(record: &Object, name: &str) -> Option<Timestamp> {
     text.parse::<Moment>().ok().map(|at| at.0)
 }
 
-/// Returns the door code of a record if it is valid for a stay now, and whether the record names
-/// the stay. A record that names no stay must be for the stay's flat, for a time that overlaps the
-/// stay.
+/// Returns the door code of a record if it is valid for a stay now. The boolean tells whether the
+/// record names the stay. A record that names no stay must be for the stay's flat, and for a time
+/// that overlaps the stay.
 fn valid_code(
     record: &Object,
     reservation: Uuid,

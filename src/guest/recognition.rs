@@ -1,5 +1,5 @@
-//! Whether a guest has stayed before, and whether the guest's identity is verified, if the
-//! reservation does not say so itself.
+//! Finds out whether a guest has stayed before, and whether the guest's identity is verified. What
+//! the reservation itself states takes precedence.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -97,8 +97,8 @@ fn verification(report: &ProgressReport) -> VerificationStatus {
     }
 }
 
-/// Returns whether an earlier stay with the same e-mail address has ended. If one ends in the
-/// future, the cached response is valid until then.
+/// Returns whether an earlier stay with the same e-mail address has ended. The response is cached
+/// only until the end of an earlier stay that has not ended yet.
 fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     let now = context.now();
     for row in context.rows(&EARLIER_STAYS, values![id, MAX_EARLIER_STAYS])? {

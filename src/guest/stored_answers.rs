@@ -25,7 +25,8 @@ store::statements! {
         where a.organization_id = ?1 and a.reservation_id = ?2
         union all select step_id, doc, updated_at, null, true, null, reservation_id from step_progress
         where organization_id = ?1 and reservation_id = ?2";
-    /// Selects the same data of several stays, without accepted texts.
+    /// Selects the answers of several stays and the progress that other systems reported, without
+    /// the accepted texts.
     ANSWERS_OF_STAYS = "select step_id, doc, saved_at, acceptance, false, null, reservation_id from precheck_answer
         where organization_id = ?1 and reservation_id = any(?2)
         union all select step_id, doc, updated_at, null, true, null, reservation_id from step_progress

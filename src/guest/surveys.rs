@@ -20,7 +20,7 @@ use crate::events::{self, Event};
 use crate::portals::Portal;
 use crate::records::{RecordKind, SurveyKind, add_record};
 
-/// Number of days after the day of check-out on which the survey about the departure is open.
+/// Number of days after the day of check-out for which the check-out survey stays open.
 const OPEN_DAYS: i64 = 14;
 
 store::statements! {
@@ -114,7 +114,8 @@ const fn is_enabled(portal: &Portal, kind: SurveyKind) -> bool {
     }
 }
 
-/// Returns whether a survey is open at a timestamp.
+/// Returns whether a survey is open at a timestamp: the check-in survey from check-in to check-out,
+/// the check-out survey from the day of check-out on.
 fn is_open(kind: SurveyKind, hours: &StayHours, at: Timestamp) -> bool {
     let (from, until) = match kind {
         SurveyKind::Checkin => (hours.check_in(), hours.check_out()),

@@ -135,7 +135,8 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
     })
 }
 
-/// Returns whether a text is the description of a manual about the network.
+/// Returns the placement of a text, which decides whether the text may contain the network's
+/// password.
 fn placement(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
     let manuals = manuals::all_manuals(context)?;
     let is_of_wifi = manuals.iter().any(|covered| {

@@ -48,8 +48,8 @@ pub enum VisibilityRule {
     VerificationStatus(Verifications),
 }
 
-/// A period between two times of the stay. Without an anchor, the start or the end is open, and its
-/// number is ignored.
+/// A period from a start to an end, each relative to check-in or check-out. A start or an end
+/// without an anchor does not limit the period, and its distance is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelativeDate {
@@ -158,14 +158,14 @@ impl Window {
         }
     }
 
-    /// Returns whether the season has no night from a day on.
+    /// Returns whether the last night of the season was before `today`. A yearly season never ends.
     fn is_over(&self, today: Date) -> bool {
         !self.is_yearly && self.end_date < today
     }
 }
 
-/// Returns whether these rules have seasons that have all ended by `today`, so that no guest who
-/// arrives later sees the manual.
+/// Returns whether all seasons of these rules have ended, so that no guest who arrives `today` or
+/// later sees the manual.
 #[must_use]
 pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     rules.iter().any(|rule| match rule {

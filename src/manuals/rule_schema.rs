@@ -33,7 +33,7 @@ impl RuleCategory {
         }
     }
 
-    /// Returns the required fields.
+    /// Returns the fields that a rule of this category must have.
     const fn required(self) -> &'static [&'static str] {
         match self {
             Self::RelativeDate | Self::LengthOfStay => &[],

@@ -177,11 +177,11 @@ impl Escaper<'_> {
             let is_item = marker.is_item && (text.is_empty() || text.starts_with("[ ] "));
             if !has_letter(text) && !is_item {
                 // A marker before text without letters, as in `# 4321`, is text and is escaped. A
-                // numbered item needs no escape: as an item of a list it shows the same number.
+                // number with a dot needs no escape, because a list item shows the same number.
                 if marker.is_counted {
                     break;
                 }
-                // The inline text escapes a star like every other star.
+                // A star is not escaped here, because [`Self::inline`] escapes it later.
                 if !rest.starts_with('*') {
                     self.push("\\");
                 }

@@ -412,8 +412,8 @@ mod tests {
         let idle = account(3, false, false, json!({ "currency": "USD" }));
         let idle_default = account(4, false, true, json!({ "currency": "USD" }));
         let all = [idle_default, active, plain, idle];
-        // The named account → the charged account and the currency, with and without that of a
-        // record.
+        // Inputs: the account that a step names. Results: the charged account, and the currency,
+        // first for a record with a currency and then without a record.
         for (named, charged, with_record, without) in [
             (None, Some(id(1)), "EUR", "EUR"),
             (Some(id(1)), Some(id(1)), "EUR", "EUR"),

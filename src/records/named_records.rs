@@ -31,8 +31,8 @@ pub(super) fn list(
 ) -> Result<Listing<Record>> {
     let property_scope = context.property_scope();
     if property_scope.is_limited() && kind.limited_access() == LimitedAccess::None {
-        // The scope of an instruction limits its readers; only `listInstructions` applies the
-        // scope.
+        // A limited caller may read an instruction only if its scope allows it. This list does not
+        // check scopes, so it is empty for a limited caller. `listInstructions` checks them.
         return Ok(Listing {
             items: Vec::new(),
             total: 0,

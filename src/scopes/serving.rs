@@ -125,13 +125,12 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     Ok(assignments)
 }
 
-/// Whether a target covers properties that the caller can access, and properties that the caller
-/// cannot access.
+/// The properties that a target covers, as far as the access of one caller is concerned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TargetCoverage {
-    /// The target covers an accessible property.
+    /// Whether the target covers a property that the caller can access.
     pub is_inside: bool,
-    /// The target covers an inaccessible property.
+    /// Whether the target covers a property that the caller cannot access.
     pub is_outside: bool,
 }
 

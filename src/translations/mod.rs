@@ -154,7 +154,8 @@ impl TranslationEntry {
 }
 
 impl TranslationEntry {
-    /// Returns whether this is the same text, written by hand for the current English text.
+    /// Returns whether this version has the given text, was written by hand, and is not older than
+    /// the English text.
     fn is_written(&self, text: &str) -> bool {
         self.text == text && !self.is_machine_translated && !self.is_outdated
     }

@@ -158,12 +158,12 @@ pub(crate) trait TextRules: Send + Sync {
         false
     }
 
-    /// Returns those of these resources that a limited caller can see.
+    /// Returns the resources in `things` that a limited caller can see.
     fn visible(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// Returns those of these resources that a limited caller may change.
+    /// Returns the resources in `things` that a limited caller may change.
     fn writable(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
@@ -180,7 +180,7 @@ pub(crate) trait TextRules: Send + Sync {
     }
 }
 
-/// Returns those of these resources that a limited caller can see. All of them show texts of this
+/// Returns the resources in `things` that a limited caller can see. All of them show texts of this
 /// source table.
 pub(super) fn visible(
     context: &mut Context<'_, '_>,

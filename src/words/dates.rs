@@ -37,8 +37,9 @@ const SIGNS: [(&str, &str); 6] = [
     ("JPY", "¥"),
 ];
 
-/// The regions for which CLDR has an English of its own that is not international English. Any
-/// other region that it does not know would get the dates of the United States.
+/// The regions for which CLDR defines an English that does not derive from international English.
+/// English in a region that CLDR does not know is written as international English, because CLDR
+/// would fall back to the formats of the United States.
 const OWN_ENGLISH: [&str; 13] = [
     "AE", "AS", "BI", "CA", "GU", "JP", "MH", "MP", "PH", "PR", "UM", "US", "VI",
 ];

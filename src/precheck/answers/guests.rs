@@ -683,7 +683,7 @@ mod tests {
         0..3_u8
     }
 
-    /// Returns guests whose names are not known.
+    /// Removes the first names of guests, so that guests are not matched by name.
     fn nameless(guests: Vec<Object>) -> Vec<Value> {
         let nameless = |mut guest: Object| {
             guest.remove("firstName");
