@@ -725,8 +725,8 @@ pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&StayFlat>) -> R
     Ok(names)
 }
 
-/// Returns the path from an assignment to the property: through the portal, and through the object
-/// that the portal is assigned to.
+/// Returns the objects through which an assignment reaches the property, such as a portal and the
+/// group to which this portal is assigned.
 fn path(target: Option<Target>, stay: &Stay, names: &TargetNames) -> Vec<Hop> {
     let (
         Some(target),

@@ -30,7 +30,7 @@ pub(crate) enum FlagKind {
     External,
 }
 
-/// A stored flag.
+/// A flag as it is stored with the submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredFlag {

@@ -320,7 +320,7 @@ pub(crate) fn register(
     })
 }
 
-/// Removes a device from the pass of a stay, or all devices.
+/// Removes one device from the pass of a stay. Without a device, removes all devices.
 pub(crate) fn unregister(
     tx: &mut Transaction<'_>,
     service: &Service,

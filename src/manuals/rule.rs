@@ -274,7 +274,8 @@ impl VisibilityRule {
         }
     }
 
-    /// Returns the issues that involve several fields: the path below the rule, and the reason.
+    /// Returns the issues that involve several fields of the rule, each with its path relative to
+    /// the rule and its reason.
     fn faults(&self) -> Vec<(Vec<PathSegment>, Reason)> {
         match self {
             Self::BookingSource(Sources {

@@ -411,7 +411,7 @@ enum SentText<'f> {
     Text(&'f str),
 }
 
-/// A change of a text.
+/// A change of one of the portal's texts.
 struct TextFieldChange {
     /// The name of the field in a request.
     field: &'static str,

@@ -77,7 +77,7 @@ pub struct Fee {
     pub payment_account_id: Option<Uuid>,
 }
 
-/// The cost of a step.
+/// The amounts that a guest can pay for a step.
 #[derive(Debug, Clone, Serialize)]
 pub enum Cost {
     /// For a step of type `damage_deposit`: its choices for a stay that is long enough for a
@@ -143,9 +143,9 @@ struct PaymentAccounts<'p> {
 }
 
 impl PaymentAccounts<'_> {
-    /// Returns the account that is charged, and the currency. The account is `account_id` if given,
-    /// else the default one. There is none if that account is inactive. `record` is the record with
-    /// the amount.
+    /// Returns the account that is charged, and the currency of the charge. The account is
+    /// `account_id`, or else the default account; `None` if that account is inactive. `record` is
+    /// the record that contains the amount.
     fn of(&self, account_id: Option<Uuid>, record: Option<&Object>) -> (Option<Uuid>, String) {
         let is_true = |data: &Object, field: &str| data.get(field) == Some(&Value::Bool(true));
         let account = self.payment.iter().find(|(id, data)| {

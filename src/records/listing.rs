@@ -121,13 +121,13 @@ pub(super) struct Filter {
     pub among: Option<Vec<Uuid>>,
     /// Patterns of names, as [`super::facets::name_patterns`] builds them.
     pub name: Option<[String; 3]>,
-    /// The property of the records.
+    /// Only records of this property.
     pub property: Option<Uuid>,
-    /// The status of the records.
+    /// Only records with this status.
     pub status: Option<String>,
-    /// The first day of check-in.
+    /// Only reservations that check in on this day or later.
     pub from: Option<String>,
-    /// The last day of check-in.
+    /// Only reservations that check in on this day or earlier.
     pub to: Option<String>,
     /// Only records that changed at or after this time. The list is then ordered by time of change.
     pub since: Option<Timestamp>,
@@ -136,11 +136,11 @@ pub(super) struct Filter {
 /// The filters of a list of properties.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PropertyFilter {
-    /// Patterns of names.
+    /// Patterns of names, as [`super::facets::name_patterns`] builds them.
     pub name: Option<[String; 3]>,
-    /// The group of the properties.
+    /// Only properties in this group.
     pub group: Option<Uuid>,
-    /// The tag of the properties.
+    /// Only properties with this tag.
     pub tag: Option<Uuid>,
     /// Only properties that changed at or after this time. The list is then ordered by time of
     /// change.

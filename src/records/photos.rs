@@ -184,7 +184,7 @@ impl PhotoSigner {
     }
 }
 
-/// Signs and verifies addresses of one type.
+/// Signs and verifies addresses that serve one purpose, with a secret of their own.
 pub(crate) struct AddressSigner(Hmac<Sha256>);
 
 impl AddressSigner {

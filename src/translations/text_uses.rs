@@ -44,9 +44,9 @@ store::statements! {
     THINGS = "select distinct u.thing_id from translation_use u
         join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
         where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2";
-    /// Counts the texts.
+    /// Counts the texts that resources show.
     COUNT = shown!("count(*)", "");
-    /// Selects a page of the texts.
+    /// Selects a page of the texts that resources show, in the order of resources and fields.
     PAGE = shown!("u.translation_id, u.thing_id, u.field", " order by u.thing_id, u.field, u.translation_id limit ?7 offset ?8");
 }
 

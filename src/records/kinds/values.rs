@@ -102,7 +102,7 @@ value!(
     LanguageTag, { "type": ["string", "number", "boolean"], "maxLength": 65_536 }
 );
 value!(
-    /// An address, in one text or in parts of the platform's own.
+    /// An address: one text, or an object with fields that the platform defines.
     Address, { "type": ["string", "object"], "additionalProperties": true }
 );
 value!(
