@@ -82,7 +82,7 @@ pub(super) struct Precheckin {
     pub nights: i64,
     /// The submission and its review; `None` before the first submission.
     pub submitted: Option<StoredSubmission>,
-    /// The part of the stay that the time of the view belongs to.
+    /// The stage of the stay at the time of the view.
     stage: StayStage,
 }
 

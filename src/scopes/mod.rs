@@ -58,7 +58,7 @@ store::statements! {
     /// reads the assignments of all portals.
     CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings'";
-    /// Deletes every assignment to the given targets, which are deleted.
+    /// Deletes every assignment to the given targets, because the targets are deleted.
     FORGET = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }

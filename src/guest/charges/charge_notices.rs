@@ -43,7 +43,8 @@ store::statements! {
 /// The background worker that tells the platform about due charges and about deposits to release.
 pub type ChargeNoticeWorker = DueWorker<ChargeNotices>;
 
-/// Finds the charges whose notice is due, and records the notices. [`ChargeTeller`] runs it.
+/// Finds the charges whose notice is due, and records the notices. [`ChargeNoticeWorker`] runs this
+/// work.
 pub struct ChargeNotices;
 
 impl DueWork for ChargeNotices {
