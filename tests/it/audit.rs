@@ -130,7 +130,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut secret =
         |answer: &Value, field: &str| secrets.push(answer[field].as_str().unwrap().to_owned());
-    // Steps. Their settings contain secrets that no read returns.
+    // Writes of steps. The settings of these steps contain secrets that no read returns.
     let text = house.text(&[("en", "Why?")]).await;
     let questions = json!([{ "kind": "free_form_input", "textMlTextId": text }]);
     let step = json!({ "stepType": "additional_questions", "nickname": "Q", "questions": questions, "authorityProvider": "hush-one" });
@@ -139,7 +139,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     api.patch(&path("precheck-steps", &step), hushed)
         .await
         .data();
-    // Manuals.
+    // Writes of manuals, with their categories and assignments.
     let category = api
         .post("/portal-manual-categories", json!({ "title": "Inside" }))
         .await
@@ -188,7 +188,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     )
     .await
     .data();
-    // Portals.
+    // Writes of portals, brandings and previews. The URL of a preview is a secret.
     house
         .update_portal(
             *portal,
@@ -219,7 +219,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
         .await
         .data();
     secret(&preview, "url");
-    // Assignments and texts.
+    // Writes of assignments and texts.
     let of = |target: Value| {
         crate::support::house::with(
             json!({ "entityType": "manual", "entityId": manual["id"] }),
@@ -253,7 +253,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
         None,
     )
     .await;
-    // Webhooks.
+    // Writes of webhook subscriptions. Responses return the signing secrets.
     let hook = api
         .post(
             "/webhook-subscriptions",
@@ -310,7 +310,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     )
     .await
     .data();
-    // Submissions of guests.
+    // A guest answers and submits. Staff request changes and approve.
     let asked = house.step("main", json!({})).await;
     house
         .answer(asked, json!({ "a": "hush-five" }))
@@ -332,7 +332,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     )
     .await
     .data();
-    // Credentials.
+    // Writes of API keys and other credentials. Responses return the tokens, which are secrets.
     let key = platform
         .post(
             &org.path("/api-keys"),
@@ -591,7 +591,7 @@ on_both! {
         }
         let rows = stored(&app).await;
         for secret in &secrets {
-            // In an address, only the last part is secret.
+            // If a secret is an address, only its last part is confidential.
             let secret = if secret.starts_with("http") { secret.rsplit(['/', '=']).next().unwrap() } else { secret };
             assert!(secret.len() > 7 && !rows.iter().any(|row| row.contains(secret)), "{secret}");
         }
@@ -696,7 +696,7 @@ on_both! {
         api.post("/portals", json!({ "name": "Again" })).await.data();
         assert_eq!(newest(&key).await["actor"]["name"], "marta@example.com via Client");
         assert!(log(&key).await.iter().any(|entry| entry["actor"]["name"] == "Member via Client"));
-        // A tool call is recorded like the REST request.
+        // A tool call adds the same entry as the REST request.
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "createPortal", "arguments": { "name": "Tool" } } });
         let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(key.token.as_ref().unwrap()).json(&call);
         request.header("accept", "application/json, text/event-stream").send().await.unwrap();
@@ -711,15 +711,15 @@ on_both! {
         org.put("", json!({ "name": "Casa" })).await;
         api.post_with_key("/portals", "once", json!({ "name": "Keyed" })).await.data();
         let before = log(api).await.len();
-        // Refused writes.
+        // A refused write adds no entry.
         api.post("/portals", json!({ "name": "Keyed" })).await.error(409);
         api.post("/portals", json!({ "name": "x", "supportEmail": "nonsense" })).await.error(400);
         api.patch(&format!("/portals/{}", new_id()), json!({ "data": { "name": "x" } })).await.error(404);
         org.key_with(&[Permission::ViewProperties]).await.post("/portals", json!({ "name": "x" })).await.error(403);
         app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{}", new_id())), None).await.error(404);
-        // A response that is replayed for its idempotency key.
+        // A response that is replayed for its idempotency key adds no entry.
         assert_eq!(api.post_with_key("/portals", "once", json!({ "name": "Keyed" })).await.status, 201);
-        // Writes that change nothing.
+        // A write that changes nothing adds no entry.
         house.update_portal(*portal, json!({ "name": "Casa", "isDefault": true, "supportEmail": null })).await;
         house.update(step, json!({ "authorityProvider": "Same", "isActive": true })).await.data();
         let scopes = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat] });

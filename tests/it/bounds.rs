@@ -147,7 +147,8 @@ on_both! {
             body.insert("name".into(), "Casa".into());
             Value::Object(body)
         };
-        // Unknown fields at the top level, in nested objects, and in the arguments of a tool.
+        // A body has many unknown fields: at the top level, in nested objects, or in the arguments
+        // of a tool. Each unknown field is one issue.
         assert_eq!(issue_counts(&api.post("/portals", with_name(100)).await), (100, Value::Null));
         assert_eq!(issue_counts(&api.post("/portals", with_name(101)).await), (100, json!(1)));
         assert_eq!(issue_counts(&api.post("/portals", with_name(60_000)).await), (100, json!(59_900)));
@@ -157,7 +158,8 @@ on_both! {
         let refused = tool(&app, &api, "createPortal", with_name(60_000)).await;
         assert_eq!(refused["details"]["more"], 59_900, "{refused}");
 
-        // Items of a list. Each wrong item counts as one issue, however many rules it breaks.
+        // A list has many wrong items. Each wrong item counts as one issue, however many rules it
+        // breaks.
         let blank = vec![""; 250];
         let fields: Vec<Value> = blank.iter().map(|text| json!(text)).collect();
         let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": fields });
@@ -169,7 +171,7 @@ on_both! {
         let query = "propertyIds=x&".repeat(200);
         assert_eq!(issue_counts(&api.get(&format!("/portal-manuals?{query}")).await), (1, Value::Null), "a parameter is named as a whole");
 
-        // Issues that the operation itself reports, after the schema check.
+        // The operation itself also reports at most 100 issues, after the schema check.
         let records: Vec<Value> = (0..130)
             .map(|_| json!({ "kind": "task", "id": new_id(), "data": { "propertyId": new_id(), "title": "x", "status": "open" } }))
             .collect();
@@ -249,7 +251,7 @@ on_both! {
         assert_eq!(api.patch(&path, json!({ "data": { "supportNotes": "a\0" } })).await.issues(), ["data.supportNotes"]);
         let refused = tool(&app, &api, "createPortal", portal).await;
         assert_eq!(refused["details"]["issues"].as_array().unwrap().len(), 4, "{refused}");
-        // Null characters in lists and in free objects.
+        // The service refuses null characters in lists and in objects without a schema.
         let rule = json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct", "\0"] });
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": [rule] });
         assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.includedBookingSources.1"]);
@@ -264,14 +266,14 @@ on_both! {
             assert_eq!(api.post("/portals", body).await.issues(), [""]);
         }
         org.sync(record(json!({ "name": "Sea", "a\0": 1 }))).await.error(400);
-        // Null characters in an address.
+        // The service refuses null characters in query parameters.
         for (query, field) in [
             ("/portal-manuals?search=a%00", "search"), ("/portal-manuals?propertyIds=%00&tagIds=%00", "propertyIds tagIds"),
             ("/search?query=%00", "query"), ("/portal-manual-categories?language=e%00n", "language"), ("/tasks?limit=1%00", "limit"),
         ] {
             assert_eq!(api.get(query).await.issues().join(" "), field, "{query}");
         }
-        // Null characters in a guest's answers.
+        // The service refuses null characters in answers and messages of a guest.
         let house = crate::support::house::House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let stay = format!("{}/guest/v1/stays/{}", app.base, house.token);

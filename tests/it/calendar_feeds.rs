@@ -261,7 +261,7 @@ on_both_with! {
         host.events(&events);
         let scene = FeedScene::build(&app, &host, json!({})).await;
         until_read(&scene.api, "/calendar-feeds", |feeds| !feeds[0]["lastFetchedAt"].is_null()).await;
-        // A SQLite database has only one process, so the second node exists on PostgreSQL only.
+        // A second node needs PostgreSQL, because a SQLite database has only one process.
         let flags = host.flags();
         let other = if app.database_url.starts_with("sqlite:") {
             None

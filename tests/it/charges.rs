@@ -60,7 +60,8 @@ async fn report(house: &House<'_>, charge: &Value, body: Value) -> ApiResponse {
         .await
 }
 
-/// Returns the notices about charges in the list of guest changes, each as kind and charge.
+/// Returns the notices about charges in the list of guest changes. Each notice is its kind and its
+/// charge.
 async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
     house.org.app.server.fire_due_charges().await;
     let path = house.org.path("/guest-changes?limit=1000");
@@ -78,7 +79,7 @@ async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Writes the reservation of the stay with these fields.
+/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
 async fn change_stay(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -93,8 +94,8 @@ async fn resubmit(house: &House<'_>, step: Uuid, answers: Value) {
     house.submit().await.data();
 }
 
-/// Fields of a step with a deposit of 300, due two days before check-in and released five days
-/// after check-out.
+/// Returns the fields of a step with a deposit of 300.00 in the organization's currency. The
+/// deposit is due two days before check-in and is released five days after check-out.
 fn deposit() -> Value {
     json!({
         "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000, "securityDepositDaysBeforeCheckin": 2,
@@ -136,7 +137,7 @@ on_both! {
         assert_eq!(of(more), &expected(more, json!({
             "kind": "fee", "feeProductId": pets, "amountCents": 900, "currency": "GBP", "paymentAccountId": other,
         })));
-        // The stay has four nights.
+        // The waiver costs 12.00 for each of the four nights.
         assert_eq!(of(of_waiver), &expected(of_waiver, json!({
             "kind": "waiver", "damageWaiverId": gold, "amountCents": 4_800, "currency": "EUR", "paymentAccountId": main,
         })));
@@ -346,8 +347,8 @@ on_both! {
         }
         assert_eq!(choose("waiver").await.issues(), ["answers.damageWaiverId"]);
         assert_eq!(house.answer(step, json!({})).await.data()["isComplete"], true, "nothing is to be chosen");
-        // Each row has changed fields and the choices that the step then offers. The organization
-        // is in Spain.
+        // Each row has changed fields and the choices that the step then offers. Amounts are in
+        // euros, because the organization is in Spain.
         for (fields, choices) in [
             (json!({ "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000 }), json!([["deposit", 30_000, "EUR", 30_000]])),
             (json!({ "isDamageWaiverEnabled": true }), json!([["waiver", 1_200, "EUR", 4_800], ["deposit", 30_000, "EUR", 30_000]])),

@@ -175,8 +175,8 @@ insert into later (organization_id, id) select id, id from organization;
         .await;
 }
 
-/// The queue names the organizations with due deliveries, whichever statement added a delivery. It
-/// does not name organizations with nothing due.
+/// The queue, the table `webhook_due`, has a row for each organization with due deliveries,
+/// whichever statement added the delivery. Other organizations have no row.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
@@ -218,7 +218,8 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     receiver.next().await;
     retried(&app, &receiver).await;
 
-    // If a delivery has no row in the queue, `fill` finds it: `fill` reads every subscription.
+    // If the organization has no row in the queue, the dispatcher does not find its delivery. `fill`
+    // reads every subscription and finds the delivery.
     receiver.answer(&[500]);
     task().await;
     receiver.next().await;
@@ -262,7 +263,8 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
                 .collect::<Vec<_>>()
                 .join(" ");
             if text.starts_with("with recursive waiting") {
-                // On a distributed database the service uses another statement instead.
+                // The service does not run this statement on a distributed database. It uses
+                // another one there.
                 continue;
             }
             let sql = match text.split_once(" indexed by ") {

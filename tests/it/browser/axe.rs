@@ -27,7 +27,7 @@ const RUN: &str = "
         }))));
 ";
 
-/// Returns whether axe is available. If not, records the test as left out.
+/// Returns whether axe is available. If not, the test counts as skipped.
 pub fn is_there() -> bool {
     let is_there = AXE.is_some();
     if !is_there {

@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Selector of the button that saves a step.
 pub(super) const SAVE: &str = "main form button[type=submit]:not([name])";
 
-/// Changes the reservation of the house.
+/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
 pub(super) async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -280,7 +280,7 @@ async fn a_copied_link_with_punctuation_shows_the_stay() {
             window.go(&format!("{}{path}{ending}", app.base)).await;
             assert_eq!(window.path().await, path);
         }
-        // The browser's language is American English.
+        // The browser's language is American English, so the page shows times like `3:00 PM`.
         says(
             &window.text().await,
             &["December 11–15", "3:00 PM"],

@@ -45,7 +45,8 @@ impl Person<'_> {
         self.window.types(text).await;
     }
 
-    /// Enters a date into a date field. The order of the keys depends on the browser's language.
+    /// Enters a date into a date field. A script sets the value, because the order of the keys for
+    /// day, month and year depends on the browser's language.
     async fn enter_day(&self, selector: &str, day: &str) {
         self.window
             .run(&format!(

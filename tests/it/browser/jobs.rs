@@ -42,7 +42,8 @@ async fn a_portal(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter("main a[href$='/portals/new']", "").await;
     desk.write("#f-name", &name).await;
     desk.enter(SAVE, "").await;
-    // A refused form focuses its error summary. The link in the summary leads to the wrong field.
+    // A refused form focuses its error summary. The link in the summary leads to the field that has
+    // the error.
     desk.write("#f-supportEmail", "nobody at home").await;
     desk.write("#f-supportNotes", "Ring twice").await;
     desk.enter(SAVE, "").await;
@@ -79,7 +80,7 @@ async fn a_portal(desk: &Desk<'_>, things: &Things<'_>) {
         (&json!("hello@example.com"), &json!("Ring twice"))
     );
 
-    // Next, a flat is assigned to the portal.
+    // Next, the member assigns a flat to the portal.
     desk.enter("main .counts a", "").await;
     desk.write("main .filters input[type=search]", "flat of")
         .await;
@@ -319,7 +320,8 @@ async fn a_submission(desk: &Desk<'_>, things: &Things<'_>) {
 async fn a_stay(desk: &Desk<'_>, things: &Things<'_>) {
     desk.open("/stays").await;
     desk.write("main #query", "Casa").await;
-    // A date field has separate parts for month, day and year.
+    // The Tab key stops at the month, the day and the year of a date field. The digits fill all
+    // three.
     desk.tab("main #to-day", "").await;
     desk.window.types("12312026").await;
     desk.enter("main .filters button", "").await;

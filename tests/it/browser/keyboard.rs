@@ -18,7 +18,8 @@ fn text_for(field: &Value) -> &'static str {
     match field["type"].as_str().unwrap() {
         "email" => "ada@example.com",
         "tel" => "+34 612 345 678",
-        // A date field has separate parts for month, day and year.
+        // The Tab key stops at the month, the day and the year of a date field. The digits fill all
+        // three.
         "date" => "03271985",
         _ if ["nationality", "country"]
             .iter()
@@ -129,8 +130,8 @@ async fn every_step_is_completed_by_keyboard_without_scripts() {
     .await;
 }
 
-/// A refused form focuses an error summary with links to the wrong fields, and keeps the typed
-/// values.
+/// A refused form focuses an error summary and keeps the typed values. The summary links to the
+/// fields that have errors.
 async fn focus_moves_to_the_errors(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;

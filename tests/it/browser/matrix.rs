@@ -242,7 +242,8 @@ async fn check_scene(
             .leaves(async { drop(window.run(SEND_NOTHING).await) })
             .await;
     }
-    // The service does not know the guest's language if the stay does not exist.
+    // If the stay does not exist, the service does not know the guest's language. The test then
+    // does not check the language of the page.
     if scene.name != "no such stay" {
         let shown = window
             .run("return document.documentElement.lang + ' ' + document.documentElement.dir")

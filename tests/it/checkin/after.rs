@@ -17,7 +17,7 @@ const UNTIL_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1
 /// Time from the start of the tests' clock until one minute before check-in.
 const ALMOST_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_740);
 
-/// Changes the reservation of the house.
+/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
 async fn change_reservation(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -117,8 +117,8 @@ on_both! {
         house.submit().await.error(409);
         house.answer(rules, json!({ "isAccepted": true })).await.error(409);
 
-        // The stay becomes shorter and then longer again. No completed step is asked for a second
-        // time.
+        // The stay becomes shorter and then longer again. The guest keeps the answers, so no
+        // completed step opens a second time.
         change_reservation(&house, json!({})).await;
         assert!(open_steps(&house).await.is_empty());
         change_reservation(&house, json!({ "checkOut": "2026-12-31" })).await;
@@ -196,7 +196,7 @@ on_both! {
         let home = page(&app, &house, "").await;
         assert!(home.contains("nothing left to do") && !home.contains(&format!("/steps/{later}")), "{home}");
 
-        // Another stay, whose guest has saved nothing.
+        // After the check-out, the guest can neither save answers nor submit.
         app.clock.advance(Duration::from_secs(4 * 86_400));
         let view = house.step_view(details, "en").await;
         assert_eq!(view["isOpen"], false);

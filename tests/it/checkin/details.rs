@@ -9,7 +9,7 @@ use crate::support::{App, on_both, reservation};
 
 const REQUIRED: [&str; 5] = ["firstName", "email", "phone", "birthDate", "shoe size"];
 
-/// Checks that each guest has an id of its own, and returns the guests without the ids.
+/// Checks that no two guests have the same id. Returns the guests without the ids.
 fn nameless(guests: &Value) -> Value {
     let mut guests = guests.clone();
     let mut seen = std::collections::HashSet::new();

@@ -248,7 +248,8 @@ on_both! {
         assert_eq!(flags(&other).await.len(), 2, "whatever is flagged");
     }
 
-    /// The reservation begins on 11 December 2026.
+    /// The minimum age is 18 years on the day of check-in, 11 December 2026. With the policy
+    /// `ignore` the service does not check the age.
     async fn a_guest_who_is_too_young_is_flagged(app: App) {
         for (policy, own, others, is_flagged) in [
             (json!("review"), "2008-12-11", vec![], false),

@@ -198,7 +198,7 @@ on_both! {
             assert_eq!(Form::of(&refused, &path).value(&format!("{blank}.minimumAge")), Some(age));
         }
         assert_eq!(rules().await, expected);
-        // A refused form keeps the ticked "remove" box of a rule.
+        // A rule has a "remove" checkbox. A form that is refused keeps the tick in that checkbox.
         let form = Form::of(&saved, &path).with("guestFieldRules.0.remove", "1").with("nickname", "");
         let refused = form.refused(&browser, 400).await;
         assert_eq!(Form::of(&refused, &path).value("guestFieldRules.0.remove"), Some("1"));

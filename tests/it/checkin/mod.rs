@@ -22,9 +22,9 @@ use uuid::Uuid;
 
 use crate::support::house::House;
 
-/// A step with five questions. DRIVE is required. CAR is asked and required if they drive. BED is
-/// optional. EXTRAS is asked if they do not drive or chose twin beds. AGE of the child is asked if
-/// they want a crib.
+/// A step with five questions. DRIVE is required. CAR is asked, and is required, if the guest
+/// drives. BED is optional. EXTRAS is asked if the guest does not drive or chose twin beds. AGE of
+/// the child is asked if the guest wants a crib.
 struct QuestionStep {
     step: Uuid,
     questions: Value,

@@ -181,7 +181,7 @@ on_both! {
         let kept: Vec<&Value> = read["steps"].as_array().unwrap().iter().map(|step| &step["answers"]["kept"]).collect();
         assert_eq!(kept, [true, false, true]);
 
-        // The guest may submit a step that staff sent back without changing it.
+        // Staff sent a step back. The guest may submit again without a change of that step.
         app.clock.advance(Duration::from_secs(60));
         let again = house.submit().await.data();
         assert_eq!((&again["status"], &again["message"], &again["requestedAt"]), (&json!("in_review"), &Value::Null, &Value::Null));
@@ -211,7 +211,8 @@ on_both! {
         house.submit().await.data();
         request_changes(&house.api, house.stay, "Your name?", &[details]).await.data();
         assert_eq!(open_states(&house).await, [true, false]);
-        // One step is new, and another step has become incomplete.
+        // A new step and a newly required question make the submission incomplete. All steps are
+        // then open to the guest.
         let rules = house.step("agreement", json!({})).await;
         let mut questions = survey.questions.clone();
         questions[BED]["isRequired"] = json!(true);
@@ -299,7 +300,7 @@ on_both! {
         let house = House::build(&app).await;
         let mut stays = Vec::new();
         for _ in 0..3 {
-            // Two stays are submitted in the same millisecond.
+            // Two stays are submitted in the same millisecond, so the list orders them by id.
             for _ in 0..2 {
                 stays.push(submitted_stay(&house, house.flat).await);
             }

@@ -105,7 +105,7 @@ on_both! {
         assert_eq!(other.send(&[("g.0.firstName", "Di")]).await, 303);
         assert_eq!(names(&house, step).await, ["Bob", "Cy", "Di"]);
         assert_eq!(house.step_view(step, "en").await["isComplete"], true);
-        // The form is sent a second time and adds no guest twice.
+        // The phone sends the same form a second time. The second form adds no guest.
         assert_eq!(other.send(&[("g.0.firstName", "Di")]).await, 303);
         assert_eq!(names(&house, step).await, ["Bob", "Cy", "Di"]);
 

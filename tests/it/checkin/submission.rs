@@ -104,7 +104,8 @@ on_both! {
         assert_eq!((&second["files"], &first["files"], third.get("files")), (&json!([]), &json!([]), None));
         assert_eq!(third["settings"]["contractTemplateText"], "Quiet from 22:00.");
         assert_eq!(read["messages"][0]["text"], "Sent!");
-        // The public interface returns none of these settings.
+        // The platform reads these settings with the submission. The public interface does not
+        // return them.
         let public = house.api.get(&format!("/precheck-steps/{papers}")).await.data();
         assert_eq!(public.get("requiredDocumentTypes"), None);
 

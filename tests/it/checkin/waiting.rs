@@ -84,8 +84,8 @@ on_both! {
         assert_eq!((&item["decidedBy"], &item["decidedAt"], &item["flags"]), (&Value::Null, &Value::Null, &json!([])));
     }
 
-    /// A submission waits for the result of each step. After the last result, the rules for review
-    /// decide as if nothing had been waited for.
+    /// A submission waits until each step has a result. After the last result, the usual rules
+    /// decide whether the submission needs a review.
     async fn the_last_result_approves_a_submission_without_flags(app: App) {
         for (is_reviewed, has_upload, outcome, expected) in [
             (true, true, json!({ "status": "completed" }), "approved"),
