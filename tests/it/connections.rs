@@ -478,7 +478,8 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
     );
 }
 
-/// All requests are admitted before the first response is sent.
+/// Sixteen requests arrive on one connection before the server sends the first response. Their
+/// responses do not fit into the outbound buffer together, so most of them get a 503.
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let limits = Limits {

@@ -13,7 +13,7 @@ const KEY: &str = "photo-key";
 /// A service on loopback with the interface of Unsplash.
 pub struct PhotoProvider {
     url: String,
-    /// Status and body of its response to every request.
+    /// Status and body of the service's response to every request.
     answer: Arc<Mutex<(u16, String)>>,
     server: HttpServer,
 }
@@ -62,7 +62,7 @@ impl PhotoProvider {
     }
 }
 
-/// Returns the response's default body: one page of search results.
+/// Returns the default body of the service's responses: one page of search results.
 pub fn page() -> Value {
     json!({
         "total": 133, "total_pages": 67,

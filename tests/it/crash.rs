@@ -218,7 +218,8 @@ impl SyncLoad {
     }
 }
 
-/// Waits until a condition holds that a server process brings about.
+/// Waits until `holds` returns true. Panics after [`ARRIVAL`]; `what` describes the condition for
+/// the message.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !holds().await {
@@ -231,8 +232,9 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     );
 }
 
-/// Waits until the receiver has got all of these records. A node finds the deliveries of a killed
-/// node when it searches, so an event now and then triggers a search.
+/// Waits until the receiver has got an event about each of these records. A node finds the
+/// deliveries of a killed node only when it searches for due deliveries. New events start such a
+/// search, so this function syncs a reservation from time to time.
 async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
     let mut looks = 0_u32;
     until("every acknowledged event arrives", async || {
@@ -393,7 +395,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
     let (mut one, two) = (start(&url, &authority), start(&url, &authority));
     let client = Tenant::new(&one, &receiver).await;
 
-    // While both nodes run, one of the two sends each delivery, once.
+    // Although both nodes look for deliveries, the receiver gets each delivery once.
     let load = SyncLoad::start(&client, &[&one.base, &two.base]);
     until("the load gets going", async || load.count() >= 100).await;
     let acknowledged = load.end().await;

@@ -185,7 +185,7 @@ fn is_below(path: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(below)
 }
 
-/// A proxy would answer 404 for a route that neither list contains.
+/// A proxy answers 404 for a route that is in neither `PUBLIC_PATHS` nor `INTERNAL_PATHS`.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_public_or_inside() {
     let app = App::on_sqlite(&[]).await;

@@ -20,7 +20,7 @@ const NO_RESPONSE: u16 = 0;
 /// A device connector on loopback.
 struct Connector {
     url: String,
-    /// The status of its responses.
+    /// The status of the connector's responses.
     status: Arc<Mutex<u16>>,
     server: HttpServer,
 }

@@ -83,8 +83,9 @@ pub(crate) fn undescribed(
     named: &Map<String, Value>,
     path: &str,
 ) -> BTreeSet<String> {
-    /// `beside` has the schemas of the same object whose fields are checked elsewhere. A branch
-    /// that narrows such a field needs no description.
+    /// Adds the paths of fields without a description to `results`. The names in `beside` are
+    /// fields that another part of the same object declares. A branch of a schema may narrow such a
+    /// field without a description.
     fn collect(
         schema: &Value,
         named: &Map<String, Value>,

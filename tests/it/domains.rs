@@ -111,7 +111,8 @@ on_both! {
         assert_eq!(get(&app, "127.0.0.1", "/domain-check?domain=xn--mnchen-3ya.example").await, 404);
         claim(&org, new_id(), "München.example", true).await.data();
         assert_eq!(get(&app, "127.0.0.1", "/domain-check?domain=xn--mnchen-3ya.example").await, 200);
-        // Two hosts in one batch, of which only one is a guest portal, are both accepted.
+        // One batch writes two hosts. Only one of them is a guest portal, and the service accepts
+        // both.
         let both = json!([
             { "kind": "custom_url", "id": new_id(), "data": custom_url("a.example", true) },
             { "kind": "custom_url", "id": new_id(), "data": custom_url("b.example", false) },
@@ -143,7 +144,8 @@ on_both! {
         let homeless = house.org.reservation(None).await;
         let homeless = house.api.get(&format!("/reservations/{homeless}/guest-link")).await.data();
         assert!(homeless["url"].as_str().unwrap().starts_with("http://www.casa.example:"), "{homeless}");
-        // The calendar file contains the guest link. A preview uses the public URL.
+        // The calendar file contains the guest link at the branding's host. A preview has an
+        // address at the public URL instead.
         let calendar = app.http.get(format!("{}/stay/{}/stay.ics", app.base, house.token)).send().await.unwrap().text().await.unwrap();
         assert!(calendar.replace("\r\n ", "").contains(&format!("URL:{}", at("www.casa.example"))), "{calendar}");
         let preview = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "reservationId": house.stay })).await.data();

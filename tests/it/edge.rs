@@ -202,8 +202,9 @@ on_both! {
         let events: Vec<String> = (0..101).map(|_| crate::support::new_id().to_string()).collect();
         let (post, patch) = (Method::POST, Method::PATCH);
         for (caller, method, path, body, expected) in [
-            // None of the resources that these bodies name exists. The issues of the body are
-            // reported first.
+            // No resource that these bodies name exists. The service nevertheless answers with the
+            // issues of the body (400), because it checks the body before it looks the resources
+            // up.
             (&api, &post, "/precheck-steps", new_step(json!([ask("single_select")])), vec!["questions.0.options"]),
             (&api, &post, "/precheck-steps", new_step(json!([asks("free_form_input", "options", json!([{}]))])), vec!["questions.0.options"]),
             (&api, &post, "/precheck-steps", new_step(json!([asks("yes_no", "id", json!(unknown))])), vec!["questions.0.id"]),
@@ -211,7 +212,7 @@ on_both! {
             (&api, &post, "/portal-manuals", json!({ "nickname": "n", "title": "t", "propertyId": unknown, "visibilityRules": [inverted] }), vec!["visibilityRules.0.seasonalWindows.0.startDate"]),
             (&api, &post, "/portal-manual-categories/reorder", json!({ "orderedIds": [unknown, unknown] }), vec!["orderedIds"]),
             (&api, &post, "/entity-scopes", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown] }), vec!["portalSettingsIds"]),
-            // Bodies with several kinds of issues.
+            // These bodies have issues of several kinds. The service reports all of them at once.
             (&api, &post, "/entity-scopes/add", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown], "propertyIds": ["x"], "zz": 1 }), vec!["portalSettingsIds", "propertyIds.0", "zz"]),
             (&api, &post, "/precheck-steps", json!({ "nickname": "", "stepType": "additional_questions", "questions": [ask("multi_select"), asks("free_form_input", "conditions", json!([{ "questionIndex": 5, "optionIndex": 0 }]))] }), vec!["nickname", "questions.0.options", "questions.1.conditions.0"]),
             (&api, &patch, &step, json!({ "data": { "nickname": "", "displayTitleLanguage": "fr" } }), vec!["data.displayTitleLanguage", "data.nickname"]),

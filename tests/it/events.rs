@@ -416,8 +416,9 @@ on_both_with! {
         let without = json!({ "workflow": named, "step": { "id": "a", "label": "Call" }, "record_type": null, "data": null });
         assert_eq!(receiver.next().await.body["data"], without);
 
-        // The subscription may not access these records, or they do not exist, or this member may
-        // not read them. The last run is of another step.
+        // None of these runs reaches the webhook. The subscription cannot access the first record,
+        // the second record does not exist, and the member may not read the third. The last run is
+        // a run of another step.
         let task = org.record("task", json!({ "propertyId": mine, "title": "T", "status": "open" })).await;
         let elsewhere = org.reservation(Some(theirs)).await;
         for data in [

@@ -173,7 +173,8 @@ async fn a_silent_network_gives_503_until_it_recovers() {
         assert_eq!(node.text("/healthz").await.trim(), "ok");
         round += 1;
     }
-    // A thread that has given up a connection needs a moment before it takes the next task.
+    // A thread that has given up a connection needs a moment before it takes the next task. The
+    // test therefore allows a few more threads than before.
     if let (Some(before), Some(now)) = (before, node.threads()) {
         assert!(
             now <= before + 4 * places,
@@ -442,7 +443,8 @@ async fn work_after_a_failed_statement_is_not_acknowledged() {
         .write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b")))
         .await;
     assert!(matches!(refused, Err(Error::Defect(_))), "{refused:?}");
-    // The store reports a lost connection as such. A failed statement of a read loses no data.
+    // A write fails if its connection is lost, even if its function ignores the error. A read may
+    // succeed after a failed statement, because it changes nothing.
     let lost = store
         .write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err()))
         .await;
@@ -462,7 +464,8 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     let first = serving(&store).await;
     let limit = Duration::from_millis(700);
     let (reported, received) = std::sync::mpsc::channel();
-    // The caller waits for its result at least as long as for a turn.
+    // The write has a limit of 700 ms and sleeps for that long. Its second statement comes too
+    // late.
     let late = store.write_within(limit, move |tx| {
         insert(tx, "a")?;
         std::thread::sleep(limit);

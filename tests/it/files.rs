@@ -87,7 +87,8 @@ async fn upload(
     .await
 }
 
-/// Sends a file like a form of the guest page, with the form's key.
+/// Uploads a file as the form of the guest page does. `sort` is the type of the document, and `key`
+/// is the idempotency key of the form.
 async fn upload_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> ApiResponse {
     let parts: [Part<'_>; 3] = [
         ("file", Some("id.pdf"), PDF),
@@ -589,8 +590,8 @@ async fn files_can_be_stored_in_a_bucket() {
         .iter()
         .map(|(name, value)| (*name, PathBuf::from(value)))
         .collect();
-    // A file that belongs to no stay and is old enough to delete, and names that are not of the
-    // service's form.
+    // The bucket contains a file that belongs to no stay and is old enough to delete. It also
+    // contains objects whose names the service would not create.
     let old = Ids::default()
         .uuid("2026-01-01T00:00:00Z".parse().unwrap())
         .simple()

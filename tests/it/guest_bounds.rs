@@ -239,7 +239,7 @@ on_both! {
 
     async fn a_page_counts_as_one_request_in_every_language(app: App, "--guest-rate-limit-per-minute=1") {
         let house = House::build(&app).await;
-        // The browser chooses the language of a guest who has none.
+        // If the reservation names no language, the languages of the browser decide.
         let mut unspoken = reservation(Some(house.flat));
         unspoken["guest"]["language"] = json!(null);
         house.org.put_record("reservation", house.stay, unspoken).await;

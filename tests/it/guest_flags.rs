@@ -13,7 +13,7 @@ use crate::support::{App, new_id, on_both, reservation};
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Returns the kinds of the guest changes.
+/// Returns the kinds of the guest changes in the platform's list.
 async fn changes(house: &House<'_>) -> Vec<String> {
     items(house)
         .await
@@ -48,7 +48,7 @@ async fn fired(house: &House<'_>, deliveries: &str) -> usize {
     list.as_array().unwrap().len()
 }
 
-/// Cancels the stay.
+/// Cancels the reservation of the house.
 async fn cancel(house: &House<'_>) {
     let cancelled = with(
         reservation(Some(house.flat)),
@@ -150,7 +150,8 @@ on_both! {
         let checkin = json!({ "kind": "checkin", "overallRating": 5 });
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
         give_review(&house, checkin.clone()).await.error(403);
-        // The stay begins on 11 December at 15:00 in Madrid, which is 14:00 UTC.
+        // The stay begins on 11 December at 14:00 UTC. The test first moves the clock to half an
+        // hour before that.
         app.clock.advance(DAY * 20 + HOUR * 4);
         give_review(&house, checkin.clone()).await.error(403);
         app.clock.advance(HOUR);
@@ -183,7 +184,8 @@ on_both! {
     async fn the_survey_of_departure_is_open_for_fourteen_days(app: App) {
         let house = House::build(&app).await;
         let checkout = json!({ "kind": "checkout", "overallRating": 1 });
-        // The time is 15 December, 00:30 in Madrid, on the day of check-out.
+        // The time is 15 December, 00:30 in Madrid. On the day of check-out the survey of departure
+        // is open.
         app.clock.advance(DAY * 23 + HOUR * 14);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkin", "checkout"]));
         app.clock.advance(HOUR * 11);
@@ -192,7 +194,8 @@ on_both! {
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
         give_review(&house, checkout.clone()).await.error(403);
         house.update_portal(house.portal, json!({ "isReviewRequestCheckoutEnabled": true })).await;
-        // The time is 29 December, 23:30 in Madrid.
+        // The time is 29 December, 23:30 in Madrid. The survey of departure closes half an hour
+        // later.
         app.clock.advance(DAY * 14 + HOUR * 12);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkout"]));
         let id = give_review(&house, checkout.clone()).await.data()["id"].clone();
@@ -388,7 +391,8 @@ on_both! {
             titles.sort();
             titles
         };
-        // The time is 15 December, 22:30 in Madrid, on the day of check-out.
+        // The time is 15 December, 22:30 in Madrid. On the day of check-out, the guest still sees
+        // the manuals that end with the stay.
         app.clock.advance(DAY * 24 + HOUR * 12);
         assert_eq!(titles(&view(&house).await), ["Door", "Lost keys", "Network", "Sights"]);
         app.clock.advance(HOUR * 2);

@@ -18,7 +18,7 @@ async fn listed(app: &App) -> Vec<String> {
         .collect()
 }
 
-/// Reads an address. Returns its type and its text; any status but 200 fails.
+/// Returns whether a path leads to a Markdown file.
 fn is_markdown(path: &str) -> bool {
     std::path::Path::new(path)
         .extension()
@@ -74,7 +74,8 @@ on_both! {
         let mut waiting = listed(&app).await;
         assert!(waiting.len() > 40, "{waiting:?}");
         waiting.push("/docs/README.md".to_owned());
-        // The ids of elements on each page, and the fragments that links refer to.
+        // `ids` has the ids of the elements on each page. `links` has the fragments that links
+        // refer to.
         let (mut ids, mut links) = (BTreeMap::new(), BTreeSet::new());
         while let Some(path) = waiting.pop() {
             if ids.contains_key(&path) {

@@ -196,7 +196,8 @@ async fn begin_streams(address: &str) -> TcpStream {
     const STREAMS: u32 = 32;
     const BYTES: u32 = 2_000;
     let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
-    // POST, http, and the path and the authority as literals.
+    // The headers in HPACK: the method POST and the scheme http from the static table, then the
+    // path and the authority as literals.
     let mut headers = vec![0x83, 0x86];
     for (name, value) in [(0x04, "/console/sign-in"), (0x01, "x")] {
         headers.extend([name, u8::try_from(value.len()).unwrap()]);
@@ -210,7 +211,8 @@ async fn begin_streams(address: &str) -> TcpStream {
         frames.extend(payload);
     };
     for number in 0..STREAMS {
-        // HEADERS with all headers, then DATA; neither ends the stream.
+        // Each stream gets a HEADERS frame with all headers and a DATA frame. Neither frame ends
+        // the stream.
         frame(1, 4, 2 * number + 1, &headers);
         frame(0, 0, 2 * number + 1, &vec![b' '; BYTES as usize]);
     }
@@ -222,7 +224,8 @@ async fn begin_streams(address: &str) -> TcpStream {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_returns_to_its_level_at_rest_after_unfinished_bodies() {
-    /// The most memory that may stay beyond the level at rest, in MiB.
+    /// Memory in MiB that the node may use after the requests have ended, in addition to its memory
+    /// before them.
     const RISE: u64 = 12;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}/memory.db", directory.path().display());

@@ -35,7 +35,7 @@ on_both! {
             let writer = if number % 2 == 0 { &api } else { &there };
             writer.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
             for reader in [&api, &there] {
-                // Reads twice, so that the second response comes from memory.
+                // The test reads twice, because only the second response comes from memory.
                 assert_eq!((names(reader).await.len(), names(reader).await.len()), (number + 1, number + 1));
             }
         }
@@ -170,8 +170,8 @@ on_both! {
     async fn each_content_coding_has_its_own_etag(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // A response that is kept in memory, a response that is computed for each request, and the
-        // OpenAPI document.
+        // The first response is kept in memory, the second is computed for each request, and the
+        // third is the OpenAPI document.
         for path in ["/cover-icons?limit=100", "/webhook-event-types", "/openapi.json"] {
             let mut tags = std::collections::BTreeSet::new();
             for coding in ["identity", "gzip", "br"] {
@@ -206,7 +206,7 @@ on_both! {
         let other_node = app.second_node(&[]).await;
         let see = async |pointer: &str, expected: Value| {
             for node in [&app, &other_node] {
-                // Reads twice, so that the second response comes from memory.
+                // The test reads twice, because only the second response comes from memory.
                 for _ in 0..2 {
                     let view = node.stay(&token, "").await.data();
                     assert_eq!(view.pointer(pointer), Some(&expected), "{pointer} of {view}");
@@ -236,7 +236,7 @@ on_both! {
         let data = json!({ "name": "Renamed", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] });
         org.put_record("property", flat, data).await;
         see("/property/name", json!("Renamed")).await;
-        // Changes of the stay itself, which do not change the organization's configuration.
+        // These writes change the stay, but not the organization's configuration.
         let saved = app.http.put(format!("{}/guest/v1/stays/{token}/steps/{}", app.base, id(&step))).json(&json!({ "answers": {} }));
         ApiResponse::of(saved).await.data();
         see("/precheckin/status", json!("in_progress")).await;

@@ -11,8 +11,8 @@ use crate::support::house::House;
 use crate::support::{App, on_both};
 
 on_both! {
-    /// The service looks such a token up in the organization that the token names. A valid secret
-    /// with the id of another organization is refused.
+    /// The service looks a token up in the organization whose id the token contains. It refuses a
+    /// valid secret with the id of another organization.
     async fn a_token_names_its_organization(app: App) {
         let (org, other) = (app.org().await, app.org().await);
         let token = org.key().await.token.unwrap();
@@ -27,8 +27,8 @@ on_both! {
         }
     }
 
-    /// The hash of a token is searched for in the organization that the token names, and nowhere
-    /// else. So a stored hash opens nothing if its token names no organization.
+    /// The service searches for the hash of a token only in the organization that the token names.
+    /// A token without an organization is therefore unknown, even if its hash is stored.
     async fn tokens_without_an_organization_are_unknown(app: App) {
         let house = House::build(&app).await;
         let org = &house.org;

@@ -171,8 +171,8 @@ impl PendingPost {
     }
 }
 
-/// On SQLite several operations share a commit, and one of them can make the commit fail. Data that
-/// the others read from it must not stay in memory.
+/// On SQLite several operations share a commit, and one operation can make the commit fail. Data of
+/// that commit that other operations have read must not stay in memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn uncommitted_data_is_not_cached() {
     let app = App::on_sqlite(&[]).await;

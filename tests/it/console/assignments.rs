@@ -95,7 +95,8 @@ on_both! {
         let browser = marta(&org).await;
         let path = format!("/console/assignments/portals/{id}");
         let first = page(&browser, &path).await;
-        // The form has no changes yet, so a search redirects to a plain address.
+        // The form has no unsaved changes, so a search redirects to an address that contains the
+        // query.
         let found = Form::of(&first, &format!("{path}?")).with("query", "Flat 12").with("act", "show").send(&browser).await;
         assert_eq!((found.status, found.header("location")), (303, Some(&*format!("{path}?to=properties&query=Flat+12"))));
         let ticking = |page: &str, number: usize| {

@@ -39,7 +39,7 @@ on_both! {
         assert_eq!(log.matches("<b dir=\"auto\">The platform removed the member").count(), 1, "{log}");
         assert_eq!(log.matches("<b dir=\"auto\">The platform created the member").count(), 2, "{log}");
         assert!(!log.contains("The platform did"), "{log}");
-        // A PUT of an existing member is an entry of the operation that changes a member.
+        // A PUT of an existing member adds an entry that says that the platform changed the member.
         org.member(ada, None, &[Permission::ManageOrganization], true).await;
         assert!(page(&browser, "/console/audit").await.contains("The platform changed the member Member"));
     }

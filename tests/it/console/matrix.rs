@@ -218,7 +218,7 @@ impl MatrixMember {
     }
 }
 
-/// Returns the names of the addresses that a page links to or has a form with a button for.
+/// Returns the names of the addresses that a page leads to, by a link or by a form with a button.
 fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
     let all: Vec<ScreenAddress> = addresses().collect();
     let parts = |path: &str| {
@@ -240,7 +240,8 @@ fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
                     .zip(&expected)
                     .all(|(own, part)| own.starts_with('{') || own == part)
         };
-        // A literal path takes precedence over a path with an id.
+        // If a path matches several addresses, the address with the fewest ids in its path is the
+        // right one.
         all.iter()
             .filter(fits)
             .min_by_key(|address| address.path.matches('{').count())
@@ -295,8 +296,8 @@ async fn newest_entry(api: &Api) -> Value {
     api.get("/audit-log?limit=1").await.data()[0]["id"].clone()
 }
 
-/// What a member with every permission sees: the links of each page, and one form for each address
-/// that accepts a form.
+/// The console as a member with every permission sees it: the links of each page, and one form for
+/// each address that accepts a form.
 struct Shown {
     linked_addresses: BTreeMap<String, BTreeSet<&'static str>>,
     forms: BTreeMap<&'static str, Form>,

@@ -138,7 +138,8 @@ on_both! {
         api.post("/records", json!({ "records": [flat("Casa Azul".to_owned())] })).await.data();
         let html = page(&browser, "/console/stays?flat=casa+azul").await;
         assert!(!html.contains(">Casa Azul 1</a>"), "one flat has this name: {html}");
-        // The offered flats are sorted by name.
+        // The console sorts the flats that it offers by name, and compares numbers in names as
+        // numbers.
         let several = page(&browser, "/console/stays?flat=azul").await;
         let place = |name: &str| several.find(&format!(">{name}</a>")).unwrap_or_else(|| panic!("{name}: {several}"));
         let places = ["Casa Azul", "Casa Azul 1", "Casa Azul 2", "Casa Azul 11"].map(place);

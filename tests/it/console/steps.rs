@@ -236,7 +236,8 @@ on_both! {
         for text in ["To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
             assert!(plain(&html).contains(text), "{text}: {html}");
         }
-        // A field without a selection stays unchanged. Its own checkbox clears it.
+        // If the form selects no document type, the stored list stays unchanged. The checkbox
+        // "Clear it" empties the list.
         let (_, saved) = Form::of(&html, &path).with("nickname", "Documents").done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["passport"]));
         Form::of(&saved, &path).with("requiredDocumentTypes.clear", "1").done(&browser, "saved").await;

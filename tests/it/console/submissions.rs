@@ -52,7 +52,8 @@ on_both! {
         assert!(after.contains("Approved") && !after.contains("/approve\""), "{after}");
         assert_eq!(house.status().await, "approved");
         assert!(after.contains("Who changed this") && after.contains("Member approved"), "{after}");
-        // A second approval with the same form has the same result.
+        // The member sends the same form a second time. The second approval has the same result as
+        // the first.
         approve.done(&browser, "saved").await;
     }
 
@@ -211,7 +212,8 @@ on_both! {
             }
             assert!(!html.contains(NASTY), "{html}");
         }
-        // A member who may not read payment accounts and fees sees the rest of the charge.
+        // A member who may not read payment accounts and fees sees the amount of a charge, but not
+        // the name of its fee.
         let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
         let html = plain(&page(&reader, &pages[0]).await);
         assert!(html.contains("€25.00") && !html.contains("Linen"), "{html}");

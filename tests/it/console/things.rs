@@ -35,7 +35,8 @@ pub struct Things<'a> {
     pub category: Uuid,
     /// Id of the text of the manual's title.
     pub text: Uuid,
-    /// A stay to whose submission staff requested changes. The stay of `house` waits for review.
+    /// A stay with a submission. Staff have requested changes to it. The other stay, the one of
+    /// `house`, waits for review.
     pub asked: Uuid,
     /// A subscription of the member. The delivery of its ping has failed.
     pub webhook: String,
@@ -199,7 +200,7 @@ impl<'a> Things<'a> {
             )
             .await
             .data();
-        // This change adds an audit entry that shows the previous text as well.
+        // This change adds an audit entry that contains both the previous text and the new one.
         house
             .update_portal(
                 house.portal,
@@ -367,8 +368,8 @@ pub async fn submitted_stay(
     (stay, token)
 }
 
-/// Creates a subscription in the console and sends a ping. Returns `None` if the member may not
-/// create subscriptions.
+/// Creates a subscription in the console and sends a ping. Returns the ids of the subscription and
+/// of the ping's delivery. Returns `None` if the member may not create subscriptions.
 pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, String)> {
     let response = browser.get("/console/webhooks/new").await;
     if response.status != 200 || !response.body.to_string().contains(event) {
