@@ -74,7 +74,8 @@ async fn admits_with(database_url: &str, flags: &[&str]) -> bool {
         .success()
 }
 
-/// Applies all migrations and this one, which the tested version does not know.
+/// Applies all migrations of the tested version, and then `sql` as a later migration that this
+/// version does not know.
 pub async fn migrate_beyond(database_url: &str, sql: &'static str) {
     let (url, known) = (database_url.to_owned(), vestibule::migrations());
     let beyond = move |runner: &refinery_core::Runner| {
@@ -160,7 +161,8 @@ fn postgres_client(url: &str) -> ::postgres::Client {
     ::postgres::Client::connect(url, ::postgres::NoTls).unwrap()
 }
 
-/// The role may not create tables, has no schema for them, or may not connect.
+/// The service reports each problem of its database role: it may not create tables, has no schema
+/// for them, or may not connect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_role_without_rights_is_reported() {
     let Some(url) = fresh_postgres().await else {

@@ -162,7 +162,8 @@ on_both! {
         assert_eq!(without_token, created, "the credential is the one that was there");
         assert_eq!(app.platform().get(&org.path("/api-keys")).await.data(), json!([created]));
         for _ in 0..2 {
-            // The second request can be answered from memory.
+            // In the second round, the responses may come from memory. The old token must expire
+            // nevertheless.
             first.get("/portals").await.data();
             second.get("/portals").await.data();
         }

@@ -88,7 +88,8 @@ on_both! {
         let path = format!("/portals/{}", portal["id"].as_str().unwrap());
         let stale = json!({ "data": { "supportNotes": "hi" }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
         api.patch(&path, stale).await.error(409);
-        // The same timestamp with another offset.
+        // This timestamp equals `updatedAt` of the portal, but has another UTC offset. The service
+        // accepts it.
         let fresh = json!({ "data": { "supportNotes": "hi" }, "expectedUpdatedAt": "2026-11-21T10:30:00.000+01:00" });
         let changed = api.patch(&path, fresh).await.data();
         assert_eq!(changed["updatedAt"], "2026-11-21T09:30:00.001Z", "it advances though the clock stands still");

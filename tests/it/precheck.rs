@@ -225,7 +225,7 @@ on_both! {
             "securityDepositReleaseDaysAfterCheckout": 0, "agreementType": "esign_b", "esignATemplateId": "a", "esignBTemplateId": "b",
             "isMandatorySigning": true,
         });
-        // The service stores fields of other types as well.
+        // The service also stores fields that belong to other types of steps.
         let created = create(&api, "your_details", fields.clone()).await;
         let empty = create(&api, "your_details", json!({})).await;
         let changed = change(&api, &empty, with(fields.clone(), json!({ "nickname": "Renamed", "stepType": "main", "minLos": 3.0 }))).await.data();
@@ -481,7 +481,8 @@ on_both! {
         };
         send(STALE, "Stale").await.error(409);
         send("2030-01-01T00:00:00.000Z", "Later").await.error(409);
-        // The same timestamp with another offset.
+        // This timestamp equals `updatedAt` of the step, but has another UTC offset. The service
+        // accepts it.
         let changed = send("2026-11-21T10:30:00.000+01:00", "Fresh").await.data();
         assert_eq!(changed["updatedAt"], "2026-11-21T09:30:00.001Z", "it advances though the clock stands still");
         send("2026-11-21T09:30:00.000Z", "Fresh").await.error(409);

@@ -110,7 +110,8 @@ on_both! {
         let ageless = async || change(&api, &step, json!({ "minimumGuestAge": null })).await;
         assert_eq!(ageless().await.issues(), ["data.minimumGuestAge"]);
         assert_eq!(change(&api, &step, json!({ "identityFlagPolicy": { "nonsense": "fail" } })).await.issues(), ["data.identityFlagPolicy.nonsense"]);
-        // If the key or the whole policy is missing, the check is ignored again.
+        // If the policy has no entry for `guest_underage`, the service ignores the age again. The
+        // step then needs no minimum age.
         for policy in [json!({ "face_mismatch": "fail" }), json!({}), Value::Null] {
             change(&api, &step, with(underage.clone(), json!({ "minimumGuestAge": 18 }))).await.data();
             change(&api, &step, json!({ "identityFlagPolicy": policy })).await.data();

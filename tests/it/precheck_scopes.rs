@@ -96,7 +96,7 @@ on_both! {
             (format!("propertyIds={flat}&tagIds={tag}"), "both"),
             (format!("propertyIds={flat}&propertyGroupIds={group}"), ""),
             (format!("propertyIds={unknown}"), ""),
-            // The id belongs to a record of another kind.
+            // The id is the id of a tag, not of a property, so the filter finds no step.
             (format!("propertyIds={tag}"), ""),
             (format!("tagIds={tag}&portalSettingsIds={unknown}"), ""),
             ("assignment=assigned".into(), "direct group tag portal both"),

@@ -209,8 +209,8 @@ with_names! {
             names.set(name, &ips(&addresses));
             assert_eq!(subscribe(&api, name, &receiver).await.status, status, "{name} {addresses:?}");
         }
-        // The names had an allowed address when the subscriptions were created and have another one
-        // at the delivery.
+        // When the subscriptions were created, the names had allowed addresses. Before the
+        // deliveries, the test gives each name an address that is not allowed for it.
         for (name, addresses) in [("localhost", ["10.0.0.5"]), ("hooks.internal", [PUBLIC]), ("receiver", ["168.63.129.16"])] {
             names.set(name, &ips(&addresses));
         }
@@ -222,8 +222,8 @@ with_names! {
         assert_eq!(connections(&receiver), 0);
     }
 
-    // A private name stays private with a public address, and with an allowed range that does not
-    // contain its address.
+    // The service treats `db.internal` as private even if the name has a public address. It accepts
+    // the name only if the allowed range contains all addresses of the name.
     "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: TestAuthority) {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;

@@ -13,7 +13,8 @@ use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::receiver::Receiver;
 use crate::support::{Api, App, new_id, reservation};
 
-/// More bytes than all buffers between two processes hold, and far fewer than a flood would send.
+/// Number of bytes that is larger than all buffers between two processes, and far smaller than an
+/// endless response.
 const FLOOD_BYTES: usize = 64 << 20;
 /// Number of attempts of a delivery before it fails for good.
 const ALL_ATTEMPTS: usize = 5;
@@ -71,7 +72,7 @@ enum DeliveryEnd {
     Failed,
     /// Failed without any request, because the receiver's certificate was not trusted.
     Unsent,
-    /// The subscription was deleted after one request.
+    /// The receiver answered 410 to one request. The service then deleted the subscription.
     Gone,
 }
 
@@ -371,7 +372,8 @@ async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
-        // Far less than a delivery's lease, so that no lease ends while its delivery runs.
+        // The step is far shorter than a delivery's lease, so no lease ends while its delivery
+        // runs.
         app.clock.advance(Duration::from_millis(40));
         app.server.dependencies.due.notify_one();
     }
@@ -590,7 +592,7 @@ with_authority! {
     }
 
     "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: TestAuthority) {
-        // Many times the number that may be under way at once.
+        // Many times the number of deliveries that may run at once.
         const EVENTS: usize = 640;
         let org = app.org().await;
         let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -609,7 +611,8 @@ with_authority! {
     }
 
     "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: TestAuthority) {
-        // More subscriptions than one query reads, while few of them get a permit.
+        // Each credential has 100 subscriptions. Together they are more than one query of the
+        // dispatcher reads, and only a few deliveries to one target may run at once.
         const CREDENTIALS: usize = 3;
         let org = app.org().await;
         let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -663,7 +666,7 @@ with_authority! {
     }
 
     "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: TestAuthority) {
-        // This receiver takes most of a second to answer.
+        // This receiver sends its response byte by byte, which takes most of a second.
         let slow = authority.receiver(Presents::Right, Act::Drip(String::new(), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
         let org = app.org().await;
         let api = org.key().await;
@@ -673,7 +676,8 @@ with_authority! {
         while slow.seen.count() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // The lock lasts longer after the response than any write waits for a lock.
+        // The test locks the subscriptions for seven seconds. A write waits at most five seconds
+        // for a lock, so the service cannot record the outcome at first.
         let outage = |tx: &mut store::Transaction<'_>| {
             tx.execute(&LOCK_ALL_SUBSCRIPTIONS, &[])?;
             std::thread::sleep(Duration::from_secs(7));
@@ -691,8 +695,8 @@ with_authority! {
     }
 }
 
-/// Sends a burst of deliveries to a receiver that is down for just under three minutes, with the
-/// default pauses between attempts.
+/// Sends a burst of deliveries to a receiver that is down for just under three minutes. With the
+/// default pauses between attempts, every delivery arrives and no failure is counted.
 async fn outlasts_an_outage(app: App, receiver: Receiver) {
     const EVENTS: usize = 200;
     let org = app.org().await;

@@ -48,7 +48,7 @@ async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
 async fn report(house: &House<'_>, step: Uuid, status: &str) {
     let path = format!("/reservations/{}/steps/{step}", house.stay);
     house.org.put(&path, json!({ "status": status })).await;
-    // Reports at the same millisecond would have no order.
+    // Two reports in the same millisecond would have no order, so the clock advances.
     house.org.app.clock.advance(Duration::from_millis(1));
 }
 
@@ -93,7 +93,7 @@ on_both! {
         let flat = elsewhere.property(None, &[]).await;
         elsewhere.record("reservation", stay(flat, "ada@example.com", "2026-11-01", "2026-11-05")).await;
         assert!(shows(&house, step, house.stay).await);
-        // At the earlier stay itself the guest was not yet returning.
+        // Before the earlier stay the guest had no stay, so the guest was new at that time.
         let data = stay(house.flat, "ada@example.com", "2026-11-01", "2026-11-05");
         house.org.put_record("reservation", earlier, data).await;
         assert!(shows(&house, step, earlier).await);
@@ -153,7 +153,8 @@ on_both! {
             house.org.put_record("reservation", house.stay, own.clone()).await;
             assert_eq!(status().await, expected, "{stated}");
         }
-        // A report about another step does not change whether the identity is verified.
+        // Only a report about the identity check decides whether the identity is verified. This
+        // report is about another step.
         own["verificationStatus"] = Value::Null;
         house.org.put_record("reservation", house.stay, own).await;
         let background = house.step("background_check", json!({})).await;

@@ -460,7 +460,7 @@ on_both! {
             }
         }
         assert_eq!(everyone.get("/properties?tagId=x&propertyGroupId=y&query=").await.issues(), ["propertyGroupId", "query", "tagId"]);
-        // The filter by a deleted group finds nothing.
+        // After the deletion of a group, the filter by that group finds no property.
         org.delete_record("property_group", group).await;
         assert_eq!(all(&everyone, &format!("/properties?propertyGroupId={group}"), 10).await, (vec![], 0));
     }

@@ -112,7 +112,8 @@ on_both! {
         let sent: Pairs = form_urlencoded::parse(there.strip_prefix("/sign-in?").unwrap().as_bytes()).into_owned().collect();
         let return_to = sent[0].1.clone();
         assert_eq!(return_to, format!("/oauth/authorize?{query_}"));
-        // A POST with the same parameters redirects to the same sign-in address.
+        // The endpoint also accepts the parameters in a POST. It redirects to the same sign-in
+        // address as for a GET.
         let fields = scene.ask();
         let by_form = stranger.post("/oauth/authorize", &fields.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
         assert_eq!(by_form.header("location"), Some(there));
@@ -204,7 +205,8 @@ on_both! {
         for address in ["http://[::1]:1/cb", "http://127.0.0.2/cb", "http://localhost:1/cb/", "http://127.0.0.1:1/cb?x", "http://localhost.evil.example/cb", "https://localhost/cb", "com.example.app:/cb2", "com.example.app.evil:/cb"] {
             assert_error_page(&authorize(&scene.browser, &encoded(&ask(client, address))).await);
         }
-        // The client has three redirect URIs, so each request must name one of them.
+        // The client has registered three redirect URIs. The service refuses a request that names
+        // none of them.
         assert_error_page(&authorize(&scene.browser, &encoded(&with(ask(client, ""), "redirect_uri", ""))).await);
     }
 }

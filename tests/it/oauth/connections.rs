@@ -101,8 +101,8 @@ on_both! {
             let answers = tokio::join!(connect(&scene.org), connect(&other));
             let mut working = 0;
             for answer in [answers.0, answers.1] {
-                // The other organization has changed the connection at the same time, so the
-                // service asks the platform to try again.
+                // If the other organization has changed the connection at the same time, the
+                // service answers 503, and the platform has to try again.
                 assert!([201, 503].contains(&answer.status), "round {round}: {}", answer.body);
                 if let Some(token) = answer.body["data"]["token"].as_str() {
                     working += usize::from(app.api(token).get("/tasks").await.status == 200);

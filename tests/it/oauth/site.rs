@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::support::App;
 use crate::support::http_server::{HttpServer, Reply, response};
 
-/// What the site sends for a path.
+/// The response of the site to requests for a path.
 #[derive(Debug, Clone)]
 pub enum Page {
-    /// Exactly these bytes, head included.
+    /// The response is exactly these bytes, which include its head.
     Raw(String),
-    /// No response.
+    /// The site does not respond and keeps the connection open.
     Hangs,
-    /// A body that never ends.
+    /// The response has a body that never ends.
     Endless,
 }
 

@@ -26,7 +26,7 @@ async fn first_manual(house: &House<'_>, language: &str) -> Value {
     view["manualCategories"][0]["manuals"][0].clone()
 }
 
-/// Changes fields of the reservation.
+/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
 async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -178,7 +178,7 @@ on_both! {
         assert_eq!(blank["isComplete"], false);
         let page = StayBrowser::new(&house).open(&format!("/steps/{step}")).await;
         shows(&page, &["min=\"1900-01-01\" max=\"2026-11-21\""]);
-        // A name in the configuration must have a visible character as well.
+        // The service also refuses a name in the configuration that has no visible character.
         let unseen = json!({ "nickname": "\u{200b}\u{3164}", "stepType": "main" });
         assert_eq!(house.api.post("/precheck-steps", unseen).await.issues(), ["nickname"]);
     }

@@ -132,8 +132,8 @@ on_both! {
             }
             assert_eq!(browser.post("/submit", &[]).await.status, 404);
         }
-        // A page at another time needs a credential besides the guest's token, so the status is
-        // 401.
+        // The parameter `at` shows the page at another time. The guest's token does not permit
+        // that, so the status is 401.
         let browser = StayBrowser::new(&house);
         assert_eq!(ApiResponse::of(app.http.get(format!("{}/stay/{}?at=2026-12-12T10:00:00Z", app.base, house.token))).await.status, 401);
         browser.open("").await;

@@ -70,7 +70,7 @@ on_both! {
         shows(&page, &[later]);
         lacks(&page, &[before]);
         shows(&browser.open("?language=de").await, &["Hier müssen Sie noch etwas tun."]);
-        // A host's own prompt is not replaced.
+        // If the host has written a prompt, the page shows that prompt instead of its own.
         let own = json!({ "precheckinPromptMessage": "Fill this in early" });
         house.update_portal(house.portal, own).await;
         let page = browser.open("").await;

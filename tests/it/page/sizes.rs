@@ -8,7 +8,8 @@ use crate::support::dice::Dice;
 use crate::support::house::House;
 use crate::support::{App, choose_tls_provider};
 
-/// Words of generated manuals. Random words compress worse than real text, so the test is strict.
+/// Words from which the test generates manuals. Random words compress worse than real text, so the
+/// test is strict.
 const WORDS: &str = "the a in of by at turn press hold pull close open leave take put wait left right behind below beside door key window \
     wheel switch tap valve boiler router meter lift stairs kitchen bedroom balcony terrace cellar garage bin glass paper plastic towel linen \
     pillow blanket oven hob fridge dishwasher kettle toaster shower drain heater thermostat socket lamp remote television speaker minutes \

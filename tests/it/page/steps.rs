@@ -7,8 +7,8 @@ use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
 use crate::support::house::{House, with};
 use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
-/// A step with three questions: whether the guest drives, which car, and what the host should
-/// prepare.
+/// A step with three questions: whether the guest drives, which car they drive, and what the host
+/// should prepare.
 struct QuestionPage {
     step: Uuid,
     /// Names of the form fields.
@@ -358,7 +358,8 @@ on_both! {
         named(&page, &["g-0-firstName", "g-0-birthDate", "g-1-birthDate"]);
         assert_eq!(house.status().await, "not_started");
 
-        // This step requires no field, so only the form itself validates its usual fields.
+        // This step requires no field. The page's form still refuses a missing name and an invalid
+        // e-mail address.
         let usual = house.step("your_details", json!({})).await;
         let sent = [("firstName", ""), ("lastName", ""), ("email", "ada"), ("phone", "")];
         named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["firstName", "email"]);

@@ -295,7 +295,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     }
 }
 
-/// Changes the reservation.
+/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
 async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -508,7 +508,8 @@ impl PassPhone<'_> {
             .as_u16()
     }
 
-    /// Returns which passes of the phone have changed since a tag; `None` if none has.
+    /// Returns the passes of the phone that have changed since the tag in `since`; `None` if no
+    /// pass has changed.
     pub(super) async fn changed(&self, since: &str) -> Option<Value> {
         let path = format!("/devices/phone-1/registrations/{TYPE}{since}");
         let response = self.send(reqwest::Method::GET, &path, None).await;
@@ -579,7 +580,8 @@ async fn a_phone_keeps_its_pass_up_to_date() {
         .unwrap();
     assert_eq!(again.status(), 304);
 
-    // The flag voids the pass and removes the code from it.
+    // If the host switches wallet passes off, the pass becomes void and no longer contains the
+    // code.
     house
         .update_portal(house.portal, json!({ "isWalletPassEnabled": false }))
         .await;

@@ -29,7 +29,8 @@ on_both! {
         // The form is refused without its cookie, and with the cookie of another browser.
         assert_eq!(Browser::new(&app).post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
         assert_eq!(other.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
-        // A body that is not a valid form is refused.
+        // The service refuses a body with another content type, with invalid fields, or above the
+        // size limit.
         for (kind, body) in [
             ("application/json", "{}".to_owned()),
             ("text/plain", format!("ticket={ticket}&form={form}")),

@@ -121,7 +121,8 @@ on_both! {
             assert_eq!(answer.status, 403);
             assert!(html(&answer).contains("Two-factor"));
         }
-        // The refused sign-in has not used the link up.
+        // The service refused the sign-in, so the link is still unused. It works when the member
+        // meets the conditions.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert_eq!(press().await.status, 303);
         let path = link(&org, id).await;

@@ -68,7 +68,8 @@ on_both! {
         assert_eq!(away.header("location"), Some("https://app.example/enter?from=stay&return_to=%2Fconsole%3Fa%3Db%26c"));
         let away = browser.get("/sign-in?return_to=%2F%2Fevil.example").await;
         assert_eq!(away.header("location"), Some("https://app.example/enter?from=stay"));
-        // A link that signs in here works nevertheless.
+        // This server sends members to another site for the sign-in. A sign-in link of the service
+        // still works.
         let org = app.org().await;
         browser.sign_in(&link(&org, ada(&org).await).await).await;
         assert!(browser.is_signed_in().await);

@@ -671,7 +671,7 @@ async fn a_silent_provider_times_out_after_ten_seconds() {
         ResponseKind::Correct,
     );
     app.clock.advance(Duration::from_secs(301));
-    // The time limit also applies to many requests at once.
+    // The time limit also applies if many requests wait for the provider at once.
     let many: Vec<Browser> = (0..40).map(|_| Browser::new(&app)).collect();
     let answers =
         futures_util::future::join_all(many.iter().map(|browser| browser.get("/sign-in/provider")))
@@ -684,7 +684,7 @@ async fn a_silent_provider_times_out_after_ten_seconds() {
         "{:?}",
         start.elapsed()
     );
-    // Other pages do not wait for the provider.
+    // Requests for other pages do not wait for the provider.
     assert!(!browser.is_signed_in().await);
 }
 

@@ -48,7 +48,8 @@ on_both! {
             assert!(browser.is_signed_in().await);
             until_uses_are_stored(&app, 1).await;
         }
-        // The session is 11 h 50 min old.
+        // The session is 11 h 50 min old. At an age of 12 hours it ends, although the member uses
+        // it.
         app.clock.advance(Duration::from_millis(599_999));
         assert!(browser.is_signed_in().await);
         until_uses_are_stored(&app, 1).await;
@@ -118,7 +119,7 @@ on_both! {
         assert_eq!(browser.cookie("vestibule_session"), None);
         assert!(browser.page("/sign-out").await.contains("You are signed out"));
         assert!(!copy.is_signed_in().await);
-        // The session has ended already, so signing out ends no session.
+        // The session of this copy has ended already. Signing out succeeds nevertheless.
         assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
     }
 

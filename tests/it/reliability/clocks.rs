@@ -141,8 +141,8 @@ on_both! {
         }
     }
 
-    /// The clock is set back, as after the restart of a machine. A second node with a slow clock
-    /// has the same effect.
+    /// The clock of the server is set back, as after the restart of a machine. A second node with a
+    /// slow clock has the same effect.
     async fn a_clock_set_back_loses_no_writes_or_replays(app: App) {
         let org = app.org().await;
         let api = org.key().await;

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::{Client, Process, ServerResponse, assert_intact, on_each};
 use crate::support::{PLATFORM_KEY, new_id, reservation};
 
-/// Number of stays, and of guests who act at the same time.
+/// Number of stays, and below it the number of guests who act at the same time.
 const STAYS: usize = 48;
 const GUESTS: usize = 6;
 /// Time limit of a guest's action. A guest repeats a request until its response is final.

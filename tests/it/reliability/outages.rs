@@ -19,7 +19,7 @@ use crate::support::pgbouncer::PgBouncer;
 /// half a second for a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
 
-/// What the proxy does with bytes between a server and its database.
+/// Treatment of the bytes between a server and its database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProxyMode {
     /// Passes bytes on.

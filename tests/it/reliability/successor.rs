@@ -123,7 +123,7 @@ async fn write_repeatedly(
     written
 }
 
-/// Ends the primary in this way. Waits until there are a primary and a standby again.
+/// Makes the primary fail as `end` says. Waits until the pair has a primary and a standby again.
 async fn end_primary(end: TakeoverEnd, pair: &mut PatroniPair) {
     let primary = pair.until_synchronous().await;
     match end {
