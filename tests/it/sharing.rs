@@ -190,8 +190,8 @@ async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
     );
 }
 
-/// A write inserts rows of different tables with one statement. Each of the rows is once the
-/// refused one.
+/// A write inserts rows into two tables with deferred statements. One row of the second write and
+/// one of the third are duplicates. Neither of these writes leaves a row.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_a_write_in_different_tables_are_atomic() {
     let Some(store) = store().await else { return };
@@ -272,7 +272,9 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
     }
 }
 
-/// A dry run may have read data of a commit that then fails, so it gets the error of the commit.
+/// The connection is lost before a group commit is complete. All operations of the group fail, also
+/// a dry run and a refused operation, because they may have read data of the group. The next write
+/// succeeds.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
     let Some(store) = store().await else { return };

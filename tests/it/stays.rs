@@ -17,7 +17,7 @@ async fn view(house: &House<'_>) -> Value {
     house.org.app.stay(&house.token, "").await.data()
 }
 
-/// Returns the text of a file or page below the guest's page.
+/// Returns the text of a file or page whose address begins with that of the guest's page.
 async fn text(house: &House<'_>, rest: &str) -> String {
     let app = house.org.app;
     let url = format!("{}/stay/{}{rest}", app.base, house.token);
@@ -36,7 +36,7 @@ async fn explained(house: &House<'_>) -> Value {
     house.api.get(&path).await.data()
 }
 
-/// Changes the stay.
+/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
 async fn change(house: &House<'_>, more: Value) {
     let stay = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, stay).await;
@@ -77,8 +77,8 @@ on_both! {
         assert!(file.contains("T130000") && file.contains("T173000") && file.contains("STATUS:CONFIRMED"), "{file}");
         let google = page.split("https://calendar.google.com/calendar/render?action=TEMPLATE").nth(1).unwrap();
         assert!(!google.split('"').next().unwrap().contains(&house.token), "{page}");
-        // The time is 11 December, 12:59 and then 13:00 in Madrid. The tests' clock starts on 21
-        // November at 9:30 UTC.
+        // The clock moves from 21 November, 9:30 UTC, to 11 December, 12:59 in Madrid. A minute
+        // later the stay begins.
         app.clock.advance(DAY * 20 + HOUR * 2 + Duration::from_secs(29 * 60));
         assert_eq!(titles(&view(&house).await), [""; 0]);
         app.clock.advance(Duration::from_secs(60));
@@ -91,7 +91,8 @@ on_both! {
 
     async fn a_late_confirmation_fires_created_until_the_stays_own_check_out_time(app: App) {
         let house = House::build(&app).await;
-        // The time is 21 November, 10:30 in Madrid.
+        // The time is 21 November, 10:30 in Madrid. A stay that ended at 10:00 fires no event any
+        // more.
         let leaving = |time: Value| json!({ "checkIn": "2026-11-19", "checkOut": "2026-11-21", "checkOutTime": time });
         for (time, events) in [(json!("10:00"), 0), (json!("12:00"), 1), (Value::Null, 1)] {
             let stay = with(reservation(Some(house.flat)), leaving(time.clone()));

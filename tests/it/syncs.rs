@@ -140,8 +140,8 @@ on_both! {
         let paths: BTreeMap<u64, Vec<String>> = [1_000, 1_001].map(|index| (index, vec!["data.host".to_owned()])).into();
         assert_eq!(rejected(&data), paths);
         assert_eq!(count(&api, "/custom-urls").await, 1_000);
-        // A changed host or a deletion makes room for another host, in any order, if the sync skips
-        // nothing.
+        // An organization may have 1,000 hosts. In a sync that skips nothing, a deletion or a
+        // changed host frees a place for another host, whatever their order.
         assert_eq!(org.sync(json!([url(ids[1_000], "new.example")])).await.issues(), [HOST]);
         org.sync(json!([url(ids[1_000], "new.example"), deleted("custom_url", ids[0])])).await.data();
         let data = skip(&org, json!([url(ids[1], "newer.example"), url(ids[1_001], "newest.example"), deleted("custom_url", ids[2]), url(ids[1_001], "newest.example")])).await;
@@ -185,7 +185,7 @@ on_both! {
         assert_eq!(org.stay_token(house.stay).await, house.token);
         let view = app.stay(&house.token, "").await.data();
         assert_eq!(view["precheckin"]["steps"][0]["isComplete"], true, "{view}");
-        // The later record is invalid and skipped, so the deletion before it applies.
+        // The second record is invalid, so the sync skips it. The deletion before it still applies.
         let data = skip(org, json!([
             deleted("reservation", house.stay),
             record("reservation", house.stay, &with(moved, json!({ "checkOut": "2026-12-01" }))),
@@ -322,7 +322,8 @@ on_both! {
                 seen.insert(item["id"].as_str().unwrap().to_owned(), item["name"].clone());
                 stamps.push(item["updatedAt"].as_str().unwrap().to_owned());
             }
-            // A record that the reader has seen changes again, so the reader sees it again.
+            // The reader has already read this record. The record changes again, so the reader gets
+            // it a second time.
             if page == 4 {
                 let first = seen.keys().next().unwrap().parse().unwrap();
                 org.put_record("tag", first, json!({ "name": "third" })).await;
@@ -420,7 +421,7 @@ on_both! {
             assert_eq!(listed(&query).await, vec![(ids, json!(total)); 2], "{query}");
         }
         assert_eq!(api.get("/members?updatedSince=yesterday").await.issues(), ["updatedSince"]);
-        // The records of one sync have different timestamps, the last of them in the future. A
+        // One sync gives its records different timestamps, and the last ones are in the future. A
         // member who is written afterwards gets a later timestamp.
         let tags: Vec<Value> = (0..30).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
         org.sync(json!(tags)).await.data();

@@ -149,8 +149,8 @@ on_both! {
         assert!(errors(&dry_run)[0].2.contains(&format!("customFields.{floor}")), "{dry_run}");
     }
 
-    /// The guide lists columns of other systems. The test runs each of its commands twice, on a
-    /// file with these columns.
+    /// The guide to exports lists the columns of other systems. The test imports a file with these
+    /// columns, and runs each command of the guide twice.
     async fn the_columns_of_the_guide_to_exports_are_imported(app: App) {
         let org = app.org().await;
         let api = org.key().await;

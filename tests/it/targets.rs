@@ -236,7 +236,8 @@ const RANGES: [Range; 36] = [
     ),
 ];
 
-/// IPv4 addresses within IPv6 addresses, and whether they are public.
+/// IPv4 addresses that the tests put into IPv6 addresses, each with whether the service may accept
+/// it.
 const WRAPPED: [(&str, bool); 10] = [
     ("10.0.0.8", false),
     ("100.64.0.1", false),
@@ -392,12 +393,12 @@ const HOSTILE: [(&str, &[&str]); 22] = [
     (
         "wrapped in other ways than by a /96",
         &[
-            // RFC 6052, prefixes of 48, 56 and 64 bits.
+            // These addresses have prefixes of 48, 56 and 64 bits (RFC 6052).
             "https://[64:ff9b:1:a00:0:100::]/", "https://[64:ff9b:1:7f00:0:100::]/", "https://[64:ff9b:1:c0a8:1:100::]/",
             "https://[64:ff9b:1:7f:0:1::]/", "https://[64:ff9b:1:0:7f:0:100:0]/", "https://[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[64:ff9b:2::10.0.0.1]/", "https://[64:ff9b:0:1::10.0.0.1]/",
-            // Teredo addresses with 127.0.0.1 as server, or as client. The client's address is
-            // stored inverted.
+            // These Teredo addresses contain 127.0.0.1 as the server or as the client. A Teredo
+            // address stores the client's address inverted.
             "https://[2001:0:7f00:1::]/", "https://[2001:0:808:808:0:0:80ff:fffe]/", "https://[2002:7f00:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[2002:a9fe:a9fe:1::1]/", "https://[::fffe:127.0.0.1]/", "https://[::1:127.0.0.1]/",
         ],
@@ -673,8 +674,8 @@ crate::support::on_both! {
     async fn hostile_targets_are_refused_in_every_notation(app: App) {
         let org = app.org().await;
         let hostile = hostile();
-        // A target that is wrongly accepted counts towards the credential's limit of 100
-        // subscriptions.
+        // If the service wrongly accepts a target, the target counts towards the credential's limit
+        // of 100 subscriptions. The test therefore uses several credentials.
         let mut wrong = Vec::new();
         for urls in hostile.chunks(TARGETS_PER_KEY) {
             wrong.extend(refusal_of(&org, urls).await);

@@ -358,7 +358,8 @@ on_both! {
             };
             let answer = call(&app, &api, operation.id, arguments).await;
             let content = &answer["structuredContent"];
-            // A list without pages has more than 20 items here.
+            // For a list without pages, the test counts the items. More than 20 items exist, so 20
+            // items mean that the default limit of tools applies.
             let items = content["data"].as_array().or_else(|| content["data"]["items"].as_array()).map(Vec::len);
             let returned = match operation.paging {
                 Some(_) => content["pagination"]["limit"].as_u64(),

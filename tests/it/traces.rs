@@ -379,7 +379,8 @@ async fn requests_that_end_during_shutdown_are_traced() {
     stream.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     node.signal("-TERM");
-    // By then every other request has ended.
+    // After this wait, every other request has ended. Only the unfinished one keeps the process
+    // running.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(node.logged("stopping"), 1);
     stream.write_all(body.as_bytes()).await.unwrap();

@@ -17,16 +17,17 @@ use vestibule::translations::Translator;
 use crate::support::http_server::{HttpServer, RecordedRequest, Reply, response};
 use crate::support::{Api, App, on_both};
 
-/// Longer than any pause between two attempts.
+/// A time that is longer than any pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(600);
-/// Longer than the lease of a job.
+/// A time that is longer than the lease of a job.
 const LEASE: Duration = Duration::from_secs(16);
 
 /// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
 /// `[es] Hello`.
 pub struct TranslationProvider {
     server: HttpServer,
-    /// Its answer to every request while it does not translate.
+    /// Status and body of the service's response while it refuses to translate; `None` while it
+    /// translates.
     refusal: Arc<Mutex<Option<(u16, String)>>>,
     is_held: watch::Sender<bool>,
 }
@@ -331,7 +332,8 @@ on_both! {
         let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
-        // Each translation is five characters longer than its text.
+        // A translation is five characters longer than its text, because of its prefix. The
+        // translation of the second text would exceed the limit of 200 characters.
         let (fits, long) = ("x".repeat(195), "y".repeat(196));
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": fits })).await.data();
         let (path, text) = (format!("/portals/{}", portal["id"].as_str().unwrap()), portal["specialOfferTitleId"].as_str().unwrap());

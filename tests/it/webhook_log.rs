@@ -378,7 +378,8 @@ on_both_with! {
         }
         let token = org.token_of(member, &[Permission::ViewTasks]).await;
         subscribe(&token, "task.created", &receiver.url).await;
-        // The same app is connected to another organization.
+        // A token for the member in the second organization moves the app's connection there. The
+        // connection to the first organization ends, and its subscription with it.
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": ["view_tasks"] });
         let there = app.platform().ok(Method::POST, &other.path("/access-tokens"), Some(body)).await;
         token.get("/tasks").await.error(401);
@@ -459,7 +460,7 @@ on_both! {
         let brief = app.platform().post(&org.path("/api-keys"), body).await.data();
         subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", CLOSED_ADDRESS).await;
         subscribe(&org.key().await, "task.created", CLOSED_ADDRESS).await;
-        // A connection has the permissions of its unexpired tokens.
+        // Each connection between an app and a member has the permissions of its unexpired tokens.
         let member = new_id();
         org.member(member, None, Permission::VARIANTS, true).await;
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
@@ -518,7 +519,7 @@ on_both! {
             let schema = jsonschema::draft202012::new(&reported["schema"]).unwrap();
             let failures: Vec<_> = schema.iter_errors(&reported["example"]).map(|error| error.to_string()).collect();
             assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
-            // The OpenAPI document contains the same schema.
+            // The schema in the list of event types equals the schema in the OpenAPI document.
             let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]["schema"];
             let meant = |schema: &Value| match schema["$ref"].as_str() {
                 Some(place) => document.pointer(&place[1..]).unwrap().clone(),
@@ -553,7 +554,7 @@ on_both! {
         assert_eq!(api.get("/workflow-zapier-steps?offset=9223372036854775807").await.data(), json!([]));
         assert_eq!(api.get("/workflow-zapier-steps?limit=101").await.issues(), ["limit"]);
         org.key_without(Permission::ViewWorkflows).await.get("/workflow-zapier-steps").await.error(403);
-        // A listed workflow step can be subscribed to.
+        // A client can subscribe to each workflow step that the list contains.
         let body = json!({ "event": "workflow.step", "targetUrl": CLOSED_ADDRESS, "filters": { "workflowStep": all[1]["id"] } });
         assert_eq!(api.post("/webhook-subscriptions", body).await.data()["filters"]["workflowStep"], all[1]["id"]);
     }

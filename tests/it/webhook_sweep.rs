@@ -18,7 +18,7 @@ const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
 /// Time for which a delivery that has ended stays in the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// Additional time for which a pending delivery stays.
+/// Time for which a pending delivery stays in addition.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
@@ -34,8 +34,8 @@ store::statements! {
             disabled_at, disabled_reason, created_at, doc)
         select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2";
-    /// Makes SQLite refuse to delete a subscription that still has a log. Such a statement could
-    /// take very long.
+    /// Makes SQLite refuse to delete a subscription that still has deliveries in its log. Such a
+    /// deletion would also delete the whole log, which could take very long.
     LOG_GOES_FIRST_ON_SQLITE = "create trigger log_goes_first before delete on webhook_subscription
         when exists (select 1 from webhook_delivery where subscription_id = old.id)
         begin select raise(abort, 'its log goes first'); end";
@@ -44,7 +44,7 @@ store::statements! {
             if exists (select 1 from webhook_delivery where subscription_id = old.id) then raise 'its log goes first'; end if;
             return old;
         end $$";
-    /// Makes PostgreSQL refuse to delete a subscription that still has a log.
+    /// Makes PostgreSQL refuse to delete a subscription that still has deliveries in its log.
     LOG_GOES_FIRST_ON_POSTGRES = "create trigger log_goes_first before delete on webhook_subscription
         for each row execute function log_goes_first()";
 }

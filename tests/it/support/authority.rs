@@ -21,7 +21,7 @@ pub struct TestAuthority {
 /// The certificate that a server of a test presents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presents {
-    /// A valid certificate of the authority for the server's address.
+    /// A certificate of the authority that is valid for the server's address.
     Right,
     /// A certificate for another name and another address.
     OtherName,

@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex};
 
 use super::http_server::{HttpServer, RecordedRequest, Reply, response};
 
-/// What the host sends.
+/// The response of the host to every request.
 #[derive(Debug, Clone)]
 pub enum Served {
     /// A calendar with these events.
     Events(String),
     /// A calendar with these events and this `ETag`.
     Version(String, &'static str),
-    /// This status, header and body.
+    /// A response with this status, header and body.
     Response(u16, String, String),
-    /// Nothing.
+    /// The host reads the request and sends no response.
     Silence,
-    /// The beginning of a calendar, then nothing.
+    /// The host sends the beginning of a calendar, and then nothing.
     Stalled,
-    /// More bytes than a calendar may have, without a `Content-Length`.
+    /// The host sends more bytes than a calendar may have, without a `Content-Length`.
     Endless,
 }
 

@@ -1,4 +1,5 @@
-//! An HTTP server of a test on loopback. It records the requests, and answers as the test tells it.
+//! An HTTP server on loopback that a test starts. It records the requests and sends the responses
+//! that the test chooses.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,7 +22,7 @@ pub struct RecordedRequest {
     pub body: String,
 }
 
-/// What the server does after it has read a request.
+/// Behaviour of the server after it has read a request.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// Sends this response and waits for the next request.
@@ -36,9 +37,9 @@ pub enum Reply {
 
 /// A server that runs until the test ends.
 pub struct HttpServer {
-    /// Its scheme, host and port.
+    /// Scheme, host and port of the server.
     pub base: String,
-    /// The authority of its certificate, if it speaks TLS.
+    /// The authority that issued the server's certificate; `None` without TLS.
     authority: Option<TestAuthority>,
     log: Arc<RequestLog>,
 }
@@ -81,7 +82,7 @@ impl RecordedRequest {
     }
 }
 
-/// Returns the text of a response with this status, this header if there is one, and this body.
+/// Returns the text of a response with this status, header and body. An empty header is omitted.
 pub fn response(status: u16, header: &str, body: &str) -> String {
     let line_break = if header.is_empty() { "" } else { "\r\n" };
     format!(
@@ -99,7 +100,7 @@ impl HttpServer {
         Self::start_as(None, answer).await
     }
 
-    /// Starts a server with TLS, with a certificate of an authority of its own.
+    /// Starts a server with TLS. A new authority issues its certificate.
     pub async fn start_tls<W>(answer: impl Fn(RecordedRequest) -> W + Send + Sync + 'static) -> Self
     where
         W: Future<Output = Reply> + Send + 'static,

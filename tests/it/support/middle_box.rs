@@ -12,13 +12,13 @@ use tokio::net::{TcpListener, TcpStream};
 /// The message that the proxy drops around a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LostMessage {
-    /// The commit: it does not reach the database.
+    /// The proxy drops the commit, so it does not reach the database.
     Commit,
-    /// The response: the commit reaches the database, and its response does not come back.
+    /// The commit reaches the database. The proxy drops the database's response.
     Response,
 }
 
-/// What the proxy does with connections and bytes, and what it counts.
+/// Settings and counters of the proxy.
 #[derive(Default)]
 struct ProxySettings {
     /// One flag for each open connection. If a flag is set, the proxy drops all further bytes of
@@ -30,8 +30,8 @@ struct ProxySettings {
     delay: AtomicU64,
     /// Number of round trips that the node has begun.
     round_trips: AtomicU64,
-    /// A text to look for, and what to drop. The proxy drops all bytes from the next commit on, on
-    /// the connection that sends the text.
+    /// A text to look for, and the message to drop. After a connection has sent the text, the proxy
+    /// drops all bytes of that connection from its next commit on.
     mark: Mutex<Option<(Vec<u8>, LostMessage)>>,
 }
 
@@ -91,7 +91,8 @@ impl MiddleBox {
         self.settings.round_trips.load(Ordering::SeqCst)
     }
 
-    /// Drops all bytes from a commit on, on the first connection that sends `mark` before it.
+    /// Waits for the first connection that sends `mark`. Then drops all bytes of that connection
+    /// from its next commit on.
     pub fn drop_commit(&self, mark: &str, lost_message: LostMessage) {
         *self.settings.mark.lock().unwrap() = Some((mark.as_bytes().to_vec(), lost_message));
     }

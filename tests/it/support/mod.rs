@@ -70,9 +70,9 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// Runs a test on both databases, with another server of the test, whose `flags` tell the server
-/// under test about it:
-/// `on_both_with! { async fn name(app: App, receiver: Receiver) { … } }`.
+/// Runs a test on both databases, together with another server such as a `Receiver`. The `flags` of
+/// that server let the server under test reach it: `on_both_with! { async fn name(app: App,
+/// receiver: Receiver) { … } }`.
 macro_rules! on_both_with {
     ($($(#[$meta:meta])* async fn $name:ident($app:ident: App, $other:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
         $($(#[$meta])* mod $name {
@@ -102,7 +102,7 @@ macro_rules! on_both_with {
 }
 pub(crate) use on_both_with;
 
-/// Sets the TLS provider of the process. The receiver and the server both use it.
+/// Sets the TLS provider of the process. The servers and clients of a test all use it.
 pub fn choose_tls_provider() {
     rustls::crypto::ring::default_provider()
         .install_default()
@@ -670,8 +670,8 @@ pub fn of_arrays(mut answer: ApiResponse) -> ApiResponse {
     answer
 }
 
-/// Returns a confirmed reservation from 11 to 15 December, three weeks after the start of the
-/// tests' clock.
+/// Returns the fields of a confirmed reservation from 11 to 15 December. The tests' clock starts
+/// three weeks earlier.
 pub fn reservation(property: Option<Uuid>) -> Value {
     json!({
         "propertyId": property, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",

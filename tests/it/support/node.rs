@@ -126,7 +126,7 @@ impl Node {
             .find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
     }
 
-    /// Returns the lines of the log that contain `text`.
+    /// Returns the lines of the log that contain the text `what`.
     pub fn lines(&self, what: &str) -> Vec<String> {
         let log = std::fs::read_to_string(self.log.path()).unwrap();
         log.lines()
@@ -135,7 +135,7 @@ impl Node {
             .collect()
     }
 
-    /// Returns how often `text` occurs in the log.
+    /// Returns how often the text `what` occurs in the log.
     pub fn logged(&self, what: &str) -> usize {
         std::fs::read_to_string(self.log.path())
             .unwrap()

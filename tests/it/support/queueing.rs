@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 /// write may be too slow and miss the commit.
 pub const ATTEMPTS: usize = 20;
 
-/// Starts a write that lasts until the returned sender is dropped and is alone in its commit. Later
-/// writes queue behind it.
+/// Starts a write that is alone in its commit and lasts until the caller drops the returned sender.
+/// Later writes queue behind it.
 pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());
     let store = store.clone();
@@ -19,7 +19,8 @@ pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result
         let work = move |_: &mut store::Transaction<'_>| {
             begun.send(()).unwrap();
             let _ = gate.recv();
-            // Longer than a commit accepts further writes.
+            // A commit accepts further writes for less time than this pause, so this write stays
+            // alone in its commit.
             std::thread::sleep(Duration::from_millis(11));
             Ok(())
         };

@@ -56,7 +56,7 @@ pub enum Act {
     Http2Flood(u16),
 }
 
-/// What a receiver has counted.
+/// Counters of a receiver.
 #[derive(Default)]
 pub struct Seen {
     /// Number of requests by `webhook-id`.
@@ -141,7 +141,8 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     match act {
         Act::Mute => wait_for_the_end(&mut stream).await,
         Act::Plain(text) => {
-            // The client sends the beginning of a TLS handshake, which is not HTTP.
+            // A TLS client first sends its handshake. The receiver ignores it and answers without
+            // TLS.
             let mut chunk = [0; 64];
             if stream.read(&mut chunk).await.is_ok_and(|count| count > 0)
                 && stream.write_all(text.as_bytes()).await.is_ok()

@@ -145,8 +145,8 @@ pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
     let moving = async {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            // Longer than any back-off in the tests, and much shorter than the lease of a running
-            // delivery.
+            // The step is longer than any back-off in the tests, and much shorter than the lease of
+            // a running delivery.
             app.clock.advance(Duration::from_millis(100));
             app.server.dependencies.due.notify_one();
         }
