@@ -85,7 +85,7 @@ async fn numbered(api: &Api) -> Vec<String> {
     numbered
 }
 
-// Tests of titles.
+// Tests of the titles of categories.
 on_both! {
     async fn a_new_category_comes_last(app: App) {
         let api = app.org().await.key().await;
@@ -189,7 +189,7 @@ on_both! {
     }
 }
 
-// Tests of order and deletion.
+// Tests of the order and the deletion of categories.
 on_both! {
     async fn categories_are_reordered(app: App) {
         let api = app.org().await.key().await;
@@ -252,7 +252,7 @@ on_both! {
     }
 }
 
-// Tests of permissions.
+// Tests of the permissions for categories.
 on_both! {
     async fn writing_categories_needs_modify_guides(app: App) {
         let org = app.org().await;

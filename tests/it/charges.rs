@@ -85,7 +85,7 @@ async fn change_stay(house: &House<'_>, more: Value) {
     house.org.put_record("reservation", house.stay, data).await;
 }
 
-/// Staff request changes to a step, and the guest submits it again.
+/// Makes staff request changes to a step, and makes the guest submit the step again.
 async fn resubmit(house: &House<'_>, step: Uuid, answers: Value) {
     let path = format!("/reservations/{}/precheckin/request-changes", house.stay);
     let body = json!({ "message": "Again", "stepIds": [step] });
@@ -146,7 +146,8 @@ on_both! {
             "dueAt": "2026-12-09T14:00:00.000Z", "releaseAt": "2026-12-20T10:00:00.000Z",
         })));
         assert_eq!(all.len(), 4);
-        // The list has the submission first, then the notices of charges that are due at once.
+        // The list of guest changes has the submission first. The notices of charges that are due
+        // at once follow.
         let changes = app.platform().get(&house.org.path("/guest-changes")).await.data();
         let changes: Vec<&str> = changes["items"].as_array().unwrap().iter().map(|item| item["kind"].as_str().unwrap()).collect();
         assert_eq!(changes[4..], ["submitted", "charge_due", "charge_due", "charge_due"]);

@@ -133,14 +133,14 @@ on_both! {
         house.update_portal(house.portal, json!({ "brandingId": own })).await;
         assert_eq!(link(&house).await, at(HOST_OF_CASA));
         assert_eq!(house.org.guest_view(house.stay).await["branding"]["domain"], HOST_OF_CASA);
-        // If a portal has no branding, the default branding decides.
+        // If a portal has no branding, the guest link uses the domain of the default branding.
         let other = new_id();
         claim(&house.org, other, "www.casa.example", true).await.data();
         branding(&house, Some(other), true).await;
         assert_eq!(link(&house).await, at(HOST_OF_CASA));
         house.update_portal(house.portal, json!({ "brandingId": null })).await;
         assert_eq!(link(&house).await, at("www.casa.example"));
-        // If a stay has no flat, the default branding decides as well.
+        // If a stay has no flat, the guest link also uses the domain of the default branding.
         let homeless = house.org.reservation(None).await;
         let homeless = house.api.get(&format!("/reservations/{homeless}/guest-link")).await.data();
         assert!(homeless["url"].as_str().unwrap().starts_with("http://www.casa.example:"), "{homeless}");

@@ -370,7 +370,7 @@ on_both! {
     }
 }
 
-/// The flag with the address of photos.
+/// The flag with the base address of the photos of reviews.
 const FILES_URL: &str = "--files-url=https://files.example/photos/";
 
 on_both_with! {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
-/// Returns the work of the request's transaction with the most work.
+/// Runs a request. Returns the work of its largest transaction.
 async fn work_of(
     app: &App,
     request: impl Future<Output = crate::support::ApiResponse>,

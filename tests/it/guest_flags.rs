@@ -229,7 +229,8 @@ on_both! {
             { "kind": "review", "id": other, "data": data },
         ]);
         assert_eq!(house.org.sync(twice).await.data()["events"], 1);
-        // A review from history fires no event, and neither does its next sync.
+        // A sync of history creates a review without an event. Later syncs of the same review fire
+        // no event either.
         let old = new_id();
         let records = json!([{ "kind": "review", "id": old, "data": data }]);
         let body = json!({ "isInitialSync": true, "records": records });

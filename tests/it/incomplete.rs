@@ -102,8 +102,8 @@ async fn incomplete_requests_use_bounded_memory() {
     }
     assert!(refused > 0, "some find no room");
     assert!(app.server.service.incoming.used() <= 1 << 20);
-    // A client at another address would get memory. A client at this address gets memory once its
-    // own requests have ended.
+    // The requests of this address use its whole share of the memory for bodies. When they end, the
+    // memory is free again.
     drop(streams);
     assert_eq!(until_memory(&app, |held| held == 0).await, 0);
     app.api(&token)

@@ -91,7 +91,7 @@ impl Neighbours {
     }
 }
 
-// Tests of the lists.
+// Tests of the lists of manuals.
 on_both! {
     async fn manuals_are_listed_by_nickname_regardless_of_case(app: App) {
         let api = app.org().await.key().await;
@@ -191,7 +191,7 @@ on_both! {
     }
 }
 
-// Tests of assignments, references, and deleted records.
+// Tests of the assignments and references of manuals, and of deleted records.
 on_both! {
     async fn references_of_a_manual_must_exist(app: App) {
         let org = app.org().await;
@@ -269,7 +269,7 @@ on_both! {
     }
 }
 
-// Tests of permissions.
+// Tests of the permissions for manuals.
 on_both! {
     async fn modify_guides_does_not_include_view_guides(app: App) {
         let org = app.org().await;

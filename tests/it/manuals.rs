@@ -132,7 +132,7 @@ fn defaults() -> Value {
     })
 }
 
-// Tests of fields.
+// Tests of the fields of manuals.
 on_both! {
     async fn a_new_manual_has_the_defaults_of_the_spec(app: App) {
         let api = app.org().await.key().await;
@@ -247,7 +247,7 @@ on_both! {
     }
 }
 
-// Tests of texts and display modes.
+// Tests of the texts and display modes of manuals.
 on_both! {
     async fn a_title_is_given_as_text_or_as_id(app: App) {
         let org = app.org().await;
@@ -330,7 +330,7 @@ on_both! {
     }
 }
 
-// Tests of covers.
+// Tests of the covers of manuals.
 on_both! {
     async fn a_cover_is_an_image_or_an_icon(app: App) {
         let org = app.org().await;
@@ -409,7 +409,7 @@ on_both! {
     }
 }
 
-// Tests of visibility rules and of `updatedAt`.
+// Tests of visibility rules, and of `updatedAt` of manuals.
 on_both! {
     async fn every_fault_of_a_rule_is_reported_by_path(app: App) {
         let api = app.org().await.key().await;

@@ -93,7 +93,8 @@ on_both! {
                 reader.get(&format!("/reservations/{stay}")).await.data();
             }
         }
-        // The portals that a limited caller sees also depend on records.
+        // The steps that a limited caller sees also depend on records, here on the tags of the
+        // caller's flat.
         let tag = org.tag().await;
         let step = api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Main" })).await.data()["id"].clone();
         let scopes = json!({ "entityType": "precheck_step", "entityId": step, "tagIds": [tag] });

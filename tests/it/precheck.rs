@@ -162,7 +162,7 @@ fn as_read(mut written: Value) -> Value {
     with(written, json!({ "displayTitle": null }))
 }
 
-// Tests of fields.
+// Tests of the fields of steps.
 on_both! {
     async fn a_new_step_of_any_type_has_the_defaults_of_the_spec(app: App) {
         let api = app.org().await.key().await;
@@ -352,7 +352,7 @@ on_both! {
     }
 }
 
-// Tests of titles, linked texts, and the permission to write them.
+// Tests of the titles and linked texts of steps, and of the permission to write these texts.
 on_both! {
     async fn the_first_text_of_a_heading_must_be_english(app: App) {
         let api = app.org().await.key().await;

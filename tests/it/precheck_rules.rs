@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::precheck::{TYPES, account, change, create, read, row, translation, try_create, with};
 use crate::support::{ApiResponse, App, new_id, on_both};
 
-// Tests of the rules on the merged step.
+// Tests of the rules for the state of a step after an update is merged into it.
 on_both! {
     async fn an_active_step_must_have_its_required_configuration(app: App) {
         let org = app.org().await;
@@ -139,7 +139,7 @@ on_both! {
     }
 }
 
-// Tests of platform records: payment accounts, fees and damage waivers.
+// Tests of the platform records that a step refers to: payment accounts, fees and damage waivers.
 on_both! {
     async fn references_of_a_step_must_exist(app: App) {
         let org = app.org().await;

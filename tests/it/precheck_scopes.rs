@@ -69,7 +69,7 @@ async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/precheck-steps?{query}")).await.data()).join(" ")
 }
 
-// Tests of the list.
+// Tests of the list of steps.
 on_both! {
     async fn the_list_is_filtered_by_direct_assignments(app: App) {
         let org = app.org().await;
@@ -165,7 +165,7 @@ on_both! {
     }
 }
 
-// Tests of assignments.
+// Tests of the assignments of steps.
 on_both! {
     async fn a_step_can_be_assigned_to_all_four_kinds_of_targets(app: App) {
         let org = app.org().await;
@@ -257,7 +257,7 @@ on_both! {
     }
 }
 
-// Tests of callers whose access is limited to some properties.
+// Tests of steps and callers whose access is limited to some properties.
 on_both! {
     async fn a_limited_caller_sees_the_steps_that_reach_them(app: App) {
         let org = app.org().await;

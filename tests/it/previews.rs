@@ -360,7 +360,8 @@ on_both! {
         let (_, html) = page(&app, &token).await;
         assert!(html.contains("lang=\"en\"") && html.contains("Door"));
         app.stay(&house.token, "?at=2026-12-11T14:00:00Z").await.error(401);
-        // The form of the page sends the time of the flat's clock. The page of a stay ignores it.
+        // The form on a preview's page sends a local time of the flat. The page of a real stay
+        // ignores that time.
         for (at, is_there) in [("14:59", false), ("15:00", true)] {
             let (status, html) = page(&app, &format!("{token}?at=2026-12-11T{at}")).await;
             assert_eq!((status, html.contains("Door")), (200, is_there), "{at}");

@@ -13,7 +13,8 @@ use crate::support::dice::Dice;
 use crate::support::house::{House, id, with};
 use crate::support::{ApiResponse, App, on_both, reservation};
 
-/// A time before the stay at which only the rules that a test sets decide.
+/// A time before the stay. At this time, only the visibility rules of a test decide whether a
+/// manual is shown.
 const BEFORE: &str = "2026-12-01T00:00:00Z";
 
 /// Creates an active manual without assignments, newer than all earlier ones. Its title is its
@@ -122,8 +123,8 @@ async fn only_manual(house: &House<'_>) -> Value {
     manual.clone()
 }
 
-/// Returns the explanations of a stay's manuals at a time, after checking that the guest view
-/// contains exactly those that they call shown.
+/// Returns the explanations of a stay's manuals at a time. Checks that the guest view contains
+/// exactly the manuals that are shown according to the explanations.
 async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
     let explained = house
         .api
@@ -285,7 +286,7 @@ impl Dice {
     }
 }
 
-// Tests of what a guest reads.
+// Tests of the manuals that a guest reads.
 on_both! {
     async fn manuals_are_grouped_under_their_categories(app: App) {
         let house = House::build(&app).await;
@@ -409,7 +410,7 @@ on_both! {
     }
 }
 
-// Tests of when a guest reads a manual, and of the explanation.
+// Tests of the times at which a guest reads a manual, and of the explanation.
 on_both! {
     async fn a_manual_reaches_a_stay_through_its_assignments(app: App) {
         let house = House::build(&app).await;

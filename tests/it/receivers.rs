@@ -458,8 +458,8 @@ with_authority! {
     }
 
     "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: TestAuthority) {
-        /// `GOAWAY` with the last stream 0 and no error, and `RST_STREAM` of stream 1 with
-        /// `REFUSED_STREAM`.
+        /// Two HTTP/2 frames. The first is `GOAWAY` with the last stream 0 and no error. The second
+        /// is `RST_STREAM` of stream 1 with the error `REFUSED_STREAM`.
         const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         const REFUSED: &[u8] = &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7];
         let org = app.org().await;

@@ -466,9 +466,9 @@ on_both! {
     }
 }
 
-/// Returns random records: written, changed, deleted and written again. Each refers only to records
-/// that exist at that point. No deleted record is written again, because a single sync would treat
-/// that as a change of the record.
+/// Returns random writes, changes and deletions of records. A record refers only to records that
+/// exist at that point. No deleted record is written again, because a single sync would treat a new
+/// write as a change.
 fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
     const KINDS: [&str; 7] = [
         "property_group",

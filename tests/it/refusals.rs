@@ -126,7 +126,7 @@ on_both! {
             ]);
             assert_eq!(api.get("/reservations").await.body["meta"].get("warnings"), None, "another request is not warned");
         }
-        // A response from memory contains the warning as well.
+        // A response also contains the warning about an unknown parameter if it comes from memory.
         for _ in 0..2 {
             let warned = api.get("/portals?writableonly=true").await;
             assert_eq!(warned.body["meta"]["warnings"][0]["parameter"], "writableonly");

@@ -263,7 +263,8 @@ on_both! {
     async fn a_name_field_of_any_type_is_stored_and_not_searched(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // The kind does not define this field, so its content is the platform's business.
+        // Reservations have no field `name` of their own, so the service stores whatever the
+        // platform sends in it.
         for name in [json!(5), json!({ "azul": true }), json!("Azul"), Value::Null] {
             let mut stay = crate::support::reservation(None);
             stay["name"] = name.clone();

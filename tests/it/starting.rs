@@ -250,8 +250,8 @@ fn every_setting_ignores_blanks_around_its_value() {
     let mut tried = 0;
     for argument in serve.get_arguments().filter(|one| one.get_env().is_some()) {
         let name = argument.get_long().unwrap();
-        // The program reads these settings later, from a variable or a file, with the same
-        // function.
+        // The command line does not parse secrets and switches here. The service reads their values
+        // later, and trims them with the same function.
         let is_secret = argument.is_hide_env_values_set();
         if is_secret || !argument.get_action().takes_values() {
             continue;

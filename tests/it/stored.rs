@@ -438,7 +438,8 @@ on_both! {
         for (document, text) in DOCUMENTS {
             let mut doc: Value = serde_json::from_str(text).unwrap();
             if document == "record.reservation" {
-                // The reservation must be in the property of the guest of this test.
+                // The guest of this test has a stay in the flat of the scene, so the reservation
+                // refers to that flat.
                 doc["propertyId"] = json!(scene.house.flat);
             }
             if document == "portal_preview" {

@@ -96,7 +96,7 @@ async fn assign(api: &Api, entity_type: &str, thing: &Value, targets: Value) {
     api.post("/entity-scopes/add", body).await.data();
 }
 
-// Tests of the rules for a text.
+// Tests of the rules that apply to the content of a text.
 on_both! {
     async fn a_text_is_limited_to_the_length_of_its_field(app: App) {
         let api = app.org().await.key().await;
@@ -199,7 +199,7 @@ on_both! {
     }
 }
 
-// Tests of which resources a changed text changes, and of the permissions for that.
+// Tests of the resources that a changed text changes, and of the permissions for that.
 on_both! {
     async fn changing_the_english_text_of_a_portal_changes_the_portal(app: App) {
         let org = app.org().await;
@@ -288,7 +288,7 @@ on_both! {
     }
 }
 
-// Tests of callers whose access is limited to some properties.
+// Tests of texts and callers whose access is limited to some properties.
 on_both! {
     async fn a_limited_caller_writes_texts_of_their_objects_only(app: App) {
         let org = app.org().await;

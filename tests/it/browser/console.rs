@@ -186,8 +186,9 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
         assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
         let reported = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
         assert_eq!(window.run(reported).await, json!("16.1 · good"), "how well it can be read");
-        // The browser warns before typed text is lost to another form, and does not warn when the
-        // form of the text is submitted.
+        // A member has typed a text. The browser warns when another form of the page is submitted,
+        // because the text would be lost. It does not warn when the form with the text is
+        // submitted.
         go(&format!("/categories/{}", things.category)).await;
         let guarded = "const field = document.getElementById('title'); field.value = 'x'; field.dispatchEvent(new Event('input', { bubbles: true }));
             const asks = () => !dispatchEvent(new Event('beforeunload', { cancelable: true }));

@@ -72,7 +72,8 @@ on_both! {
         let house = House::build(&app).await;
         let rules = Rules::build(&house).await;
         rules.accept(&house, "es").await;
-        // The guest accepted the Spanish text. A change of the English text asks for nothing.
+        // The guest accepted the Spanish text. If the English text changes, the guest does not have
+        // to accept again.
         rules.write(&house, "en", "Parties!").await;
         let view = house.step_view(rules.step, "en").await;
         assert_eq!((&view["isComplete"], view.get("isTextChanged")), (&json!(true), None));

@@ -108,7 +108,8 @@ on_both! {
         merged.clone().with("choose.name", "theirs").done(&browser, "saved").await;
         let portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&portal["name"], &portal["supportNotes"], &portal["supportEmail"]), (&json!("Theirs"), &json!("My notes"), &json!("theirs@example.com")));
-        // The portal has changed again since the page with both versions.
+        // The portal changed again after the page showed both versions, so the service refuses the
+        // choice.
         let stale = merged.with("choose.name", "mine").refused(&browser, 409).await;
         Form::of(&stale, &path).done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Mine");

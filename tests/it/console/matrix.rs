@@ -35,9 +35,9 @@ const TYPED: [(&str, &str); 13] = [
     ("hours", "1"),
 ];
 
-/// Addresses that the member may open although the compared page does not link to them. Those links
-/// depend on the owner of a subscription, the state of a delivery, or the assignments. The preview
-/// of a text links to its own page only.
+/// Addresses that a page may lead to or not, for a member who may open them. Such a link depends on
+/// the owner of a subscription, the state of a delivery, or the assignments. The preview of a text
+/// links to its own page only.
 const OPTIONAL_LINKS: [&str; 5] = [
     "getManualScreen",
     "getTranslationScreen",
@@ -148,8 +148,8 @@ impl MatrixMember {
         is_refused
     }
 
-    /// Returns whether an address is closed to limited members because API keys have access to all
-    /// flats.
+    /// Returns whether the console hides an address from this member, because the member's access
+    /// is limited and the address needs an operation of `SESSION_ONLY`.
     fn is_closed(&self, address: &ScreenAddress) -> bool {
         self.is_limited && address.needs.iter().any(|need| SESSION_ONLY.contains(need))
     }
@@ -463,7 +463,7 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
                 forced = forced.with(name, &id.to_string());
             }
             let response = forced.send(&member.browser).await;
-            // These addresses return 404 to members who may not create keys.
+            // The console answers 404 to members who may not use an operation of `SESSION_ONLY`.
             let is_hidden = response.status == 404
                 && address.needs.iter().any(|need| SESSION_ONLY.contains(need));
             let is_refused = response.status == 403 || is_hidden;

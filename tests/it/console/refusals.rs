@@ -91,7 +91,8 @@ on_both! {
     async fn home_uses_the_local_day_of_each_flat(app: App) {
         let org = app.org().await;
         let flat = |zone: &'static str| { let org = &org; async move { org.record("property", json!({ "name": zone, "timezone": zone, "country": "ES" })).await } };
-        // The tests' clock starts at 09:30 UTC on 21 November.
+        // The tests' clock starts at 09:30 UTC on 21 November. At that time the local dates of the
+        // two flats differ.
         let (east, west) = (flat("Pacific/Kiritimati").await, flat("Etc/GMT+12").await);
         let mut stays = Vec::new();
         for (flat, day) in [(east, "2026-11-21"), (east, "2026-11-22"), (east, "2026-11-23"), (west, "2026-11-20"), (west, "2026-11-21"), (west, "2026-11-22")] {

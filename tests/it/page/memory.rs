@@ -93,7 +93,8 @@ on_both! {
         unspoken["guest"]["language"] = json!("fr");
         house.org.put_record("reservation", house.stay, unspoken.clone()).await;
         shows(&speaking("es").await, &["lang=\"fr\""]);
-        // Time passes: a minute, then 20 days.
+        // Time alone also changes the page: its clock after a minute, and its first words after 20
+        // days.
         let before = browser.open("?language=en").await;
         app.clock.advance(Duration::from_secs(60));
         assert_ne!(browser.open("?language=en").await, before, "the page says when it was read");

@@ -43,18 +43,18 @@ pub enum SigningKey {
     None,
 }
 
-/// What an endpoint of the provider sends.
+/// Behaviour of an endpoint of the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseKind {
-    /// The correct response.
+    /// Sends the correct response.
     Correct,
-    /// Nothing for ten minutes.
+    /// Sends nothing for ten minutes.
     Silent,
-    /// This status and body.
+    /// Sends a response with this status and body.
     Custom(u16, String),
-    /// A body above the service's size limit.
+    /// Sends a body above the service's size limit.
     Huge,
-    /// A redirect to another address.
+    /// Redirects to another address.
     Redirect,
 }
 

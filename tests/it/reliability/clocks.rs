@@ -191,13 +191,14 @@ on_both_with! {
         receiver.next().await;
         let path = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
         let attempts = |log: &Value| log[0]["attempts"].as_array().map_or(0, Vec::len);
-        // A sweep that began before the clock was advanced may make the delivery due once more.
+        // A sweep that began before the clock moved may make the delivery due once more. The test
+        // therefore waits for a late next attempt.
         let log = until_read(&api, &path, |log| attempts(log) > 0 && log[0]["nextAttemptAt"].as_str() > Some("2026-11-23")).await;
         let before = attempts(&log);
         let server_with_right_clock = OtherClockServer::start(&app, "2026-11-21T09:30:00Z").await;
         server_with_right_clock.server.sweep_once().await;
-        // The node with the fast clock sends the delivery when it finds it, and schedules the next
-        // attempt late again.
+        // The node with the fast clock may find the delivery first. It then sends the delivery and
+        // schedules the next attempt late again.
         let is_sent = |log: &Value| attempts(log) > before;
         let log = until_read(&api, &path, |log| is_sent(log) || log[0]["nextAttemptAt"].as_str() < Some("2026-11-22")).await;
         assert!(is_sent(&log) || log[0]["nextAttemptAt"] == "2026-11-21T10:30:00.000Z", "{log}");

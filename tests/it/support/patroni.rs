@@ -296,7 +296,7 @@ impl PatroniMember {
 }
 
 fn signal(signal: &str, processes: &[u32]) {
-    // `kill` fails if a process has already ended. That is ignored.
+    // `kill` fails if a process has already ended, so the result is ignored.
     drop(
         Command::new("kill")
             .arg(signal)
