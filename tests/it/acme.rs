@@ -27,8 +27,8 @@ const SOON: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const NAME: &str = "guests.example";
 
-/// The stored files of one server with the host name [`NAME`], and an ACME authority that validates
-/// challenges on its port.
+/// The files of one server whose host name is [`NAME`], and an ACME authority. The authority
+/// validates challenges on the server's port.
 struct Machine {
     pebble: Pebble,
     port: u16,
@@ -175,7 +175,8 @@ async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
     assert_eq!(node.logged("ordering a TLS certificate"), 0);
 }
 
-/// Pebble forgets all accounts when it restarts, so the renewal also registers a new account.
+/// Pebble restarts before the renewal and thereby forgets all accounts, so the renewal also
+/// registers a new account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_remains() {
     let Some(mut machine) = Machine::new() else {

@@ -158,7 +158,7 @@ async fn an_idle_connection_is_closed() {
         ends[7].starts_with(b"HTTP/1.1 200"),
         "what is whole is answered first"
     );
-    // This client answers pings but makes no request, so the server closes its connection as well.
+    // The server also closes the connection of a client that answers pings but makes no request.
     let (_send, polite) = http2(&app, 1_000).await;
     timeout(SOON, polite)
         .await

@@ -172,7 +172,7 @@ fn stay_far_off(property: Uuid) -> Value {
     stay
 }
 
-/// Clients that sync one reservation at a time through these servers until they are stopped.
+/// Clients that sync one reservation at a time through several servers, until the test stops them.
 struct SyncLoad {
     /// The ids of reservations whose sync was acknowledged.
     acknowledged: Arc<Mutex<Vec<Uuid>>>,

@@ -194,7 +194,7 @@ on_both_with! {
         api.post(&path, json!({})).await.error(502);
         connector.answer(200);
         api.post(&path, json!({})).await.data();
-        // A success is replayed like any other response.
+        // The service also replays the response of a successful command.
         connector.received();
         let first = api.post_with_key(&path, "done", json!({})).await;
         let again = api.post_with_key(&path, "done", json!({})).await;

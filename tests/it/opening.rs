@@ -161,8 +161,8 @@ fn postgres_client(url: &str) -> ::postgres::Client {
     ::postgres::Client::connect(url, ::postgres::NoTls).unwrap()
 }
 
-/// The service reports each problem of its database role: it may not create tables, has no schema
-/// for them, or may not connect.
+/// The service reports the problem if its database role may not create tables, has no schema for
+/// them, or may not connect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_role_without_rights_is_reported() {
     let Some(url) = fresh_postgres().await else {

@@ -95,7 +95,7 @@ fn every_path_named_in_a_document_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// Returns the anchors of a document's headings, as links to them name them.
+/// Returns the anchors of a document's headings, in the form in which links contain them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let prose = prose(text);
     let headings = prose.lines().filter(|line| line.starts_with('#'));

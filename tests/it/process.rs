@@ -225,7 +225,8 @@ async fn silent_connections_beyond_the_open_files_do_not_delay_others() {
         let connecting = tokio::net::TcpStream::connect(&address);
         match tokio::time::timeout(Duration::from_secs(10), connecting).await {
             Ok(Ok(stream)) => silent.push(stream),
-            // The test process may have a low limit of open files itself.
+            // The test process itself may have a low limit of open files. It then opens fewer
+            // connections.
             _ => break,
         }
     }

@@ -60,7 +60,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 /// Makes three times as many requests as the limit allows, through both nodes at once. Checks that
-/// exactly as many are accepted as the limit allows.
+/// the nodes together accept exactly the number that the limit allows.
 async fn assert_shared_exactly(nodes: &[Node; 2], limit: u32) {
     // On a busy machine Redis may respond too late. The node then counts without Redis, so the
     // round proves nothing and is repeated.

@@ -111,8 +111,8 @@ const DOCUMENTS: [(&str, &str); 26] = [
     ),
 ];
 
-/// Tables whose documents belong to no organization, or which no request reads without changing
-/// them.
+/// Tables that the test skips. Their documents belong to no organization, or every request that
+/// reads them also changes them.
 const NOT_READ: [&str; 4] = ["calendar_event", "guest_cart", "guest_charge", "oauth_app"];
 
 /// Fields without a default. They define the document, or the platform must send them with every

@@ -201,7 +201,8 @@ on_both! {
         assert_eq!(house.precheckin().await["openSteps"], json!([]));
     }
 
-    /// A waiver is offered if it is enabled, the stay is long enough, and its account is active.
+    /// A waiver is offered if it is enabled, the stay is long enough, and the waiver's payment
+    /// account is active.
     async fn a_waiver_is_offered_only_if_usable(app: App) {
         let house = House::build(&app).await;
         let gold = waiver(&house, json!({ "name": "Gold" })).await;

@@ -71,8 +71,8 @@ on_both! {
         assert_eq!(response.status, 303, "{}", response.body);
         let tab = browser.get(response.header("location").unwrap()).await;
         assert!(framed(&tab, 200).contains("Ring <twice>"));
-        // The audit log has an entry for the preview in a tab. The portal's list of changes does
-        // not show that entry.
+        // A preview that the member opens in a tab adds an entry to the audit log. The portal's
+        // page does not list that entry among the portal's changes.
         assert!(house.api.get("/audit-log").await.data().to_string().contains("createPortalPreview"));
         let again = page(&browser, &path).await;
         assert!(again.contains("Who changed this") && !again.contains("created a preview"), "{again}");

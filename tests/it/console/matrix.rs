@@ -362,7 +362,8 @@ impl Shown {
     }
 }
 
-/// Checks the responses to one member at every address.
+/// Requests every address as one member, and compares the responses with those of the REST
+/// interface.
 async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember) {
     let home = html(&member.browser.get("/console").await);
     let form = field(&home, "form");

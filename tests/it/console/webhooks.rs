@@ -177,7 +177,7 @@ on_both! {
             assert_eq!(api.post(&format!("/webhook-subscriptions/{id}/rotate-secret"), json!({})).await.status, 404);
             assert_eq!(api.send(Method::DELETE, &format!("/webhook-subscriptions?id={id}"), None).await.status, 404);
         }
-        // None of the calls above deleted the subscription.
+        // The requests of the other key and of the member have not deleted the subscription.
         let own = key.get("/webhook-subscriptions").await.data();
         assert_eq!((own.as_array().unwrap().len(), &own[0]["id"]), (1, &json!(id)));
         assert_eq!(key.get("/webhook-subscriptions/reached").await.status, 404);

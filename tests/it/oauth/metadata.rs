@@ -38,7 +38,7 @@ on_both! {
             assert!(document.body["resource_name"].is_string());
         }
         get("oauth-protected-resource/other").await.error(404);
-        // Some clients look for the document below the address of the tools.
+        // Some clients look for the metadata document below the address of the tool interface.
         for resource in ["/mcp", "/mcp/read-only"] {
             let below = async |name: &str| ApiResponse::of(app.http.request(Method::GET, format!("{}{resource}/.well-known/{name}", app.base))).await;
             assert_eq!(below("oauth-authorization-server").await.body, server.body, "{resource}");

@@ -637,8 +637,8 @@ impl Org<'_> {
     }
 }
 
-/// Returns the entity scopes without `names`. Panics unless `names` has exactly the ids in the four
-/// arrays.
+/// Returns the four arrays of assignments from the entity scopes. Checks that `names` has exactly
+/// the ids in these arrays.
 #[track_caller]
 pub fn arrays(mut scopes: Value) -> Value {
     let names = scopes.as_object_mut().unwrap().remove("names").unwrap();
