@@ -309,7 +309,7 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
     tokio::task::spawn_blocking(held).await.unwrap();
 }
 
-/// Returns an SQL literal of a type.
+/// Returns an SQL literal of the type `of`.
 fn literal_of(of: &str) -> &'static str {
     match of {
         "uuid" => "'0192f0c1-2345-7abc-8def-0123456789ab'",
@@ -373,7 +373,7 @@ async fn lost_worker_connections_leave_no_partial_writes() {
     .await;
 }
 
-/// Runs clients that write while the fault hits these servers one after another. Checks that each
+/// Runs clients that write, and causes the fault on one server after another. Checks that each
 /// write was applied completely or not at all.
 async fn assert_no_partial_writes(
     which: &str,

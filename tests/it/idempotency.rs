@@ -132,7 +132,8 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
         return;
     };
     if app.server.service.store.is_sharded() {
-        // On Citus the lock wait is on another server than the one that this test reads.
+        // On Citus another server holds the lock that the write waits for, so this test could not
+        // see the wait.
         return;
     }
     let elsewhere = app.second_node(&[]).await;

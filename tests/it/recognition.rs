@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::support::house::House;
 use crate::support::{App, new_id, on_both, reservation};
 
-/// Returns a stay in the flat with these dates, booked with this e-mail address.
+/// Returns a stay in the flat with these dates. The guest booked it with the address `email`.
 fn stay(flat: Uuid, email: &str, check_in: &str, check_out: &str) -> Value {
     let mut stay = reservation(Some(flat));
     (stay["checkIn"], stay["checkOut"]) = (json!(check_in), json!(check_out));

@@ -79,7 +79,7 @@ async fn count(store: &Store) -> i64 {
         .unwrap()
 }
 
-/// Calls [`queueing::hold`] for the first share.
+/// Calls [`queueing::hold`] for an organization, which is the first share.
 async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     queueing::hold(store, share(1)).await
 }

@@ -52,8 +52,8 @@ fn declared() -> impl Iterator<Item = &'static Operation> {
         .operations
         .iter()
         .filter(|operation| operation.surface == Surface::Public && operation.is_tool)
-        // The servers under test have no optional providers, so they do not offer the tools of such
-        // providers.
+        // Operations with `is_offered` depend on an optional provider. The servers under test have
+        // no such provider, so they do not offer these operations.
         .filter(|operation| operation.is_offered.is_none())
 }
 

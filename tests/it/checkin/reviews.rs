@@ -192,8 +192,8 @@ on_both! {
         house.submit().await.error(409);
         house.answer(papers, json!({})).await.error(409);
 
-        // The portal's setting at the first submission applies: manual review is off, so the
-        // submission is approved at once and `decidedBy` is null.
+        // The host has switched manual review off, so the service approves the next submission at
+        // once. No member decides, so `decidedBy` is null.
         request_changes(api, *stay, "Both sides, please.", &[papers]).await.data();
         house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
         assert_eq!(house.submit().await.data()["status"], "approved");

@@ -77,13 +77,13 @@ on_both! {
             assert_eq!(from("x-forwarded-for", format!("198.51.{network}.7, 127.0.0.2")).await.status, 201);
             assert_eq!(from("forwarded", format!("for=\"203.0.{network}.7:4711\";proto=https")).await.status, 201);
         }
-        // The limit uses the entry that the proxy appended. Entries before it are forged and have
-        // no effect.
+        // The limit uses the last entry of `X-Forwarded-For`, which the proxy appended. The entries
+        // before the last one are forged and have no effect.
         for forged in 0..19 {
             assert_eq!(from("x-forwarded-for", format!("192.0.2.{forged}, 198.51.0.7")).await.status, 201);
         }
         refused(&from("x-forwarded-for", "192.0.2.99, 198.51.0.7".into()).await, 429, "temporarily_unavailable");
-        // Without the header, the request counts for the address of the proxy.
+        // A request without `X-Forwarded-For` counts towards the limit of the proxy's own address.
         for _ in 0..20 {
             assert_eq!(register(&app, good.clone()).await.status, 201);
         }

@@ -155,8 +155,8 @@ impl Browser {
     }
 }
 
-/// Checks that a page may not be cached or framed and that its content security policy has these
-/// directives. Returns the HTML, and its tags without attribute values.
+/// Checks that nobody may cache or frame a page, and that its content security policy has the
+/// directives in question. Returns the HTML, and its tags without attribute values.
 #[track_caller]
 pub fn guarded(response: &ApiResponse, directives: &[&str]) -> (String, Vec<String>) {
     let html = response

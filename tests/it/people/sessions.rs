@@ -10,8 +10,8 @@ use crate::support::{App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Waits until the last use of this many sessions is stored. The service stores it in the
-/// background.
+/// Waits until the service has stored the last use of `sessions` sessions. The service stores uses
+/// in the background.
 async fn until_uses_are_stored(app: &App, sessions: usize) {
     let expected = app.clock.now();
     for _ in 0..800 {

@@ -71,8 +71,8 @@ macro_rules! on_both {
 pub(crate) use on_both;
 
 /// Runs a test on both databases, together with another server such as a `Receiver`. The `flags` of
-/// that server let the server under test reach it: `on_both_with! { async fn name(app: App,
-/// receiver: Receiver) { … } }`.
+/// that server let the server under test reach it:
+/// `on_both_with! { async fn name(app: App, receiver: Receiver) { … } }`.
 macro_rules! on_both_with {
     ($($(#[$meta:meta])* async fn $name:ident($app:ident: App, $other:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
         $($(#[$meta])* mod $name {

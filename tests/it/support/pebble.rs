@@ -73,7 +73,7 @@ impl Pebble {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The DNS server listens on TCP as well as UDP, so this wait works.
+        // The DNS server listens on TCP as well as UDP, so the test can wait for its TCP port.
         wait_for(names);
         let server = run(&directory, ports);
         Some(Self {

@@ -15,7 +15,7 @@ use super::left_out::leave_out;
 /// The proxies that `deploy/` has a configuration for.
 pub const PROXIES: [&str; 4] = ["nginx", "haproxy", "caddy", "traefik"];
 
-/// The host name in these configurations.
+/// The host name in the configurations in `deploy/`.
 const SITE: &str = "stay.example.com";
 
 pub fn deploy() -> PathBuf {
