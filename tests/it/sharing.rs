@@ -576,9 +576,9 @@ async fn a_lookup_sees_every_commit_before_its_request() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// Counts the round trips between a node and PostgreSQL for one write: caller, recorded response,
-/// lock, each read of the operation, and commit. Deferred statements travel with the next of these.
-/// On a remote database each round trip costs time.
+/// Counts the round trips between a node and PostgreSQL for one write. Each of these needs one: the
+/// caller, the recorded response, the lock, each read of the operation, and the commit. A deferred
+/// statement needs none, because it is sent with the next of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_takes_few_round_trips_to_the_server() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)

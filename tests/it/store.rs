@@ -139,7 +139,8 @@ async fn an_internal_error_of_the_server_can_be_retried() {
     assert_eq!(post().await.status, 201);
 }
 
-/// Every file that declares statements is in the list that the first test prepares.
+/// The app lists every statement that a `store::statements!` block declares.
+/// `every_statement_can_be_prepared_on_the_schema` tests only the statements in that list.
 #[test]
 fn every_declared_statement_is_listed() {
     fn count(directory: &std::path::Path) -> usize {

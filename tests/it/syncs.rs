@@ -255,7 +255,8 @@ on_both! {
         assert_eq!(send("time", json!("2026-11-21T10:00:00Z")).await, is("time", 0), "versions of another sort are not compared");
         assert_eq!(send("earlier", json!("2026-11-21T10:59:59+01:00")).await, is("time", 1));
         assert_eq!(send("later", json!("2026-11-21T10:00:00.001Z")).await, is("later", 0));
-        // Versions are also compared within one sync and for deletions.
+        // The service also compares the versions of two records in one sync, and the version of a
+        // deletion.
         let gone = |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
         let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();
         assert_eq!((data["stale"].as_u64(), count(&api, "/tags").await), (Some(1), 1));

@@ -29,7 +29,7 @@ store::statements! {
     DELIVERIES = "select count(*) from webhook_delivery where organization_id = ?1";
     /// Counts the subscriptions of an organization, including deleted ones.
     SUBSCRIPTIONS = "select count(*) from webhook_subscription where organization_id = ?1";
-    /// Copies a subscription as a disabled one.
+    /// Inserts a copy of a subscription. The copy is disabled.
     DISABLED_COPY = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures,
             disabled_at, disabled_reason, created_at, doc)
         select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at, doc

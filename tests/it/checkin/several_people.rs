@@ -114,7 +114,7 @@ on_both! {
         assert_eq!(other.send(&[("remove", "1")]).await, 303);
         assert_eq!(names(&house, step).await, ["Rob", "Di"]);
         // The first phone still shows Cy, whom the other phone removed. Its form changes only the
-        // guest that was typed.
+        // guest whose name the person typed.
         assert_eq!(one.send(&[("g.2.firstName", "Dina")]).await, 303);
         assert_eq!(names(&house, step).await, ["Rob", "Dina"]);
     }
