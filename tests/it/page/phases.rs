@@ -70,7 +70,8 @@ on_both! {
         shows(&page, &[later]);
         lacks(&page, &[before]);
         shows(&browser.open("?language=de").await, &["Hier müssen Sie noch etwas tun."]);
-        // If the host has written a prompt, the page shows that prompt instead of its own.
+        // If the host has written a prompt, the page shows the host's prompt and no standard
+        // prompt.
         let own = json!({ "precheckinPromptMessage": "Fill this in early" });
         house.update_portal(house.portal, own).await;
         let page = browser.open("").await;
