@@ -218,8 +218,8 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     receiver.next().await;
     retried(&app, &receiver).await;
 
-    // If the organization has no row in the queue, the dispatcher does not find its delivery. `fill`
-    // reads every subscription and finds the delivery.
+    // If the organization has no row in the queue, the dispatcher does not find its delivery. The
+    // function `fill` reads every subscription and finds the delivery.
     receiver.answer(&[500]);
     task().await;
     receiver.next().await;

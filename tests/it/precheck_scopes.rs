@@ -257,7 +257,7 @@ on_both! {
     }
 }
 
-// Tests of steps and callers whose access is limited to some properties.
+// Tests of the steps that a caller with access to only some properties may read and write.
 on_both! {
     async fn a_limited_caller_sees_the_steps_that_reach_them(app: App) {
         let org = app.org().await;

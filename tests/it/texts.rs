@@ -288,7 +288,7 @@ on_both! {
     }
 }
 
-// Tests of texts and callers whose access is limited to some properties.
+// Tests of the texts that a caller with access to only some properties may read and write.
 on_both! {
     async fn a_limited_caller_writes_texts_of_their_objects_only(app: App) {
         let org = app.org().await;

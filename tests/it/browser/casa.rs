@@ -219,8 +219,8 @@ async fn flat(app: &App) -> House<'_> {
     org.record("upsell", cot).await;
     let bell = json!({ "scopeId": flat, "title": "Ring the bell", "position": 0, "text": "The one at the top." });
     org.record("instruction", bell).await;
-    // On these background colours neither black nor white text is clearly more readable. They test
-    // the service's choice between the two.
+    // On these background colours neither black nor white text is clearly more readable. The
+    // colours test which of the two the service chooses.
     let branding = json!({
         "name": "Casa Mar", "primaryColor": "#F59E0B", "secondaryColor": "#FDE68A", "textColor": "#F8FAFC",
         "calloutMessage": "Welcome! We answer from 9:00 to 21:00.",

@@ -152,7 +152,7 @@ on_both! {
         house.answer(survey.step, survey.answers(&[(BED, &[0]), (DRIVE, &[1])], &[])).await.data();
         assert_eq!(house.step_view(survey.step, "en").await["isComplete"], true);
 
-        // All questions are removed; then another question is added.
+        // The host removes all questions, and then adds another question.
         house.update(survey.step, json!({ "questions": [], "isActive": false })).await.data();
         assert_eq!(house.precheckin().await["steps"], json!([]));
         let text = house.text(&[("en", "When?")]).await;

@@ -81,12 +81,12 @@ on_both! {
             shows(&speaking("en").await, &["Pool", "lang=\"en\""]);
             shows(&browser.open("?language=es").await, &["Piscina", "language=es"]);
         }
-        // The host changes only the Spanish text.
+        // A change of the Spanish text alone changes the Spanish page.
         let entry = format!("/translations/{}/entries/es", title.as_str().unwrap());
         house.api.ok(Method::PUT, &entry, Some(json!({ "text": "Alberca" }))).await;
         shows(&speaking("es").await, &["Alberca"]);
         shows(&browser.open("?language=es").await, &["Alberca"]);
-        // The guest answers a step.
+        // A saved answer of the guest changes the progress on the page.
         house.answer(details, json!({ "firstName": "Ada" })).await.data();
         shows(&browser.open("").await, &["1 of 1 done"]);
         // The guest's own language takes precedence over the browser's languages.
@@ -100,7 +100,8 @@ on_both! {
         assert_ne!(browser.open("?language=en").await, before, "the page says when it was read");
         app.clock.advance(Duration::from_secs(86_400 * 20));
         shows(&browser.open("?language=en").await, &["You arrive today"]);
-        // The host deactivates a manual; then the platform cancels the stay and deletes it.
+        // The page changes when the host deactivates a manual, and when the platform cancels or
+        // deletes the stay.
         browser.open(&format!("/manuals/{pool}")).await;
         house.api.ok(Method::PATCH, &format!("/portal-manuals/{pool}"), Some(json!({ "data": { "isActive": false } }))).await;
         lacks(&browser.open("?language=en").await, &["Pool"]);
