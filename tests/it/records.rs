@@ -93,8 +93,8 @@ async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, i64) {
     }
 }
 
-/// Removes `updatedAt` from the items of a list. The field differs between one sync of all records
-/// and a sync for each record.
+/// Removes `updatedAt` from the items of a list. The field differs between records from two large
+/// syncs and records from many small ones.
 fn without_change_times((mut items, total): (Vec<Value>, i64)) -> (Vec<Value>, i64) {
     for item in &mut items {
         item.as_object_mut().unwrap().remove("updatedAt");
