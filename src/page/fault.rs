@@ -11,7 +11,7 @@ use crate::precheck::AnswerForm;
 /// The kind of a fault. Most kinds name what the field needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The form has no such field.
+    /// The request contains a field that the form does not have.
     UnknownField,
     /// The field needs a value.
     Value,
@@ -93,8 +93,8 @@ impl FaultKind {
         .to_owned()
     }
 
-    /// Returns the fault for an issue of the operation. `field` is the last part of the issue's
-    /// path.
+    /// Returns the fault for one issue that the operation reported. `field` is the last part of the
+    /// issue's path.
     #[must_use]
     pub fn of(field: &str, message: &str) -> Self {
         let most = || {
@@ -144,8 +144,8 @@ impl Faults {
         Some(fault.kind.message(words))
     }
 
-    /// Assigns faults of guests to the form's fields. `places` has the position in the form of each
-    /// guest that was sent.
+    /// Moves each fault of a guest to the form field of that guest. `places[n]` is the position in
+    /// the form of the guest that the operation knows as number `n`.
     #[must_use]
     pub fn at_form_positions(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
@@ -174,7 +174,7 @@ impl Faults {
         }
     }
 
-    /// Returns `filled` if there are no faults.
+    /// Returns `filled` if there are no faults, and the faults otherwise.
     pub fn into_result<T>(self, filled: T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(filled)
@@ -248,7 +248,7 @@ mod tests {
         serde_json::from_value(step).unwrap()
     }
 
-    /// Returns the field and the fault for an issue of the operation.
+    /// Converts an issue that the operation reported into the path of a form field and a fault.
     fn found(step_type: Option<StepType>, path: &[&str], message: &str) -> (String, FaultKind) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         let refusal = PageRefusal {

@@ -30,7 +30,8 @@ pub struct PageField<'v> {
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
-    /// Whether the label shows that the field is required or optional. If not, the hint says so.
+    /// Whether the label itself marks the field as required or optional. If false, the hint says
+    /// it.
     pub is_marked: bool,
     pub input: FieldInput<'v>,
 }
@@ -73,7 +74,7 @@ pub struct FieldGroup<'v> {
     /// The heading of the group; `None` if the heading of the page is enough.
     pub legend: Option<String>,
     pub fields: Vec<PageField<'v>>,
-    /// Hidden fields: the values that the form shows, and the id of a guest.
+    /// Hidden fields of the group: the values that the form shows, and the id of the guest.
     pub hidden: Vec<(String, Cow<'v, str>)>,
     /// The button that removes the group's guest: its form value and its label.
     pub remove: Option<(usize, String)>,
@@ -131,8 +132,8 @@ impl<'v> FieldValues<'v> {
         fault.map(|fault| fault.kind.message(self.words))
     }
 
-    /// Returns the typed value of a field, otherwise the saved one. In a refused form, a field that
-    /// the guest left empty stays empty.
+    /// Returns the typed value of a field, otherwise the saved value. In a refused form, a field
+    /// that the guest left empty stays empty.
     fn value(&self, name: &str, saved: Option<&'v str>) -> Cow<'v, str> {
         let value = match self.typed {
             Some(typed) => form::value_of(typed, name),

@@ -1,31 +1,33 @@
 //! The forms of the guest's page. Each form becomes the input of an operation.
 //!
-//! | form | fields |
-//! |---|---|
-//! | additional questions | `q.<questionId>`: an option's id each, or empty; `q.<questionId>.text`
-//! |
-//! | agreement | `isAccepted=true`, where the box is ticked; `signedName`; `shownText`, the hash of the
-//! text |
-//! | your details | one field for each detail of the guest, such as `firstName` |
-//! | other guests | the same for each guest, such as `g.0.firstName`; `id.0`, the id of a saved guest;
-//! `add`; `remove` with a number |
-//! | damage deposit | `choice`, `deposit`, `none` or a waiver's id; `isConfirmed=true` without choices |
-//! | any other step | `isConfirmed=true` |
-//! | submission, removal of a file | none |
-//! | message, issue | `text`, and `key`, which is unique to each form |
-//! | survey | `overallRating`, a field for each category, `publicText`, `privateReview` |
-//! | extras | `x.<upsellId>`: a quantity; `request`, where they are asked for |
+//! The fields of each form:
+//! - Additional questions: `q.<questionId>` occurs once for each chosen option and has the option's
+//!   id. It is empty if no option is chosen. `q.<questionId>.text` has the written answer.
+//! - Agreement: `isAccepted=true` if the box is ticked, `signedName`, and `shownText`, the hash of
+//!   the text that the form showed.
+//! - Your details: one field for each detail of the guest, such as `firstName`.
+//! - Other guests: one field for each detail of each guest, such as `g.0.firstName`. `id.0` is the
+//!   id of a saved guest. The buttons are `add`, and `remove` with the number of a guest.
+//! - Damage deposit: `choice`, whose value is `deposit`, `none` or a waiver's id. A deposit without
+//!   choices has `isConfirmed=true` instead.
+//! - Any other step: `isConfirmed=true`.
+//! - Submission, and removal of a file: no fields.
+//! - Message and issue: `text`, and `key`, which is unique to each form.
+//! - Survey: `overallRating`, a field for each category, `publicText` and `privateReview`.
+//! - Extras: `x.<upsellId>` has the quantity of an extra. `request` is the button that also
+//!   requests the extras.
 //!
 //! Several people fill in the same step, each on their own phone. So a form of questions or details
 //! also has the values that it showed, as hidden fields such as `firstName.was`. Only a value that
-//! differs from the shown one is sent. A form that is old changes nothing that it did not show.
+//! differs from the shown one is sent to the operation. So an old form cannot overwrite newer
+//! values of fields that the guest did not touch.
 //!
 //! The step decides which fields its form has. The operation checks whether a question or an option
 //! belongs to the step, as for any other caller.
 //!
-//! Forms need no protection against cross-site requests: the token in the path is the only
-//! credential, and no browser adds it by itself. Anyone who knows the address of a form may send
-//! it. Nobody else can forge a request.
+//! Forms need no protection against cross-site requests. The token in the path is the only
+//! credential, and no browser adds the token by itself. Whoever knows the address may send the
+//! form, and nobody else can forge a request.
 
 mod guest_details;
 
@@ -79,7 +81,8 @@ impl FilledForm {
 /// The name of the hidden field with the hash of an agreement text.
 pub const SHOWN_TEXT: &str = "shownText";
 
-/// Returns the name of the hidden field that has the value which the form showed in a field.
+/// Returns the name of the hidden field that repeats the value which the form showed in field
+/// `name`.
 #[must_use]
 pub fn shown_value_field(name: &str) -> String {
     format!("{name}.was")
@@ -139,7 +142,8 @@ fn question_of(field: &str) -> Option<(Uuid, bool)> {
 enum FieldType {
     /// A box that must be ticked.
     Box,
-    /// A field without a value of its own. It only confirms.
+    /// A hidden or single field whose only valid value is `true`. Sending the form confirms the
+    /// step.
     Confirmation,
     /// A text that must not be blank.
     Text,
@@ -357,7 +361,7 @@ fn deposit(fields: &[(String, String)]) -> Result<Object, Faults> {
     Ok(answers)
 }
 
-/// Parses the answers that differ from those that the form showed.
+/// Parses the answers to questions. Omits every answer that equals the value which the form showed.
 fn questions(fields: &[(String, String)]) -> Result<Object, Faults> {
     let (mut answers, mut faults) = (Object::new(), Faults::default());
     let (mut now, mut before) = (Answers::new(), Answers::new());
@@ -412,7 +416,7 @@ fn every<'f>(fields: &'f [(String, String)], field: &str) -> Vec<&'f str> {
         .collect()
 }
 
-/// Parses a form that has only the `known` fields. Any other field is a fault.
+/// Parses a form that has only the fields in `known`. Any other field is a fault.
 fn parse_known(known: &[(&str, FieldType)], fields: &[(String, String)]) -> Result<Object, Faults> {
     let mut faults =
         Faults::unknown_fields(fields, |name| known.iter().any(|(known, _)| *known == name));

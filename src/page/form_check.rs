@@ -1,5 +1,5 @@
-//! Shared handling of the forms on a page: checks a form before its operation is called, and shows
-//! a refused form again with its values and faults.
+//! Shared handling of the page's forms. Checks a form before its operation is called. Shows a
+//! refused form again with the typed values and the faults.
 
 use axum::response::Response;
 
@@ -49,8 +49,8 @@ impl Rejection {
     }
 }
 
-/// Parses the fields of a form with `check`. Refuses every form of a preview, and a request whose
-/// body is no form (`fields` is `None`).
+/// Parses the fields of a form with `check`. Rejects every form of a preview. Rejects a request
+/// without a valid form body, for which `fields` is `None`.
 pub fn check_form<T>(
     page_stay: &PageStay,
     fields: Option<&FormFields>,

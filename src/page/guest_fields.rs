@@ -73,7 +73,7 @@ impl<'n> RequestedFields<'n> {
         self.details.iter().any(|detail| detail.name == name)
     }
 
-    /// Returns whether a field is required of the guest with these details.
+    /// Returns whether the rules require this field of a guest with the details in `fields`.
     #[must_use]
     pub fn requires(&self, detail: &GuestField<'_>, fields: &Object) -> bool {
         let guest = GuestCategory {

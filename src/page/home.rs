@@ -102,7 +102,7 @@ struct PrecheckinPrompt<'v> {
     status: &'static str,
     /// A sentence on the submission's status; `None` before the submission.
     outcome: Option<&'static str>,
-    /// The message of the staff who requested changes.
+    /// The message of the staff who sent the pre-check-in back for changes.
     message: Option<&'v str>,
     /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
@@ -124,7 +124,7 @@ struct NextLink<'v> {
     href: String,
 }
 
-/// A step and its state.
+/// A row of the step list: a step and its state.
 struct HomeStepRow<'v> {
     step: &'v StepView,
     href: String,
@@ -402,8 +402,9 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
     })
 }
 
-/// Returns the invitation to pre-check-in. The built-in prompt asks for it before the arrival, so
-/// another text takes its place from the arrival day on. A host's own prompt is not replaced.
+/// Returns the text that invites the guest to the pre-check-in. The built-in prompt asks for
+/// it before the arrival, so from the arrival day on another built-in text replaces the prompt. A
+/// prompt that the host wrote is never replaced.
 fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v str {
     if phase != Phase::Before && prompt == words.precheckin.prompt {
         words.progress.action_required
@@ -412,8 +413,9 @@ fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v s
     }
 }
 
-/// Returns the text on the result of a submission; `None` before it, and where something is left to
-/// do in a step that is not open here.
+/// Returns the text on the result of the submission. Returns `None` before the submission. Also
+/// returns `None` after an approval if a step is not ready, because the text would claim that
+/// nothing is left to do.
 #[must_use]
 pub fn submission_status(page_stay: &PageStay) -> Option<&'static str> {
     let words = &page_stay.texts.precheckin;

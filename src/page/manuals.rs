@@ -82,7 +82,8 @@ pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<Str
     .map_err(Error::internal)
 }
 
-/// Raises all headings by one level, because this page has no category title above them.
+/// Raises all headings by one level. Above a single manual there is no category title, so the
+/// manual's headings begin one level higher.
 fn raised(html: &str) -> String {
     (3..=6).fold(html.to_owned(), |html, level| {
         let upper = level - 1;
@@ -178,7 +179,8 @@ pub fn sections<'v>(
         .collect()
 }
 
-/// Returns the manuals about a subject from all categories, expanded.
+/// Returns one section with all manuals about a subject, from all categories. The manuals are
+/// expanded.
 #[must_use]
 pub fn section_about<'v>(
     page_stay: &'v PageStay,

@@ -31,7 +31,7 @@ struct Messages<'v> {
     written: Vec<SentMessage<'v>>,
 }
 
-/// A message that was sent.
+/// A message that the guest has sent.
 struct SentMessage<'v> {
     text: &'v str,
     sent: String,

@@ -1,5 +1,5 @@
-//! Pages that replace a page that cannot be shown: the stay, the step or the manual does not exist,
-//! or there is a temporary failure.
+//! Pages shown instead of the requested page. They say that the stay, the step or the manual does
+//! not exist, or that the failure is temporary.
 
 use askama::Template;
 use engine::error::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ struct MissingPage<'v> {
     more: Option<&'static str>,
 }
 
-/// What the stay does not have.
+/// The kind of thing that the address names and the stay does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingThing {
     Step,
@@ -24,7 +24,7 @@ pub enum MissingThing {
     Pass,
 }
 
-/// Renders the page that replaces every page of a stay after a refusal with this status. `tag` is
+/// Renders the error page for a refusal with this status. It replaces any page of a stay. `tag` is
 /// the language.
 pub fn error_page(status: u16, tag: &str) -> Result<String> {
     let text = |words: &'static Words| match status {

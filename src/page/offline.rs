@@ -1,24 +1,26 @@
-//! The page without a connection: a service worker, and a manifest by which a phone puts the page
-//! on its home screen.
+//! Makes the guest's page available offline. A service worker keeps copies of the page, and a web
+//! manifest lets a phone put the page on its home screen.
 //!
-//! # The worker
+//! # The service worker
 //!
-//! `worker.js` asks the network first. If that fails or takes longer than six seconds, the worker
-//! returns its copy. It has copies of the page, of the manuals that were opened, of the manifest,
-//! and of the pictures on the page. It keeps nothing else of any origin: no step, no form, no sent
-//! message. It deletes everything at a moment that is written into it, and at once when the page
-//! answers 403, 404 or 410.
+//! `worker.js` asks the network first. If the request fails or takes longer than six seconds, the
+//! worker returns its copy. The worker keeps copies of the page, the manuals that the guest opened,
+//! the manifest, and the images on the page. It keeps nothing else: no step, no form, no sent
+//! message. The end of the stay is written into the script; at that time the worker deletes all
+//! copies. It also deletes them as soon as the page answers 403, 404 or 410.
 //!
-//! The worker needs this of the page:
-//! - The page registers the worker for itself and everything below:
-//!   `navigator.serviceWorker.register(page + "/worker.js", { scope: page })`. The worker's
-//!   response has `Service-Worker-Allowed: <page>`, because a page is not below itself.
-//! - `<template data-offline>…</template>` holds the notice of age, written when the page is
-//!   rendered. A browser shows no template. The worker removes the tags around the notice in its
-//!   copy, so that the notice needs no script.
-//! - Pictures are `<img … src="…">` with an absolute address or one that begins with a slash.
-//! - The worker's response has no policy that keeps it from fetching the page's pictures
-//!   (`connect-src`). The page's policy has `worker-src 'self'` and `manifest-src 'self'`.
+//! The worker relies on these properties of the page:
+//! - The page registers the worker for itself and all addresses below it:
+//!   `navigator.serviceWorker.register(page + "/worker.js", { scope: page })`. The address of the
+//!   page itself is above the address of the worker. So the response with the worker has the header
+//!   `Service-Worker-Allowed: <page>`.
+//! - `<template data-offline>…</template>` holds the notice that says how old the page is. A
+//!   browser does not show a template. In its copy, the worker removes the tags around the notice, so the
+//!   offline page shows the notice without a script.
+//! - Images are `<img … src="…">` with an absolute address, or an address that begins with a slash.
+//! - The content security policy of the worker's response allows the worker to fetch the page's
+//!   images (`connect-src`). The policy of the page has `worker-src 'self'` and
+//!   `manifest-src 'self'`.
 //! - A preview registers no worker.
 
 use jiff::Timestamp;
@@ -28,10 +30,12 @@ use super::{icons, theme};
 use crate::guest::BrandingView;
 use engine::language::is_right_to_left;
 
-/// The source of the worker, with placeholders for its page and its end.
+/// The source of the service worker. Its placeholders are the path of the page and the time at
+/// which the worker deletes its copies.
 const WORKER: &str = include_str!("worker.js");
 
-/// Returns the worker of the page at this path, which deletes everything at `forget_at`.
+/// Returns the service worker of the page at this path. The worker deletes all its copies at
+/// `forget_at`.
 #[must_use]
 pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
     let lines = WORKER
@@ -39,14 +43,14 @@ pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("//"));
     let script = lines.collect::<Vec<_>>().join("\n");
-    // A JSON string is also a string of the script.
+    // A JSON string is also a valid JavaScript string literal.
     script
         .replacen("__PAGE__", &json!(page_path).to_string(), 1)
         .replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
 }
 
-/// Returns the manifest of the page at this path, in the branding's colours. `name` is the name of
-/// the stay.
+/// Returns the web manifest of the page at this path, in the branding's colours. `name` is the name
+/// of the stay.
 #[must_use]
 pub fn manifest(
     name: &str,

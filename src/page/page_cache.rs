@@ -1,11 +1,13 @@
-//! A cache of rendered pages without a form. A page is valid within the minute in which it was
-//! rendered.
+//! A cache of rendered pages that contain no form. A page is valid within the minute in which it
+//! was rendered.
 //!
-//! A page depends on the guest's view, the address, the requested languages, and the minute, which
-//! it shows when it is read without a connection. So each request reads the guest's view. Reading it
-//! checks that the stay is there, counts the request, and names the state of the view. If the page
-//! was rendered from that state, the cached page is returned. A page that is requested a second time
-//! is compressed once for all later requests.
+//! A page depends on the guest's view, the address and the requested languages. It also depends on
+//! the minute, because its offline copy states the minute of rendering.
+//!
+//! Every request still reads the guest's view, which checks that the stay exists and counts the
+//! request. The view's `ETag` names its state. If a cached page was rendered from the same state,
+//! the cache returns that page. The second request for a page compresses the page once for all
+//! later requests.
 
 use std::sync::Arc;
 
@@ -64,7 +66,7 @@ impl PageCache {
 }
 
 impl CachedPage {
-    /// Creates a page that was rendered at a moment, from this state of the guest's view.
+    /// Creates a page that was rendered at `now` from the guest view with this `ETag`.
     #[must_use]
     pub fn new(html: String, state: HeaderValue, now: Timestamp) -> Self {
         Self {

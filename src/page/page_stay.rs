@@ -63,10 +63,12 @@ impl PageStay {
             && !precheckin.steps.is_empty()
             && !precheckin.steps.iter().any(|step| step.is_open);
         if !is_preview {
-            // A step that came too late to be asked is not shown, because the guest cannot save it.
+            // A step that was added after the submission can be closed to the guest. The page hides
+            // such a step, because the guest cannot save it.
             let is_shown = |step: &StepView| step.is_open || step.state != StepState::Todo;
             if !view.precheckin.steps.iter().all(is_shown) {
-                // The view is copied only where a step is left out, because others may share it.
+                // Other requests may share the view, so it is copied only if a step must be
+                // removed.
                 let steps = &mut Arc::make_mut(&mut view).precheckin.steps;
                 steps.retain(is_shown);
             }
@@ -171,7 +173,7 @@ impl PageStay {
         !self.view.precheckin.open_steps.is_empty()
     }
 
-    /// Returns whether the guest should submit when every step is complete.
+    /// Returns whether the host expects a submission from the guest once every step is complete.
     #[must_use]
     pub fn should_submit(&self) -> bool {
         let precheckin = &self.view.precheckin;

@@ -33,7 +33,7 @@ static PAGE: LazyLock<Policy> = LazyLock::new(|| {
 /// The content security policy of pages that this service shows in a frame.
 static FRAMED_PAGE: LazyLock<Policy> = LazyLock::new(|| PAGE.clone().framed());
 
-/// The content security policy of files. Files run nothing.
+/// The content security policy of downloaded files. A file may not run scripts or load anything.
 static FILE: LazyLock<Policy> = LazyLock::new(|| Policy::new("", Referrer::Nobody));
 
 /// The content security policy of the service worker, which fetches the page and its images.

@@ -33,7 +33,8 @@ pub struct PageRequest {
     pub headers: HeaderMap,
     pub links: StayLinks,
     token: String,
-    /// The path parameters except the token; `None` for a value that is not a UUID.
+    /// The path parameters, without the token. A parameter whose value is not a UUID has the value
+    /// `None`.
     ids: Vec<(String, Option<Uuid>)>,
     query: Vec<(String, String)>,
     /// The language in the query; `None` if it is missing or invalid.
@@ -44,11 +45,11 @@ pub struct PageRequest {
     pub requester: Option<Requester>,
 }
 
-/// A moment that the address of a page names.
+/// The time of a preview, as the query parameter `at` names it.
 enum PageMoment<'q> {
-    /// A text for the operation, which may be no moment.
+    /// A text that the operation parses. It may be invalid; the operation then refuses the request.
     Sent(&'q str),
-    /// A time on the flat's clock.
+    /// A local time at the flat, from the form of a preview.
     Local(DateTime),
 }
 
@@ -202,11 +203,12 @@ impl PageRequest {
         self.page_stay(answer)
     }
 
-    /// Reads the guest's view, at the moment in the query where the caller may ask for one, and
-    /// else now. The form of a preview may give the moment as local time of the flat.
+    /// Reads the guest's view. The query parameter `at` can name another time than now, if the
+    /// caller may see a preview. The form of a preview sends this time as local time of the flat.
     ///
-    /// The language is that of the address, else the guest's own. Otherwise it is the first
-    /// language that the browser accepts and that has texts.
+    /// The language is the one in the address. Without it, the language is the guest's own
+    /// language. Without both, it is the first language that the browser accepts and that has
+    /// texts.
     pub async fn view(&mut self) -> Result<LocalAnswer, PageRefusal> {
         let language = self.asked.clone();
         let language = language.map(|language| ("language".to_owned(), language));
@@ -277,9 +279,9 @@ impl PageRequest {
             .filter(|signer| signer.is_valid(self.service.clock.now()))
     }
 
-    /// Returns the cache key of the page: the parts of the request that the page depends on.
-    /// Returns `None` for a page that is not cached: at another time than now, or right after the
-    /// submission.
+    /// Returns the cache key of the page, which contains every part of the request that the page
+    /// depends on. Returns `None` for a page that must not be cached: the page of a preview, and
+    /// the page right after the submission.
     #[must_use]
     pub fn key(&self, operation: &str) -> Option<Box<str>> {
         if self.query_parameter("at").is_some() || self.is_just_submitted() {
@@ -334,7 +336,8 @@ impl PageRequest {
         operation_calls::value(operation, answer)
     }
 
-    /// Calls an operation of the guest interface on the stay, without need of its answer.
+    /// Calls an operation of the guest interface on the stay, and ignores the value that the
+    /// operation returns.
     pub async fn send(
         &mut self,
         operation: &str,

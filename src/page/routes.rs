@@ -36,7 +36,7 @@ type PageService = State<Arc<Service>>;
 
 /// Returns the routes of the page.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // An unsupported method gets the same 404 page as an unknown address.
+    // A request with another method gets the same 404 page as an unknown address.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
     Router::new()
         .route("/stay/{token}", only(get(home_page)))
@@ -135,7 +135,8 @@ async fn shown(
     response
 }
 
-/// Responds with a page without a form, from the cache or rendered anew.
+/// Responds with a page that contains no form. Returns the cached page if its state is current;
+/// otherwise renders the page.
 async fn read(
     State(service): PageService,
     params: PathParams,
@@ -259,8 +260,8 @@ async fn messages_page(
     response
 }
 
-/// Returns the guest's messages. Returns none where they cannot be read, so that the guest can
-/// still write.
+/// Returns the guest's messages. Returns an empty list if they cannot be read, so that the guest
+/// can still write a message.
 pub(super) async fn written(request: &mut PageRequest) -> Arc<Vec<Message>> {
     request
         .call(LIST_OWN_MESSAGES, &[], Body::empty())
@@ -445,7 +446,7 @@ pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFie
     Some(form::parse(&collected.ok()?.ok()?.to_bytes()))
 }
 
-/// Responds to the request that browsers make for an icon of the site.
+/// Responds to the browser's automatic request for the icon of the site.
 async fn favicon() -> Response {
     let house = icons::drawing("house").unwrap_or_default();
     let drawing = format!(

@@ -198,9 +198,9 @@ async fn text_changed(
     )
 }
 
-/// Returns the address to go to after a step is saved. A step that is incomplete or has new
-/// questions is shown again. Otherwise the address is that of the next incomplete step, or of the
-/// review where none is left.
+/// Returns the address to open after a step was saved. An incomplete step, or a step with new
+/// questions, is shown again. Otherwise the next incomplete step follows. If no step is incomplete,
+/// the review follows.
 fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> String {
     let mut asked = saved.questions.iter().flatten();
     let asks_anew = asked.any(|question| {
@@ -414,7 +414,7 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }
         }
-        // The file has already been removed, so the request has reached its aim.
+        // The file no longer exists, so the removal has already succeeded.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }

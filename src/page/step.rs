@@ -227,8 +227,9 @@ fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)>
     }
 }
 
-/// Returns whether the guest has accepted the current text. The accepted text may differ from the
-/// shown one without a change, if the guest now reads the page in another language.
+/// Returns whether the guest has accepted exactly the text that the page shows. The result is false
+/// if the text has changed since. It is also false if the guest accepted the text in another
+/// language.
 fn is_accepted_text(step: &StepView) -> bool {
     let today = step.agreement.as_ref();
     let today = today.and_then(|agreement| agreement.text.as_deref());
@@ -237,7 +238,7 @@ fn is_accepted_text(step: &StepView) -> bool {
         .is_some_and(|accepted| accepted.text_sha256 == today.map(text_hash))
 }
 
-/// Returns whether the guest accepted the agreement in another language than the page's. The page
+/// Returns whether the guest accepted the agreement in a language other than the page's. The page
 /// then shows the accepted text.
 fn is_accepted_otherwise(step: &StepView) -> bool {
     step.acceptance.is_some()
@@ -255,7 +256,7 @@ fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
         .collect()
 }
 
-/// Returns the faults that make a saved step incomplete.
+/// Returns one fault for each answer that a saved step still needs.
 fn lacks(step: &StepView) -> Faults {
     let mut faults = Faults::default();
     if step.state.is_ready() {

@@ -6,7 +6,7 @@ use super::uploads::Files;
 use crate::translations::TextLanguages;
 use crate::words::Words;
 
-/// The faults of a form.
+/// The summary of a form's faults, shown above the form.
 pub struct Summary {
     /// The message about the whole form.
     pub text: Option<&'static str>,

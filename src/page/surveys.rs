@@ -96,7 +96,8 @@ async fn give(request: &mut PageRequest, kind: SurveyKind, body: Body) -> Respon
                 .await;
             match answer {
                 Ok(()) => return reply::redirect(&page_stay.links.survey_sent(kind)),
-                // It was given just now, by the same form.
+                // The guest has already answered this survey, for example by sending this form
+                // twice.
                 Err(refusal) if refusal.status == 409 => {
                     return reply::redirect(&page_stay.links.survey_sent(kind));
                 }

@@ -64,7 +64,7 @@ impl Rgb {
         one.max(other) / one.min(other)
     }
 
-    /// Mixes two colours: `parts` of `of` parts are from `other`.
+    /// Mixes this colour with another one. The share of `other` in the result is `parts / of`.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -75,7 +75,7 @@ impl Rgb {
         Self(mixed)
     }
 
-    /// Returns the readable text colour on this colour: white or nearly black.
+    /// Returns the text colour that is readable on this background colour: white or nearly black.
     fn text_colour(self) -> Self {
         if self.contrast(WHITE) >= self.contrast(BLACK) {
             WHITE
@@ -302,7 +302,8 @@ pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     (primary.to_string(), primary.text_colour().to_string())
 }
 
-/// Returns the brand colour and the readable text colour on it as red, green and blue.
+/// Returns the brand colour and the text colour that is readable on it, each as red, green and
+/// blue.
 #[must_use]
 pub fn brand_parts(branding: Option<&BrandingView>) -> [[u8; 3]; 2] {
     let primary = Colours::of(branding).primary;

@@ -59,8 +59,8 @@ impl<'f> GuestFields<'f> {
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns the changed details, and the details that are missing after the change. If
-    /// `is_strict` is false, no detail counts as missing.
+    /// Returns the changed details of the guest, and the required details that are still missing
+    /// after the change. If `is_strict` is false, no detail counts as missing.
     fn changes(
         &self,
         asked: &RequestedFields<'_>,
@@ -115,7 +115,7 @@ impl<'f> GuestFields<'f> {
     }
 }
 
-/// Reads the details of the guest who booked.
+/// Parses the details of the guest who booked.
 pub(super) fn details(
     step: &StepView,
     check_in: Date,

@@ -22,8 +22,8 @@ const USER_AGENT: &str = "Vestibule-Passes/1";
 /// Maximum number of bytes read from a response, and size of the HTTP/2 window.
 const ANSWER: usize = 4 << 10;
 const UNREAD: u32 = 16 << 10;
-/// Reasons of a 400 for which a retry is useless, because the push token is not valid for these
-/// passes.
+/// Apple's error reasons in a 400 response that mean that the push token is not valid for these
+/// passes. A retry would fail again.
 const NO_TOKEN: [&str; 4] = [
     "BadDeviceToken",
     "DeviceTokenNotForTopic",

@@ -52,8 +52,8 @@ pub fn png(size: u32, [ground, ink]: [[u8; 3]; 2]) -> Vec<u8> {
         .and_then(|()| packed.finish())
         .unwrap_or_default();
     let mut head = [size.to_be_bytes(), size.to_be_bytes()].concat();
-    // Eight bits for each of three colours, the only methods of compression and filtering, and no
-    // interlacing.
+    // The end of the PNG header: bit depth 8, colour type RGB, the only compression method, the
+    // only filter method, no interlacing.
     head.extend([8, 2, 0, 0, 0]);
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in [(b"IHDR", head), (b"IDAT", packed), (b"IEND", Vec::new())] {

@@ -28,13 +28,13 @@ use crate::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 const EVERY: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
-/// Time after the departure in which changes of the pass are still pushed.
+/// How long after the departure the service still pushes changes of the pass.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Organization and reservation of a stay.
 type StayId = (Uuid, Uuid);
 
-/// The result of a check: the state in which the pass was checked.
+/// The result of a check, with the state of the pass at that time.
 #[derive(Clone, Copy)]
 struct PassCheck {
     revisions: (i64, i64),

@@ -98,7 +98,7 @@ fn empty(status: u16) -> Response {
     response
 }
 
-/// Returns the response for the outcome of a request. An `Err` is an HTTP status.
+/// Returns the response to a device. An `Err` holds the HTTP status of the refusal.
 fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response {
     let mut response = outcome.unwrap_or_else(empty);
     attach_operation(&mut response, operation, None);
@@ -130,7 +130,8 @@ async fn registered(
     if !is_name(&device) || !is_name(&registration.push_token) {
         return Err(400);
     }
-    // Records the content before the device asks which passes have changed.
+    // The recorded content is the base for later checks. The service must record it before the
+    // device asks which passes have changed.
     let current = current(service, &mut opened.request, opened.stay).await?;
     if !current.is_enabled {
         return Err(401);

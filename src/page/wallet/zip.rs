@@ -14,8 +14,10 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     for (name, bytes) in files {
         let offset = long(archive.len());
         let mut entry = Vec::new();
-        // No flags, no compression, midnight, the date. The checksum, the length twice, the length
-        // of the name, and no extra field follow.
+        // The fields of a file entry, in the order of the format. First come the version, the
+        // flags, the compression method (none), the time (midnight) and the date. The checksum, the
+        // compressed and the uncompressed length, the length of the name and the length of the
+        // extra field (0) follow.
         for number in [VERSION, 0, 0, 0, DATE] {
             entry.extend(number.to_le_bytes());
         }
@@ -31,7 +33,7 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
         directory.extend(b"PK\x01\x02");
         directory.extend(VERSION.to_le_bytes());
         directory.extend(&entry);
-        // No comment, first disk, no internal or external attributes.
+        // The zeros stand for: no comment, the first disk, no internal and no external attributes.
         directory.extend([0; 2 + 2 + 2 + 4]);
         directory.extend(offset.to_le_bytes());
         directory.extend(name.as_bytes());
