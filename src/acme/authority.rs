@@ -105,8 +105,8 @@ impl Authority {
             let contact = self.contact();
             let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
             account.update_contacts(&contact).await?;
-            // The credentials have moved into the account and cannot be cloned, so they are parsed
-            // again.
+            // The account has consumed the parsed credentials, and they cannot be cloned. So the
+            // JSON is parsed again.
             let stored: StoredAccount = serde_json::from_slice(&json)?;
             let result = self.store_account(folder, stored.credentials).await;
             result.map_err(text)?;

@@ -90,7 +90,7 @@ async fn read(mut response: Response) -> reqwest::Result<Option<Bytes>> {
     Ok(Some(body.into()))
 }
 
-/// The HTTP client for the ACME library.
+/// Adapts the HTTP client to the interface of the ACME library.
 pub(super) struct AcmeHttpClient(pub(super) Client);
 
 impl HttpClient for AcmeHttpClient {

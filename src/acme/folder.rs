@@ -21,7 +21,7 @@ const FOLDER_MODE: u32 = 0o700;
 /// The folder of one authority's account and certificate, locked for this process.
 pub(super) struct CertificateFolder {
     path: PathBuf,
-    /// Has the lock until the file is dropped.
+    /// The open lock file. The lock ends when this value is dropped.
     _lock: File,
 }
 
@@ -73,8 +73,8 @@ impl CertificateFolder {
         self.store(ACCOUNT, json)
     }
 
-    /// Writes a temporary file and renames it, so that the file is complete or absent even if the
-    /// process ends meanwhile. The temporary file has mode 0600.
+    /// Writes a temporary file with mode 0600 and renames it. So the file is complete or absent,
+    /// even if the process ends during the write.
     fn store(&self, name: &str, text: &str) -> Result<(), String> {
         let write = || {
             let mut file = NamedTempFile::new_in(&self.path)?;

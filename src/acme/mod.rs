@@ -87,8 +87,8 @@ impl CertificateRenewer {
         Ok(keeper)
     }
 
-    /// Loads the stored certificate, if there is one. If the certificate cannot be used, only logs
-    /// this, because the first order replaces the certificate.
+    /// Loads the stored certificate, if there is one. A certificate that cannot be used is only
+    /// logged, because the first order replaces it.
     fn load_stored(&self) {
         let folder = self.folder.path().display();
         let stored = self.folder.certificate();
@@ -186,7 +186,7 @@ impl CertificateRenewer {
             .is_none_or(|certificate| schedule::is_due(certificate, &self.settings.names, now))
     }
 
-    /// Remembers the certificate in use.
+    /// Stores the names and the validity of the certificate in use, for later checks.
     fn set_current(&self, certificate: CertificateFacts) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(certificate);
     }

@@ -1,4 +1,4 @@
-//! Opens the certificate and the listener of a server by the settings.
+//! Opens the TLS certificate and the listening socket that the command-line flags name.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,19 +11,19 @@ use vestibule_http::server::Tls;
 use crate::acme::CertificateRenewer;
 use crate::config::ServeFlags;
 
-/// Where the certificate of a server comes from.
+/// The source of a server's TLS certificate.
 pub enum CertificateSource {
-    /// The files of the settings, which SIGHUP reloads.
+    /// Certificate and key come from the files in the flags. SIGHUP reloads the files.
     Files(Arc<Tls>),
-    /// A certificate authority.
+    /// A certificate authority issues the certificate, and this process renews it.
     Authority(Arc<CertificateRenewer>),
 }
 
-/// The TLS configuration of a server, and the renewal of its certificate. The renewal is `None` for a
-/// certificate from files; both are `None` without TLS.
+/// The TLS configuration of a server, and the task that renews its certificate. A certificate from
+/// files has no such task. Without TLS, both are `None`.
 pub(super) type Certificates = (Option<Arc<Tls>>, Option<Arc<CertificateRenewer>>);
 
-/// Opens the certificate of the settings, from files or from a certificate authority.
+/// Opens the certificate that the flags name: from files, or from a certificate authority.
 pub(super) fn open_certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certificates, String> {
     let text = |error| format!("TLS: {error}");
     if let Some(settings) = flags.acme()? {
@@ -40,8 +40,8 @@ pub(super) fn open_certificate(flags: &ServeFlags, clock: &Clock) -> Result<Cert
     Ok((tls.map_err(text)?.map(Arc::new), None))
 }
 
-/// Binds the address of the settings. If the default is all IPv6 addresses and the machine has no
-/// IPv6, binds all IPv4 addresses.
+/// Binds the address in the flags. Without a flag, the default is all IPv6 addresses. On a machine
+/// without IPv6, this default becomes all IPv4 addresses.
 pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
     let address = flags.listen_address();
     let listener = match TcpListener::bind(address).await {

@@ -67,8 +67,8 @@ const SWEEPS: [(&str, Batch); 11] = [
     ),
 ];
 
-/// Runs the sweeps every minute, and the one of deleted subscriptions after each deletion, until
-/// `stop` is cancelled.
+/// Runs all sweeps every minute until `stop` is cancelled. The deletion of a webhook subscription
+/// also starts the sweep of deleted subscriptions at once.
 pub(super) async fn run(
     service: Arc<Service>,
     dependencies: Arc<Dependencies>,
@@ -89,14 +89,15 @@ pub(super) async fn run(
                 sweep_deleted(&dependencies).await;
             }
         };
-        // The batch in progress ends by itself. The rest waits for the next start.
+        // On `stop`, the open transaction still ends on its own thread. Work that remains waits for
+        // the next start of the server.
         if stop.run_until_cancelled(swept).await.is_none() {
             return;
         }
     }
 }
 
-/// Runs every sweep once. A sweep that fails does not keep the others from running.
+/// Runs every sweep once. If a sweep fails, the others still run.
 pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies) {
     let now = service.clock.now();
     for (task, batch) in SWEEPS {

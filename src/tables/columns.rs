@@ -27,19 +27,16 @@ pub(super) enum CellType {
     TextList,
     Integer,
     Number,
-    /// True or false.
     Boolean,
-    /// A date.
     Date,
-    /// A timestamp.
     Timestamp,
     /// One of these texts.
     Choice(Vec<String>),
-    /// The id of a record.
+    /// The id of a record of this kind.
     Reference(RecordKind),
-    /// The ids of records.
+    /// The ids of several records of this kind.
     References(RecordKind),
-    /// The id of a property, a group or a tag.
+    /// The id of a property, a property group or a tag.
     Place,
 }
 
@@ -60,7 +57,7 @@ impl ColumnField {
     }
 }
 
-/// The use of a column.
+/// What the import does with a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Column {
     /// The column has the external id of each record.

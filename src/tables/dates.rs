@@ -47,8 +47,8 @@ impl DateParser {
         if rest.is_empty() {
             return self.at(date, Time::midnight());
         }
-        // Try a time with an offset first, such as 15:00Z or 15:00+02:00, because the parser of a
-        // time alone ignores an offset after it.
+        // A time with an offset, such as 15:00Z or 15:00+02:00, must be tried first. The parser of
+        // a time alone would ignore the offset.
         if let Ok(timestamp) = format!("{date}T{rest}").parse() {
             return Some(timestamp);
         }

@@ -36,7 +36,7 @@ pub(crate) const IMPORT_RECORDS: OperationName<Imported> = OperationName::new("i
 
 /// Maximum size of a request: 16 MiB.
 const BODY_LIMIT: usize = 16 << 20;
-/// Time limit of a full file.
+/// Time limit of an import. A file of the maximum size needs more time than other requests.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum number of errors in a response.
 const MAX_ERRORS: usize = 100;
@@ -354,7 +354,8 @@ fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &He
     });
 }
 
-/// Marks the lines with errors as wrong, and sorts and shortens the lists of the result.
+/// Completes the result: marks the lines with errors as wrong, then sorts the lists and cuts them
+/// to their maximum length.
 fn finish(imported: &mut Imported, is_dry_run: bool) {
     let wrong_lines: BTreeSet<u64> = imported.errors.iter().map(|error| error.line).collect();
     for line in &mut imported.lines {
@@ -376,7 +377,7 @@ fn finish(imported: &mut Imported, is_dry_run: bool) {
     imported.errors.truncate(MAX_ERRORS);
 }
 
-/// The headers of a table, by the name of the field that the column fills.
+/// The headers of a table. The key is the name of the field that the column fills.
 #[derive(Default)]
 struct Headers(HashMap<String, String>);
 
@@ -390,7 +391,7 @@ impl Headers {
     }
 }
 
-/// The lines of a table without errors.
+/// The valid lines of a table.
 struct ReadLines {
     headers: Headers,
     drafts: Vec<LineDraft>,
@@ -468,7 +469,7 @@ fn read(
     }))
 }
 
-/// Reads the lines of a table, and adds their errors to the result.
+/// Reads the lines of a table. Adds the errors of invalid lines to the result.
 fn read_drafts(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -16,7 +16,8 @@ store::statements! {
     ALL = "select id, doc ->> 'name' from record where organization_id = ?1 and kind = ?2";
 }
 
-/// The kinds of records for which an instruction can be.
+/// The kinds of records to which an instruction can apply. A cell of an instruction may refer to
+/// any of them.
 pub(super) const SCOPE_KINDS: [RecordKind; 3] = [
     RecordKind::Property,
     RecordKind::PropertyGroup,
