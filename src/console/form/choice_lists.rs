@@ -1,11 +1,12 @@
-//! The rows that reference fields of a form can choose from.
+//! The rows that the reference fields of a form can choose from.
 //!
-//! A form shows a short list completely. For a long list it has a text field for a name. When the
-//! form is sent, the console looks the name up, so this works without a script. If one row matches,
-//! it is selected. Otherwise the form is shown again with the rows whose names contain the text.
+//! A form shows a short list completely. For a long list, the form has a text field for a name. The
+//! console looks the name up when the form is sent, so no script is needed. If exactly one row
+//! matches, the field is set to this row. Otherwise the form is shown again with the rows whose
+//! names contain the text.
 //!
-//! The text field is `….find`. After a search with several results, the hidden field `….found` has
-//! the same text, and the member's selection counts.
+//! The name of the text field ends with `.find`. After a search with several results, the hidden
+//! field with the ending `.found` has the same text. Then the row that the member selects counts.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,7 +23,7 @@ use crate::words::fill;
 
 /// The operation that lists records by name.
 const BY_NAME: &str = "listRecords";
-/// The operation that reads one record.
+/// The operation that reads a record by its id.
 const ONE: &str = "getRecord";
 /// Maximum number of rows that a form offers as a whole.
 const MOST_OFFERED: u32 = 300;
@@ -37,14 +38,14 @@ pub type Row = (String, String);
 /// The rows that the fields of a form can choose from.
 #[derive(Default)]
 pub struct ChoiceLists {
-    /// All rows of each short list, by the operation that lists them.
+    /// The rows of each list that is short enough to show, by the list operation.
     short: HashMap<String, Vec<Row>>,
     /// The selected rows and the search results of each field with a long list, by the name of the
     /// field.
     long: HashMap<String, Vec<Row>>,
 }
 
-/// The rows of a list operation.
+/// The rows of a list, or the fact that the list is too long.
 enum List {
     /// All rows, sorted by name.
     Short(Vec<Row>),
@@ -54,7 +55,7 @@ enum List {
 
 /// The search text of a field.
 pub struct NameSearch {
-    /// The typed text.
+    /// The name that the member typed.
     pub text: String,
     /// The text of the last search, if its results are shown.
     pub searched_text: String,

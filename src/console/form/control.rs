@@ -32,21 +32,21 @@ const FEW_LINES: usize = 2;
 pub struct FormView {
     /// The address that the form is sent to.
     pub action: String,
-    /// The HTTP status of the page that shows it.
+    /// The HTTP status of the page with the form.
     pub status: u16,
-    /// Hidden fields.
+    /// The hidden fields of the form, such as the values that it was opened with.
     pub hidden: ConsoleFields,
     /// The texts that fields refer to: label of the field and id of the text.
     pub texts: Vec<(String, Uuid)>,
     pub sections: Vec<(&'static str, Vec<Control>)>,
-    /// The error messages of a refused form, each with the element id of its field if it belongs to
-    /// one.
+    /// The error messages of a refused form. A message about one field also has the element id of
+    /// that field.
     pub problems: Vec<(String, Option<String>)>,
-    /// Further messages above the form.
+    /// Messages above the form that are not errors.
     pub notes: Vec<String>,
     /// Heading and text about a conflict. `None` if there is none.
     pub conflict: Option<(&'static str, &'static str)>,
-    /// The label of the button.
+    /// The label of the button that sends the form.
     pub submit: &'static str,
     /// Whether the member may view the form but not send it.
     pub is_read_only: bool,
@@ -70,7 +70,8 @@ pub struct Control {
     /// Name of the hidden field that marks this field as part of the form. `None` if no such field
     /// is needed.
     pub here: Option<String>,
-    /// The other field and its values for which this field has an effect, as `field=a,b`.
+    /// The condition under which this field has an effect: another field and its values, as
+    /// `field=a,b`.
     pub when: Option<String>,
     /// Address and label of a link to a page about this field.
     pub link: Option<(String, &'static str)>,
@@ -82,21 +83,21 @@ pub struct Control {
     pub words: &'static ConsoleWords,
 }
 
-/// The other member's version of a field that both members have changed.
+/// The version of a field that another member saved, if both members changed the field.
 pub struct Conflict {
-    /// The other member's version in words.
+    /// The value that the other member saved, in words.
     pub their_version: String,
-    /// Whether the member has chosen the other member's version.
+    /// Whether the signed-in member has chosen the other member's value.
     pub is_theirs: bool,
 }
 
-/// The kind of control.
+/// The type of a control, with its value.
 pub enum ControlInput {
     Line {
         mode: &'static str,
         value: String,
     },
-    /// A line of text with suggestions.
+    /// A line of text with suggested values.
     Suggested {
         value: String,
         suggestions: Vec<String>,
@@ -111,14 +112,16 @@ pub enum ControlInput {
     Pick {
         options: Vec<ControlOption>,
     },
-    /// Boxes of which several can be ticked. `set` is the switch of a field that may be null.
+    /// Several boxes, of which any number can be ticked. If the field may be null, `set` is the
+    /// state of the box that says whether the field has a value.
     Checkboxes {
         options: Vec<ControlOption>,
         set: Option<bool>,
         /// The search by name for further rows, if the list is too long to show.
         sought: Option<NameSearch>,
     },
-    /// One row of a long list: the selected row and the search results, and a search by name.
+    /// A choice of one row from a list that is too long to show. The options are the selected row
+    /// and the results of a search by name.
     Search {
         options: Vec<ControlOption>,
         sought: NameSearch,
@@ -143,7 +146,7 @@ pub enum ControlInput {
     },
 }
 
-/// A row of a list.
+/// A row of a list of objects, with a control for each field.
 pub struct FormRow {
     /// A sentence that describes the stored rule of the row.
     pub rule_sentence: Option<String>,
@@ -152,14 +155,14 @@ pub struct FormRow {
     pub removal: Option<Removal>,
 }
 
-/// A box that removes a row.
+/// The box with which a member removes a row.
 pub struct Removal {
     pub name: String,
     pub label: String,
     pub is_on: bool,
 }
 
-/// An option of a list.
+/// An option of a control.
 pub struct ControlOption {
     pub value: String,
     pub label: String,
@@ -182,7 +185,7 @@ impl Control {
     }
 }
 
-/// The data that fields need besides their values.
+/// The data for building the controls of a form, besides the schema of each field.
 pub struct FieldContext<'s> {
     pub request: &'s ConsoleRequest,
     pub fields: &'s ConsoleFields,
@@ -190,7 +193,7 @@ pub struct FieldContext<'s> {
     pub listed: &'s ChoiceLists,
     /// Error messages, by the name of the field.
     pub errors: &'s HashMap<String, Vec<String>>,
-    /// The other member's version of each field in conflict, in words, by the name of the field.
+    /// The value that the other member saved, in words, by the name of each field in conflict.
     pub theirs: &'s HashMap<String, String>,
     /// The id of each field's text, by the name of the field.
     pub texts: &'s HashMap<String, String>,
@@ -243,7 +246,8 @@ impl FieldContext<'_> {
         if !spec.is_readable {
             add(words.forms.write_only.into());
             match spec.kind {
-                // These controls have an option that keeps the value, so they need no box for that.
+                // These controls have an option that keeps the stored value. A box that deletes the
+                // value is not needed.
                 InputKind::Switch | InputKind::Choice(_) | InputKind::Reference(_) => {}
                 InputKind::Names(_)
                 | InputKind::Object(_)
@@ -462,8 +466,8 @@ impl FieldContext<'_> {
         }
     }
 
-    /// Returns a sentence that describes the stored rule of a row. `None` for a new row, and for
-    /// rows that are no rules.
+    /// Returns a sentence that describes the stored rule of a row. Returns `None` for a new row,
+    /// and for a row of another kind of list.
     fn told(&self, parts: &[FieldSpec], name: &str, row: &str) -> Option<String> {
         let layout = self.layout.rules_in(name)?;
         let about = subject(parts, row, self.fields);

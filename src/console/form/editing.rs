@@ -38,13 +38,12 @@ pub struct Resource {
     /// The operation whose response contains the values. It is a list operation if no operation
     /// reads a single resource.
     pub read: &'static str,
-    /// Reads one resource by id.
+    /// Reads the resource with this id.
     pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> ReadFuture<'v>,
     pub update: &'static str,
     pub layout: &'static Layout,
 }
 
-/// A future that reads one resource.
 pub type ReadFuture<'v> = BoxFuture<'v, Result<StoredResource, ConsoleRefusal>>;
 
 pub(super) fn operation(
@@ -76,7 +75,8 @@ fn is_shown(spec: &FieldSpec, all: &[FieldSpec], base: &Map<String, Value>, dept
             .is_none_or(|other| is_shown(other, all, base, depth - 1))
 }
 
-/// Returns the fields of the form that changes a resource with these values.
+/// Returns the fields that the form for changing a resource shows. `base` has the values of the
+/// resource.
 pub(super) fn form_fields<'s>(
     all: &'s [FieldSpec],
     layout: &'s Layout,
@@ -89,7 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields of the form that changes a resource, adapted to its values.
+/// Returns the fields that the form for changing a resource shows. Each field is adapted to the
+/// values of the resource.
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -328,7 +329,7 @@ pub async fn save_form(
     }
 }
 
-/// Returns the typed values that differ from those that the form was opened with.
+/// Returns the fields whose typed value differs from the value that the form was opened with.
 pub fn changed_values(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -443,7 +444,8 @@ pub async fn new_text(
     Ok(created["id"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Changes the refusal of a text into a refusal of the field that uses the text.
+/// Turns a refusal to write a text into a refusal of the form field that uses the text, so that the
+/// message appears at that field.
 fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         issue.path = vec![field.to_owned()];

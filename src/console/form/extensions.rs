@@ -8,13 +8,14 @@ use serde_json::Value;
 /// The place of a field in a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormPlace {
-    /// Name of the section.
+    /// The name of the section that contains the field.
     pub section: String,
-    /// Orders the fields of a section.
+    /// The position of the field in its section: fields are sorted by this number.
     pub number: u64,
 }
 
-/// Returns `x-applies-to`: another field, and its values for which this field has an effect.
+/// Returns `x-applies-to`, the condition under which a field has an effect: another field, and its
+/// values.
 pub fn applies_to(field: &Value) -> Option<(String, Vec<String>)> {
     let (other, values) = field["x-applies-to"].as_object()?.iter().next()?;
     let values = values.as_array()?.iter().filter_map(Value::as_str);
@@ -36,8 +37,9 @@ pub fn permission(field: &Value) -> Option<Permission> {
     field["x-permission"].as_str()?.parse().ok()
 }
 
-/// Returns the section of the form that has a field, and the field's place in it: `x-section` and
-/// `x-place`. In `resource!` they are written as `in contact` after the type that is sent.
+/// Returns the section of the form that contains a field (`x-section`), and the field's place in
+/// the section (`x-place`). In `resource!`, a field declares its section with `in`, for example `in
+/// contact`, after the type of the sent value.
 pub fn place(field: &Value) -> Option<FormPlace> {
     Some(FormPlace {
         section: field[SECTION].as_str()?.to_owned(),

@@ -19,10 +19,11 @@ use crate::console::refusal::ConsoleRefusal;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::words::fill as fill_in;
 
-/// Maximum number of characters of the other member's version. No text is longer.
+/// Maximum number of characters that the form shows of the other member's version. It is the
+/// maximum length of any text, so no text is cut.
 const LONGEST: usize = 6_000;
 
-/// A resource as it is stored.
+/// The stored state of a resource, as operations return it.
 pub struct StoredResource {
     pub id: Uuid,
     /// The resource as its read operation returns it.
@@ -31,7 +32,7 @@ pub struct StoredResource {
 
 /// The outcome of a submitted form.
 pub enum FormOutcome<T> {
-    /// The operation succeeded.
+    /// The form was accepted. Contains the result.
     Done(T),
     /// The form is shown again, with the reasons of the refusal or with the conflicts.
     Refused(Box<FormView>),
@@ -140,8 +141,8 @@ pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
 }
 
 impl FormFieldsView<'_> {
-    /// Looks up the names that were typed for rows of long lists. Returns whether each name
-    /// identifies one row.
+    /// Looks up the names that the member typed for rows of long lists. Returns whether each name
+    /// identifies exactly one row.
     pub(super) async fn look_up(&mut self, specs: &[FieldSpec]) -> Result<bool, ConsoleRefusal> {
         let looked = look_up(self.request, specs, &mut self.fields).await?;
         if looked.problems.is_empty() {
@@ -165,7 +166,7 @@ impl FormFieldsView<'_> {
         specs.iter().filter_map(change).collect()
     }
 
-    /// Returns the value that the form would send if the member had not changed the field.
+    /// Returns the value that the form sends for a field that the member does not change.
     pub(super) fn untouched(&self, spec: &FieldSpec) -> Option<Value> {
         value_in(spec, &self.base)
     }
@@ -190,7 +191,7 @@ impl FormFieldsView<'_> {
         }
     }
 
-    /// Shows the form with the values that another member has saved in between.
+    /// Shows the form again after another member has saved other values since the form was opened.
     pub(super) async fn conflicting(
         mut self,
         specs: &[FieldSpec],
@@ -389,7 +390,7 @@ fn copy(spec: &FieldSpec, from: &ConsoleFields, to: &mut ConsoleFields) {
     );
 }
 
-/// Formats a value briefly, so that the member can choose between two versions.
+/// Formats a value in a short form for the choice between two versions.
 fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     let mut fields = ConsoleFields::new();
     fill(spec, value, &spec.name, &mut fields);
@@ -404,7 +405,8 @@ fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// Returns the form field for a path: the longest prefix of the path that is a field.
+/// Returns the form field to which the path of an issue belongs: the longest prefix of the path
+/// that is the name of a field.
 fn place(path: &[String], names: &[&str], fields: &ConsoleFields) -> Option<String> {
     let is_known = |name: &String| {
         names.contains(&name.as_str()) || fields.iter().any(|(known, _)| known == name)

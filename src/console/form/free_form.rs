@@ -13,19 +13,19 @@ use super::spec::{FieldSpec, InputKind};
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::request::{ConsoleFields, ConsoleRequest};
 
-/// A form whose fields no operation declares.
+/// A form whose fields are not derived from an operation's input. The caller defines the fields.
 pub struct FreeForm<'f> {
     /// The operation that the form calls.
     pub operation: &'static str,
     pub specs: &'f [FieldSpec],
     pub action: String,
-    /// Whether the form creates a resource.
+    /// Whether the form creates a resource, and does not change one.
     pub is_new: bool,
-    /// Whether the form is read-only.
+    /// Whether the member can only view the form.
     pub is_locked: bool,
 }
 
-/// The layout of a free form: one section.
+/// The layout of a free form. It has one section with all fields.
 static FREE: Layout = Layout {
     create: &[],
     sections: &[],
@@ -65,7 +65,7 @@ impl FreeForm<'_> {
         })
     }
 
-    /// Returns the form with these values.
+    /// Returns the form as it is first shown, with these values.
     pub async fn begin(
         &self,
         request: &ConsoleRequest,
@@ -78,7 +78,8 @@ impl FreeForm<'_> {
         self.view(request, fields, values)?.view(self.specs).await
     }
 
-    /// Returns the submitted form with a refusal, or with a note that nothing is lost.
+    /// Returns the submitted form with the messages of a refusal. Without a refusal, the form has a
+    /// note that the typed values are kept after a new sign-in.
     pub async fn again(
         &self,
         request: &ConsoleRequest,
@@ -87,7 +88,7 @@ impl FreeForm<'_> {
         let mut view = self.view(request, request.fields.clone(), sent_base(request))?;
         match refusal {
             Some(refusal) => {
-                // The form shows the rows that the typed names identify.
+                // Resolves the typed names, so that the form shows the rows that they identify.
                 view.look_up(self.specs).await?;
                 view.problems = Problems::of(request, refusal);
             }
@@ -99,7 +100,7 @@ impl FreeForm<'_> {
         view.view(self.specs).await
     }
 
-    /// Returns the form with the values that another member has saved in between.
+    /// Returns the form after another member has saved other values since the form was opened.
     pub async fn conflicting(
         &self,
         request: &ConsoleRequest,
@@ -115,9 +116,9 @@ impl FreeForm<'_> {
         }
     }
 
-    /// Returns the typed values: for a new resource all that are not empty, otherwise those that
-    /// differ from the values that the form was opened with. Returns the form again if a typed name
-    /// does not identify one row.
+    /// Returns the values to send. For a new resource, they are all values that are not empty.
+    /// Otherwise they are the values that the member changed. Returns the form again if a typed
+    /// name does not identify exactly one row.
     pub async fn typed(
         &self,
         request: &ConsoleRequest,

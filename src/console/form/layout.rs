@@ -8,34 +8,36 @@ use crate::console::words::ConsoleWords;
 
 /// The layout of the form of a resource.
 pub struct Layout {
-    /// Fields of the form that creates a resource. Required fields that are not listed here come
-    /// first. The form that changes a resource has all fields.
+    /// The fields of the form that creates a resource. The form begins with the required fields
+    /// that are not in this list. The form that changes a resource has all fields.
     pub create: &'static [&'static str],
     pub sections: &'static [Section],
-    /// Fields that are left out, because another screen or form edits them.
+    /// Fields that the form omits, because another screen or form edits them.
     pub omitted: &'static [&'static str],
-    /// Texts in Markdown, which are shown with a preview.
+    /// Fields with a Markdown text. The form shows a preview of each.
     pub markdown: &'static [&'static str],
-    /// Lists of texts and rules by a name, and the texts in each that have a known meaning.
+    /// The known names for a field: a list of texts, or rules that each apply to a name. The names
+    /// that the product knows have labels.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// Rules by a name. The read operation does not return them, nor the list of their names.
-    /// Another operation may, so they are readable where the form has their values.
+    /// Fields with rules that each apply to a name, such as one rule for each guest field. The read
+    /// operation returns neither the rules nor the list of their names. The fields are readable if
+    /// the form got their values from another operation.
     pub rules: &'static [RuleLayout],
 }
 
-/// How a form shows rules by a name.
+/// The layout of a field with rules that each apply to a name.
 pub struct RuleLayout {
-    /// The field with the rules.
+    /// The name of the field that has the rules.
     pub field: &'static str,
-    /// The list of texts that rules can be about.
+    /// The field with the list of names to which rules can apply.
     pub list: &'static str,
-    /// Describes the rule of a name in a language.
+    /// Returns a sentence that describes the rule for a name.
     pub describe: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
 }
 
 /// A group of fields with a title.
 pub struct Section {
-    /// Name of the section, as the schemas of its fields have it.
+    /// Name of the section, as in the extension `x-section` of a field's schema.
     pub name: &'static str,
     pub title: fn(&ConsoleWords) -> &'static str,
 }
@@ -70,19 +72,20 @@ impl Layout {
         sections
     }
 
-    /// Returns the layout of a field with rules by a name.
+    /// Returns the layout of a field with rules that each apply to a name.
     pub fn rules_in(&self, field: &str) -> Option<&'static RuleLayout> {
         self.rules.iter().find(|rules| rules.field == field)
     }
 
-    /// Returns whether a field is readable only where the form has its value.
+    /// Returns whether the read operation omits a field that another operation may return. Such a
+    /// field is readable only if the form has its value.
     pub fn is_read_elsewhere(&self, field: &str) -> bool {
         self.rules
             .iter()
             .any(|rules| rules.field == field || rules.list == field)
     }
 
-    /// Returns the texts of a list that have a known meaning.
+    /// Returns the known names for a field.
     pub fn names_in(&self, field: &str) -> Option<&'static [&'static str]> {
         self.names
             .iter()

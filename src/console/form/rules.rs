@@ -1,5 +1,6 @@
-//! Rules by name, such as "required of guests over 18" for each guest field: the names to suggest,
-//! and errors that only the form can have.
+//! Fields with rules that each apply to a name. For example, each guest field has a rule such as
+//! "required of guests over 18". This module suggests the names, and finds errors that only the
+//! form can have.
 
 use std::collections::HashSet;
 
@@ -10,9 +11,9 @@ use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::console::labels;
 use crate::console::request::{ConsoleFields, ConsoleRequest};
 
-/// Returns the names to suggest, each with its label: names of the list without a known meaning,
-/// and all known names. If a label is also a name of the list, the known name is added in
-/// parentheses.
+/// Returns the names to suggest, each with its label. They are all known names, and the other names
+/// in `list`. If another name in the list equals the label of a known name, the known name follows
+/// its label in parentheses.
 pub fn suggested(
     language: &str,
     names: &[&'static str],
@@ -42,8 +43,8 @@ pub fn suggested(
     known.chain(others).collect()
 }
 
-/// Returns the errors that the operation cannot find, because it gets an object with one rule per
-/// name: two rules with the same name, and a rule without a name.
+/// Returns two kinds of errors: two rules for the same name, and a rule without a name. The
+/// operation cannot find these errors, because its input has exactly one rule for each name.
 pub fn faults(
     request: &ConsoleRequest,
     specs: &[FieldSpec],

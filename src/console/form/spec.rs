@@ -11,7 +11,7 @@ use super::extensions::{self, FormPlace};
 
 /// A text that may be longer than this number of characters is shown with several lines.
 const LONG: u64 = 300;
-/// The input with the `updatedAt` that an update expects. A form never shows it.
+/// The input field with the `updatedAt` that an update expects. No form shows this field.
 const EXPECTED: &str = "expectedUpdatedAt";
 
 /// A field of a form, as its schema describes it.
@@ -25,10 +25,10 @@ pub struct FieldSpec {
     pub kind: InputKind,
     pub is_nullable: bool,
     pub is_required: bool,
-    /// Whether the read operation returns the field. Otherwise a form cannot show the value and can
-    /// only keep or replace it.
+    /// Whether the read operation returns the field. If it does not, a form cannot show the value
+    /// and can only keep or replace it.
     pub is_readable: bool,
-    /// Another field, and its values for which this field has an effect.
+    /// The condition under which this field has an effect: another field, and its values.
     pub when: Option<(String, Vec<String>)>,
     /// The permission that is needed to change this field.
     pub needs: Option<Permission>,
@@ -46,12 +46,12 @@ impl FieldSpec {
     }
 }
 
-/// The control of a field.
+/// The type of a field's control.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InputKind {
     /// A single line of text, with its `inputmode`: `text`, `email`, `tel` or `url`.
     Line(&'static str),
-    /// Several lines of text.
+    /// A text with several lines.
     Area,
     Number,
     Switch,
@@ -59,7 +59,7 @@ pub enum InputKind {
     Choices(Vec<String>),
     /// A list of texts, one per line.
     Lines,
-    /// A list of texts. Those with a known meaning are shown as boxes.
+    /// A list of texts. The form shows the known texts as boxes.
     Names(&'static [&'static str]),
     /// A single line of text with suggested values and their labels. The form shows the label of a
     /// known value.
@@ -76,7 +76,8 @@ pub enum InputKind {
     Text(String),
     Object(Vec<FieldSpec>),
     Objects(Vec<FieldSpec>),
-    /// An object of rules by name. The first field of each row is the name.
+    /// An object with one rule for each name. The form shows each rule as a row whose first field
+    /// is the name.
     Rules(Vec<FieldSpec>),
     /// A value that no form can edit.
     Other,
@@ -90,7 +91,7 @@ pub fn specs(
     answered: Option<&'static Operation>,
 ) -> Arc<Vec<FieldSpec>> {
     type Known = HashMap<(&'static str, Option<&'static str>), Arc<Vec<FieldSpec>>>;
-    // Bounded: one entry per form of the console.
+    // The cache needs no limit, because it has one entry for each form of the console.
     static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
     let key = (operation.id, answered.map(|operation| operation.id));
     if let Some(specs) = KNOWN
@@ -395,7 +396,8 @@ mod tests {
         assert!(specs.iter().all(|spec| spec.name != "isEnabled"));
     }
 
-    /// Readers of a description and readers of the extensions learn the same facts.
+    /// A field's description and its extensions must state the same facts, because different
+    /// readers use them.
     #[test]
     fn extensions_agree_with_the_descriptions() {
         let forms = [
