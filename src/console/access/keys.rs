@@ -26,8 +26,8 @@ use crate::platform::{
 
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";
-/// `MOST` is the number of keys in one response. `ANSWERS` is the maximum number of responses that
-/// are searched for a key.
+/// `MOST` is the number of keys that one call of the list operation returns. `ANSWERS` is the
+/// maximum number of calls in a search for a key.
 const MOST: usize = 100;
 const ANSWERS: usize = 10;
 
@@ -260,8 +260,9 @@ struct CreatedKeyPage<'v> {
     rotate: String,
 }
 
-/// Returns the page that shows a token. The page is the answer to the form, so no address shows the
-/// token again. Sending the form again does not show it either.
+/// Returns the page that shows a new token. The page is the direct response to the form, so no
+/// address shows the token again. If the member sends the form again, the response does not contain
+/// the token.
 fn token_page<'v>(request: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
     let words = &request.texts.access;
     let frame = ConsoleFrame::new(request, words.token)

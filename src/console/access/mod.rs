@@ -23,7 +23,7 @@ use crate::oauth::{ConnectionView, LIST_CONNECTIONS};
 use crate::platform::{LIST_TEAM_MEMBERS, MemberView};
 use crate::words::fill;
 
-/// The access screen.
+/// The screen with the tabs for connected apps, members and API keys.
 pub static SCREEN: Screen = Screen {
     path: "/access",
     icon: "key-round",
@@ -92,15 +92,14 @@ pub static SCREEN: Screen = Screen {
 const CONNECTIONS: &str = LIST_CONNECTIONS.id();
 const MEMBERS: &str = LIST_TEAM_MEMBERS.id();
 const END: &str = "deleteConnection";
-/// `MOST` is the number of rows in one response. `ANSWERS` is the maximum number of responses that
-/// are searched.
+/// `MOST` is the number of rows that one call of a list operation returns. `ANSWERS` is the maximum
+/// number of calls in a search for a row.
 const MOST: usize = 100;
 const ANSWERS: usize = 5;
 
 /// The tabs of the screen: label, address, and whether the tab is selected.
 type Tabs = [(&'static str, String, bool); 3];
 
-/// A tab of the screen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AccessTab {
     Apps,
@@ -143,7 +142,7 @@ impl<T: Send + Sync + 'static> ListPage<T> {
     }
 }
 
-/// Returns the permissions in words.
+/// Returns the labels of permissions as one text.
 fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
     let words = &request.texts.access;
     let all: Vec<&str> = permissions

@@ -174,7 +174,8 @@ pub(super) fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
 struct LinkPage<'v> {
     frame: ConsoleFrame<'v>,
     name: String,
-    /// The link. `None` if the form was sent for the second time.
+    /// The sign-in link. `None` if the member sent the form a second time, because the link can be
+    /// shown only once.
     url: Option<String>,
     way: String,
 }

@@ -1,10 +1,12 @@
-//! The assignments of a resource: a summary of counts, and a screen that changes them and works
-//! with thousands of rows.
+//! The assignments of a resource: a summary of counts, and a screen that changes assignments. The
+//! screen works with thousands of rows.
 //!
-//! Each row has a box, which is ticked if the row is assigned. Saving compares the shown boxes with
-//! the state in which they were shown, so changes by other members are not overwritten. The buttons
-//! for searching and paging send the same form, which carries the unsaved ticks of other pages. A
-//! separate button assigns all results of a search, after a confirmation.
+//! Each row has a box, which is ticked if the row is assigned. The form also carries the state in
+//! which each box was shown. Saving applies only the differences, so changes by other members are
+//! not overwritten.
+//!
+//! The buttons for searching and paging send the same form, which carries the unsaved ticks of
+//! other pages. A separate button assigns all results of a search, after a confirmation.
 
 mod selection;
 
@@ -166,7 +168,7 @@ impl AssignTarget {
     }
 }
 
-/// The assignments of one resource.
+/// The assignments of one resource, as the operation returns them.
 struct ResourceAssignments(Arc<EntityScopes>);
 
 impl ResourceAssignments {
@@ -201,7 +203,7 @@ impl ResourceAssignments {
     }
 }
 
-/// The number of targets that a resource is assigned to.
+/// The number of targets that a resource is assigned to, for the page of the resource.
 pub struct UseCount {
     /// For each kind of target: its name, the number of assignments, and the address where they are
     /// changed.
@@ -238,12 +240,12 @@ impl UseCount {
     }
 }
 
-/// `MOST_KEPT` is the maximum number of unsaved changes in a form. `MOST_AT_ONCE` is the maximum
-/// number of ids in one request.
+/// `MOST_KEPT` is the maximum number of unsaved ticks that a form carries. `MOST_AT_ONCE` is the
+/// maximum number of ids in one call of the operation.
 const MOST_KEPT: usize = 500;
 const MOST_AT_ONCE: usize = 25_000;
 
-/// A target with its box.
+/// A row of the page: a target, and its box.
 struct TargetRow {
     id: String,
     name: String,
@@ -333,7 +335,7 @@ struct AssignmentPage<'v> {
     /// the kind that is shown.
     kinds: Vec<(&'static str, usize, String, bool)>,
     action: String,
-    /// The path without a query.
+    /// The path of the page without its query.
     path: String,
     to: &'static str,
     query: String,
@@ -346,17 +348,18 @@ struct AssignmentPage<'v> {
     is_kept: bool,
     /// The unsaved ticks of other pages.
     kept: [(&'static str, String); 2],
-    /// A sentence about the unsaved ticks.
+    /// A sentence with the number of unsaved ticks on other pages.
     unsaved: Option<String>,
     question: Option<AssignConfirmation>,
     /// The button that assigns or unassigns all results: its form value and its label. `None` if
     /// the results fit on one page.
     all_found: Option<(&'static str, String)>,
-    /// A sentence that there are too many results for that button.
+    /// A sentence that replaces the button `all_found` if the search has too many results for one
+    /// request.
     too_many: Option<String>,
 }
 
-/// Returns the kind and id of the resource, and the kind of target, from the request.
+/// Reads the kind and the id of the resource from the path, and the kind of target from the query.
 fn requested(
     request: &ConsoleRequest,
 ) -> Result<(AssignableResource, Uuid, AssignTarget), ConsoleRefusal> {
@@ -384,7 +387,7 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Further content of the page.
+/// The messages and the confirmation that the page shows besides the rows.
 #[derive(Default)]
 struct AssignmentExtras {
     status: u16,
@@ -533,7 +536,7 @@ async fn page(
     ))
 }
 
-/// An id and a name.
+/// The id of a target as text, and its name.
 type NamedTarget = (String, String);
 
 fn named(row: &Value) -> Option<NamedTarget> {
@@ -548,7 +551,7 @@ fn named(row: &Value) -> Option<NamedTarget> {
     ))
 }
 
-/// Returns the requested page of targets.
+/// Returns the rows of the targets that the page shows.
 async fn rows(
     request: &ConsoleRequest,
     path: &str,
@@ -609,7 +612,7 @@ async fn found(
     Ok(ids)
 }
 
-/// Returns the arguments of a list operation that searches and pages by itself.
+/// Returns the arguments for a list operation that supports search and paging.
 fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -> Value {
     let mut arguments = json!({ "limit": most, "offset": from });
     if let Some(kind) = target.kind() {
@@ -653,8 +656,9 @@ async fn search_rows(
 /// Maximum number of rows in one response of the list operation.
 const MOST_ROWS: usize = 500;
 
-/// Handles the form. Its buttons for searching, paging and ticking save nothing. Its save button
-/// writes the ticks. Its button for all results writes the results as well.
+/// Handles the form. The buttons for searching, paging and ticking save nothing. The save button
+/// writes the ticks. The button for all results writes the ticks and assigns or unassigns all
+/// results.
 fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let (_, _, target) = requested(request)?;

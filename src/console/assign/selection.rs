@@ -1,5 +1,5 @@
-//! The unsaved ticks of rows that are shown on several pages. A form carries them from page to page
-//! until they are saved.
+//! The ticks that the member has not saved yet. The rows are spread over several pages, so a form
+//! carries the ticks from page to page until they are saved.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,8 @@ impl Selection {
         ticked
     }
 
-    /// Records whether an id shall be assigned (`is`). `was` tells whether it is assigned now.
+    /// Records the wanted state of an id: assigned if `is` is true. `was` is the stored state. An
+    /// id whose wanted state is its stored state is not recorded.
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
         for (changes, is_among) in [
             (&mut self.added, is && !was),
@@ -58,7 +59,7 @@ impl Selection {
         }
     }
 
-    /// Ticks (`is`) or unticks every row of the page.
+    /// Ticks every row of the page if `is` is true; otherwise unticks every row.
     pub fn all(mut self, fields: &ConsoleFields, is: bool) -> Self {
         let was: BTreeSet<&String> = fields
             .iter()

@@ -26,7 +26,7 @@ use crate::page::dates_in;
 use crate::scopes::TargetKind;
 use crate::words::{fill, own_name};
 
-/// Appends a sentence for each hidden text.
+/// Appends to `reason` a sentence for each text that the guest does not see.
 fn append_hidden(hidden: &[HiddenText], reason: &mut String, words: &ConsoleWords) {
     for HiddenText { placeholder, .. } in hidden {
         let name = format!("{{{{{placeholder}}}}}");
@@ -71,7 +71,7 @@ impl SentenceLanguage {
     }
 }
 
-/// The facts of a reason that has none.
+/// The facts for a reason that states none.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,
@@ -84,7 +84,7 @@ fn facts_of(reason: &DecidingReason) -> &DecidingFacts {
     reason.facts.as_ref().unwrap_or(&NO_FACTS)
 }
 
-/// Returns a reason as a sentence, with its facts.
+/// Returns the sentence for a reason, with the facts of the stay filled in.
 fn sentence(
     reason: &DecidingReason,
     language: SentenceLanguage,
@@ -114,7 +114,7 @@ fn change_to_show(
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
     };
-    // The value that would suffice is the value of the stay.
+    // The value that would show the item is the stay's own value, for example its number of nights.
     let value = match reason.key {
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),
@@ -176,7 +176,7 @@ fn filled(reason: &DecidingReason, text: &str, language: SentenceLanguage) -> St
     fill(text, &values)
 }
 
-/// The portal of a stay.
+/// The portal of a stay, and the reason why it applies.
 pub(super) struct StayPortal {
     pub name: String,
     pub reason: String,
@@ -185,7 +185,7 @@ pub(super) struct StayPortal {
     pub rule: Option<(&'static str, String)>,
 }
 
-/// An explanation, as pages show it.
+/// The answer of the operation that explains a guest view, with methods for pages.
 pub(super) struct StayExplanation(Arc<Explanation>);
 
 impl StayExplanation {
@@ -198,12 +198,10 @@ impl StayExplanation {
         request.read(EXPLAIN_GUEST_VIEW, arguments).await.map(Self)
     }
 
-    /// Returns the steps.
     pub fn steps(&self) -> Vec<&ExplainedItem> {
         self.0.steps.iter().map(|step| &step.item).collect()
     }
 
-    /// Returns the manuals.
     pub fn manuals(&self) -> Vec<&ExplainedItem> {
         self.0.manuals.iter().collect()
     }
@@ -396,7 +394,7 @@ struct ExplainedRow {
     reason: String,
     /// A sentence that names the languages whose text is older than the English one.
     outdated: Option<String>,
-    /// The assignments by which the item reaches the flat.
+    /// The names of the assignments through which the item is assigned to the flat.
     path: Vec<String>,
     change: String,
     /// Links to the setting that decided, the item and its assignments: label and address.
@@ -461,7 +459,7 @@ struct ExplanationPage<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
     portal: StayPortal,
-    /// A sentence about the values that the guest does not see.
+    /// A sentence that lists which values are hidden from the guest.
     withheld: Option<String>,
     tabs: Vec<(&'static str, usize, String, bool)>,
     of: &'static str,
@@ -584,7 +582,8 @@ mod tests {
         }
     }
 
-    /// Returns a reason in a language, and the change that would reverse the decision.
+    /// Returns the sentence for a reason, and a sentence about the change that would reverse the
+    /// decision.
     fn reason_and_change(
         language: &'static str,
         kind: ExplainedKind,

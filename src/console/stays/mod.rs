@@ -81,7 +81,7 @@ struct StayGuest {
 }
 
 impl StayItem {
-    /// Returns the name of the guest.
+    /// Returns the name of the stay's guest.
     pub fn called(&self, request: &ConsoleRequest) -> String {
         let names = [&self.guest.first_name, &self.guest.last_name]
             .into_iter()

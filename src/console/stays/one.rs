@@ -48,7 +48,7 @@ struct StayPage<'v> {
     manuals_shown: String,
     why: String,
     preview: Option<PreviewForm>,
-    /// The portal that the preview shows.
+    /// The id of the portal whose preview the page offers.
     portal_id: String,
     at_hint: String,
     link: Option<String>,

@@ -99,7 +99,7 @@ const GUEST_FIELDS: &[&str] = &[
     "country",
 ];
 
-/// The form of a step.
+/// The operations and the layout of a step's form.
 pub static STEP: Resource = Resource {
     create: "createPrecheckStep",
     read: "getPrecheckStep",
@@ -152,12 +152,12 @@ const ASKING: [&str; 2] = ["your_details", "other_guests"];
 /// Maximum number of steps that one move may change.
 const MOST_MOVED: usize = 200;
 
-/// A step of the list, of which only the place is parsed.
+/// A step of the list. Only the fields that decide its position are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 struct PositionedStep {
     place: StepPosition,
-    /// The whole step, not yet parsed.
+    /// The JSON of the whole step. It is parsed only if this page of the list shows the step.
     row: Box<RawValue>,
 }
 
@@ -225,7 +225,7 @@ struct StepList<'v> {
     /// The address that moves are sent to.
     action: String,
     order: &'static str,
-    /// Groups of steps that can change places with each other.
+    /// Groups of steps. A step can change places only with steps of its group.
     groups: Vec<Vec<StepLine>>,
     paging: Paging,
     new: Option<String>,
@@ -235,8 +235,8 @@ struct StepList<'v> {
     problem: Option<String>,
 }
 
-/// The steps in guest order. If a portal is chosen, they are the steps of that portal.
-/// `is_automatic` is true if the order follows the step types first.
+/// The steps in the order in which guests see them. If the member chose a portal, the list has only
+/// the steps of that portal. If `is_automatic` is true, the portal orders steps by type first.
 struct Ordered {
     rows: Vec<PositionedStep>,
     portals: Vec<portals::ListedPortal>,
@@ -280,7 +280,7 @@ impl Ordered {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }
 
-    /// Returns the steps that a step can be moved among.
+    /// Returns the steps with which a step can change places.
     fn around(&self, id: Uuid) -> Vec<&StepPosition> {
         let places = self.rows.iter().map(|row| &row.place);
         let Some(own) = places.clone().find(|place| place.id == id) else {
@@ -578,7 +578,8 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
             id,
             request.get("getPrecheckStep", json!({ "id": id })).await?,
         );
-        // The read operation answers only some of the texts that a step links.
+        // The read operation returns only some of the texts of a step, so the page reads all of
+        // them here.
         let shown = texts_of(request, "precheck_step_detail", id).await?;
         let unreadable = unreadable_texts(request, &STEP)?
             .into_iter()

@@ -21,7 +21,7 @@ pub struct Rules {
     pub is_always_shown: bool,
 }
 
-/// The number of assignments of a step, by kind of target.
+/// The number of assignments of a step, for each kind of target.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Counts {
@@ -135,7 +135,7 @@ impl Rules {
 }
 
 impl Counts {
-    /// Describes the assignments of the step.
+    /// Returns a sentence about the assignments of the step.
     pub fn text(&self, words: &ConsoleWords) -> String {
         let parts = [
             (self.property_count, words.assign.properties),

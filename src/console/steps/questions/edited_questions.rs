@@ -31,7 +31,7 @@ const MOST: usize = 100;
 /// unchanged questions are collapsed.
 const ROOM: usize = 24 << 10;
 
-/// A question of a form.
+/// A question as the form edits it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedQuestion {
     pub key: String,
@@ -43,7 +43,7 @@ pub struct EditedQuestion {
     pub options: Vec<EditedOption>,
     /// The keys of options. The question is asked if the guest chose one of them.
     pub conditions: Vec<String>,
-    /// The key of the earlier question whose options the form offers as conditions.
+    /// The key of an earlier question. The form offers the options of that question as conditions.
     pub from: String,
     pub is_open: bool,
     /// Whether the member has just pressed a button of this question.
@@ -72,7 +72,7 @@ pub struct EditedText {
     pub current: String,
 }
 
-/// An option of a question.
+/// An option of a question as the form edits it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedOption {
     pub key: String,
@@ -121,7 +121,8 @@ impl EditedText {
         self.was = mark(&self.current);
     }
 
-    /// Takes over the id of the stored text. The typed text stays.
+    /// Takes over the id of the stored text. The typed text does not change. If it had no id, the
+    /// service has just created the stored text from it, so it counts as saved.
     fn adopt(&mut self, stored: Self) {
         if self.id.is_empty() {
             self.mark_saved();
@@ -280,8 +281,7 @@ impl EditedQuestion {
             .chain(self.options.iter_mut().map(|option| &mut option.text))
     }
 
-    /// Makes the stored question the base of this one: its texts are compared with those of
-    /// `stored`.
+    /// Replaces the stored texts that the typed texts are compared with by the texts of `stored`.
     pub fn on(mut self, stored: &Self) -> Self {
         self.text.was.clone_from(&stored.text.was);
         for option in &mut self.options {
@@ -292,7 +292,8 @@ impl EditedQuestion {
         self
     }
 
-    /// Takes over key, ids and conditions of the stored question. The typed texts stay.
+    /// Takes over the key, the ids and the conditions of the stored question. The typed texts do
+    /// not change.
     pub fn adopt(&mut self, stored: Self) {
         self.text.adopt(stored.text);
         (self.key, self.id, self.conditions, self.is_theirs) =

@@ -37,7 +37,7 @@ fn mark(question: &EditedQuestion) -> String {
 }
 
 impl OpenedQuestions {
-    /// Returns the state of stored questions.
+    /// Builds the state from the stored questions.
     pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
             stored
@@ -182,12 +182,13 @@ fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     order
 }
 
-/// The questions that lose conditions because questions are removed or moved.
+/// The questions that lose conditions because other questions are removed or moved.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LostConditions {
-    /// The numbers of questions that will be asked of every guest.
+    /// The numbers of the questions that lose all conditions, so that every guest is asked.
     pub of_all: Vec<usize>,
-    /// The numbers of questions that keep only a part of their conditions.
+    /// The numbers of the questions that lose some of their conditions, so that other guests are
+    /// asked.
     pub of_more: Vec<usize>,
 }
 

@@ -35,9 +35,10 @@ const FEW: usize = 12;
 const BRIEF: usize = 60;
 /// Maximum number of questions that a notice describes.
 const SHORT_TEXT: usize = 30;
-/// Limits of a short description: characters per text, and options.
+/// Limits of a short description of a question: characters of each text, and number of options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
-/// Limits of a complete description, for the choice between two versions.
+/// Limits of a complete description of a question, which helps to choose between two versions. They
+/// are characters of each text, and number of options.
 const WHOLE: (usize, usize) = (6_000, 100);
 
 /// An option of an earlier question that can be a condition.
@@ -333,7 +334,7 @@ impl QuestionsView {
 struct Offered {
     key: String,
     name: String,
-    /// The options: key and label.
+    /// The key and the label of each option.
     options: Vec<(String, String)>,
 }
 
@@ -568,7 +569,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             view.before = sent;
             return Ok(view.page(request, &now, &known));
         }
-        // Applies the member's choices between two versions.
+        // Takes over the version that the member chose of each question in conflict.
         for question in view
             .questions
             .iter_mut()
@@ -630,8 +631,8 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
                 let Some(saved) = saved else {
                     return Ok(view.page(request, &now, &known));
                 };
-                // The form continues from the saved state. It gets a new idempotency key, because
-                // later creates are different ones.
+                // The form continues from the saved state. It needs a new idempotency key, because
+                // the next save creates other texts.
                 let known = questions_of(request, &saved).await.unwrap_or_default();
                 (view.base, view.updated_at, view.key) = (
                     OpenedQuestions::of(&known),
@@ -746,7 +747,8 @@ async fn followed(
     now
 }
 
-/// Changes the refusal of a text into a refusal of its question.
+/// Turns a refusal to write a text into a refusal of the question that uses the text, so that the
+/// message appears at that question.
 fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
         .issues
