@@ -10,12 +10,12 @@ use super::request::ConsoleRequest;
 use crate::page;
 use crate::words::{fill, in_language};
 
-/// Limits that keep a page readable. `MOST` is the maximum number of lines, `LONGEST` the maximum
-/// number of characters of a value.
+/// Limits that keep a page readable. `MOST` is the maximum number of lines. `LONGEST` is the
+/// maximum number of characters of a value.
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";
-/// Maximum depth of nested answers that are shown.
+/// Maximum depth of nesting. Deeper answers are omitted.
 const DEEPEST: usize = 5;
 
 /// An answer of the guest with its label.
@@ -26,7 +26,8 @@ pub struct AnswerLine {
     pub value: String,
 }
 
-/// A date in the format of answers. Only its length is used, to recognize dates.
+/// A sample date in the format of answers. A text is treated as a date only if it has the same
+/// length.
 const DAY: &str = "1985-03-27";
 
 /// The field that contains the id of a damage waiver.
@@ -117,7 +118,7 @@ fn collect_rows(
             for (name, value) in fields {
                 let without_ids = (name == "guests").then(|| without_ids(value));
                 let value = without_ids.as_ref().unwrap_or(value);
-                // The lines of a list of guests are labelled by the number of the guest alone.
+                // In a list of guests, the number of the guest is the whole label.
                 let label = if name == "guests" && value.is_array() {
                     label.to_owned()
                 } else {

@@ -88,7 +88,8 @@ fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Returns a sentence for each last write. The text beside a write is the name of its author.
+/// Returns a sentence for each write. Each item of `writes` is the name of the author and the
+/// write.
 pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
     let names = AuditNames(stays_of(request, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &LastWrite)| {
@@ -121,8 +122,8 @@ pub struct AuditLine {
     fields: Vec<DescribedChange>,
     count: String,
     more: Option<String>,
-    /// `thing` is the address of the target's page, `history` the address of all entries of the
-    /// target.
+    /// `thing` is the address of the target's own page. `history` is the address of a page with all
+    /// log entries of the target.
     thing: Option<String>,
     history: Option<String>,
 }
@@ -203,12 +204,12 @@ fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<FieldS
     .cloned()
 }
 
-/// The names of everything that entries refer to, by id.
+/// The names of all objects that log entries mention, by id.
 struct AuditNames(HashMap<String, String>);
 
 impl AuditNames {
-    /// Reads the names of everything that the entries refer to. Each list is read once, and all
-    /// texts together.
+    /// Reads the names of all objects that the entries mention. Reads each list once, and all texts
+    /// in one call.
     async fn of(request: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {

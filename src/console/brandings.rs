@@ -64,7 +64,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// The form of a branding.
+/// The operations and the layout of a branding's form.
 pub static BRANDING: Resource = Resource {
     create: "createPortalBranding",
     read: "listPortalBrandings",
@@ -95,17 +95,18 @@ pub static BRANDING: Resource = Resource {
 
 /// Minimum contrast ratio of readable text (WCAG 1.4.3).
 const READABLE: f64 = 4.5;
-/// The two text colours of which the guest page uses the more readable one on a coloured
-/// background.
+/// The two text colours that the guest page can use on a coloured background. The page uses the
+/// more readable one.
 const BLACK_OR_WHITE: &str = "#ffffff #050505";
 
 /// A text colour and a background colour that the guest page uses together.
 pub struct ColourPair {
     pub label: &'static str,
-    /// The field of the text colour, or the two colours of which the more readable one is used. The
-    /// script recomputes the contrast from this field while the member types.
+    /// The field of the text colour. For text on a coloured background, the value is the two
+    /// colours of `BLACK_OR_WHITE` instead. The script recomputes the contrast from this field
+    /// while the member types.
     pub inks: &'static str,
-    /// The field of the background colour.
+    /// The form field of the background colour.
     pub ground_field: &'static str,
     pub colour: String,
     pub ground: String,
@@ -160,7 +161,7 @@ fn colour_pairs(request: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<
     pairs.into_iter().filter_map(pair).collect()
 }
 
-/// A branding in the list.
+/// A branding, as the list shows it.
 struct BrandingRow {
     way: String,
     name: String,
@@ -229,8 +230,8 @@ struct BrandingPage<'v> {
     placeholders: Placeholders,
 }
 
-/// Returns the portals that use a branding. The default branding is also used by portals without a
-/// branding.
+/// Returns the portals that use a branding. A portal without a branding uses the default branding,
+/// so it counts for that one.
 async fn portals_of(
     request: &ConsoleRequest,
     stored: &StoredResource,

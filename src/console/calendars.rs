@@ -153,7 +153,7 @@ struct NewCalendar<'v> {
 
 fn form(request: &ConsoleRequest, attempt: FormAttempt) -> Response {
     let words = &request.texts.calendars;
-    // The link from a flat's page contains the name of the flat.
+    // The link from a flat's page has the name of the flat in its query.
     let query = |name: &str| {
         let text = request
             .form_value(name)
@@ -375,7 +375,7 @@ fn decide(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let found = records
             .into_iter()
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
-        // Another member has decided in the meantime.
+        // The entry is no longer held, because another member has decided in the meantime.
         let Some(mut data) = found else {
             return Ok(reply::redirect_with_confirmation(
                 request,

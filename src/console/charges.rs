@@ -16,7 +16,7 @@ const WAIVERS: &str = "listDamageWaivers";
 /// Maximum number of charges that are shown.
 const MOST: usize = 200;
 
-/// A charge on a page.
+/// A charge, as the page of a stay shows it.
 pub struct ChargeRow {
     pub kind: &'static str,
     /// The name of the fee or waiver.
@@ -72,7 +72,8 @@ impl StayCharges {
     }
 }
 
-/// Returns the names of records by their id, if they are wanted and the member may read them.
+/// Returns the names of records by their id. Returns no names if `is_wanted` is false or the member
+/// may not read these records.
 async fn names(request: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<Uuid, String> {
     if !is_wanted || !request.may(list) {
         return HashMap::new();

@@ -13,8 +13,8 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::ScreenResponse;
 
-/// A kind of resource that has a form. Its screen lists [`new`], [`create`], [`show`] and [`save`]
-/// as pages.
+/// A kind of resource that has a form. The screen of the resource registers [`new`], [`create`],
+/// [`show`] and [`save`] as its pages.
 pub trait Editor: 'static {
     /// The path of the list, below the console. The forms are below this path.
     const PATH: &'static str;
@@ -28,7 +28,7 @@ pub trait Editor: 'static {
         std::future::ready(Ok(Map::new()))
     }
 
-    /// Answers the page with the form. `stored` is `None` for a new resource.
+    /// Renders the page with the form. `stored` is `None` for a new resource.
     fn page(
         request: &ConsoleRequest,
         stored: Option<&StoredResource>,
@@ -50,7 +50,7 @@ pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Creates a resource from the submitted form, and leads to its form.
+/// Creates a resource from the submitted form, and redirects to the form of the new resource.
 pub fn create<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         match create_from_form(request, E::RESOURCE, address_of_new::<E>(request)).await? {

@@ -32,7 +32,6 @@ static TASKS: [FirstStepTask; 6] = [
 /// The page from which a member opens a preview.
 const PORTALS: &str = "/portals";
 
-/// A line of the checklist.
 pub struct FirstStep {
     pub label: &'static str,
     pub is_done: bool,
@@ -74,7 +73,7 @@ async fn is_previewed(request: &ConsoleRequest) -> bool {
         .any(|entry| entry["operation"] == "createPortalPreview")
 }
 
-/// Returns a line of the checklist. `None` if its list cannot be read.
+/// Returns a line of the checklist. Returns `None` if the list operation of the step fails.
 async fn line(
     request: &ConsoleRequest,
     (list, _, label): &FirstStepTask,

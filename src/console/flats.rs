@@ -12,14 +12,13 @@ use uuid::Uuid;
 use super::refusal::ConsoleRefusal;
 use super::request::ConsoleRequest;
 
-/// The operation that reads flats.
 const READ: &str = "listProperties";
 /// Maximum number of flats in one request. No page shows more.
 const MOST: usize = 500;
 /// Maximum number of flats that are offered if a name is not unique.
 const OFFERED: usize = 20;
 
-/// A flat, with the fields that the console needs.
+/// The fields of a flat that the console uses.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatSummary {
@@ -68,22 +67,22 @@ pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     )
 }
 
-/// The flat that a list is filtered by.
+/// The flat to which a list is limited, as the member chose it.
 #[derive(Default)]
 pub struct FlatFilter {
     /// Whether the member may search flats.
     pub is_offered: bool,
-    /// The typed name.
+    /// The name of a flat that the member typed.
     pub text: String,
     pub id: Option<Uuid>,
-    /// Flats that match an ambiguous name: the name of each, and the address of the list filtered
-    /// by it.
+    /// The flats whose names match if the typed name is ambiguous. Each has its name and the
+    /// address of the list limited to this flat.
     pub choices: Vec<(String, String)>,
 }
 
 impl FlatFilter {
-    /// Reads the filter from the query: the flat with the id in the query, otherwise the flat with
-    /// the typed name. `path` is the path of the list.
+    /// Reads the filter from the query. The query names the flat by its id, or by a name that the
+    /// member typed. `path` is the path of the list.
     pub async fn of(request: &ConsoleRequest, path: &str) -> Result<Self, ConsoleRefusal> {
         let text = request
             .query_parameter("flat")
@@ -124,7 +123,8 @@ impl FlatFilter {
         }
     }
 
-    /// Returns whether the typed name matches several flats or none. The list is then empty.
+    /// Returns whether the filter does not identify a flat, because several flats or no flat match
+    /// the typed name. The filtered list then shows no rows.
     pub const fn is_ambiguous(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
@@ -135,8 +135,9 @@ pub fn may_search(request: &ConsoleRequest) -> bool {
     request.may(READ)
 }
 
-/// Returns the flat with this name: the only match, or the only one with exactly this name.
-/// Otherwise the inner error has the matches.
+/// Returns the id of the flat that the typed name identifies. The name identifies a flat if only
+/// this flat matches, or if only this flat has exactly this name. Otherwise the inner error has the
+/// matching flats.
 pub async fn by_name(
     request: &ConsoleRequest,
     name: &str,

@@ -46,14 +46,14 @@ pub enum CompletedAction {
     Moved,
     /// Something was assigned or unassigned.
     Assigned,
-    /// Something is being sent.
+    /// A test event of a webhook is being sent, or deliveries are being sent again.
     Sent,
-    /// There was nothing to send again.
+    /// There was no failed delivery to send again.
     SentNone,
 }
 
 impl CompletedAction {
-    /// Returns what saving a form did.
+    /// Returns the action that saving a form completed: `Saved` or `Unchanged`.
     pub const fn of_save(is_changed: bool) -> Self {
         if is_changed {
             Self::Saved
@@ -187,7 +187,7 @@ fn navigation(request: &ConsoleRequest) -> Vec<NavigationGroup> {
         .collect()
 }
 
-/// The frame of a page for a visitor without a session.
+/// The frame of a console page for a visitor without a session.
 pub struct Bare {
     pub title: &'static str,
     pub language: &'static str,
@@ -204,7 +204,7 @@ impl Bare {
     }
 }
 
-/// A page that replaces an unavailable one for a visitor without a session.
+/// The error page for a visitor without a session.
 #[derive(Template)]
 #[template(path = "console/instead.html")]
 pub struct ReplacementPage {
@@ -231,7 +231,7 @@ struct RefusalPage<'v> {
     details: &'v str,
 }
 
-/// Returns the page for a refusal.
+/// Returns the error page for a refusal.
 pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     let (title, text) = heading_and_text(refusal, request.texts);
     let says_more =
@@ -252,7 +252,7 @@ pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     )
 }
 
-/// Returns heading and text about a refusal: what happened, and what the member can do.
+/// Returns the heading and the text of an error page: what happened, and what the member can do.
 pub fn heading_and_text(
     refusal: &ConsoleRefusal,
     words: &ConsoleWords,

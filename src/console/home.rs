@@ -93,7 +93,7 @@ struct ConsoleHome<'v> {
 /// Returns sentences about the last backup; none for members without the permission, and for
 /// PostgreSQL.
 async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
-    // Only a SQLite database has a note of its backups.
+    // Only a SQLite database has the file in which `vestibule backup` records its backups.
     let is_noted = request
         .service
         .app_state

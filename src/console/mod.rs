@@ -1,8 +1,8 @@
-//! The console at `/console`: pages and forms for everything that a signed-in member may do.
+//! The console at `/console`: pages and forms for all actions that a signed-in member may take.
 //!
-//! The console is the fourth reader of the list of operations, after REST, the tools and the
-//! OpenAPI document. It contains no rule, no query and no access check. All its data comes from
-//! operations, which it calls through the pipeline as the member.
+//! The console is built from the list of operations, like REST, the tools and the OpenAPI document.
+//! It contains no rule, no query and no access check. All its data comes from operations, which it
+//! calls through the pipeline as the member.
 //!
 //! Read the modules in this order:
 //!

@@ -24,23 +24,22 @@ pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
         .filter(|operation| operation.surface == Surface::Public)
 }
 
-/// The parsed response of an operation.
+/// The parsed result of an operation.
 #[derive(Debug, Clone)]
 pub struct OperationResponse<T> {
-    /// The `data` of the response.
     pub data: T,
     /// The total number of rows of a paged list.
     pub total: Option<usize>,
 }
 
-/// The answer of an operation, before a screen chooses its type.
+/// The result of an operation. The screen chooses the type as which it reads the result.
 pub struct RawOperationResponse {
     answer: LocalAnswer,
     id: Uuid,
 }
 
 impl RawOperationResponse {
-    /// Returns the answer as the operation's own type.
+    /// Returns the result as the operation's own type.
     pub fn value<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
     where
         O: Send + Sync + 'static,
@@ -48,8 +47,9 @@ impl RawOperationResponse {
         understood(self.id, self.answer.value())
     }
 
-    /// Returns the answer of a create as the operation's own type. The answer to a form that was sent
-    /// before is parsed, because it was recorded as text.
+    /// Returns the result of an operation that creates something, as the operation's own type. If
+    /// the same form was sent before, the result comes from the idempotency record. That record is
+    /// text, so it must be parsed.
     pub fn created<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
     where
         O: DeserializeOwned + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl RawOperationResponse {
         understood(self.id, self.answer.value_or_text())
     }
 
-    /// Returns the answer as another type that has the same JSON.
+    /// Parses the result as any type that has the same JSON.
     pub fn parse<T: DeserializeOwned>(self) -> Result<OperationResponse<T>, ConsoleRefusal> {
         understood(self.id, self.answer.json())
     }

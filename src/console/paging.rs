@@ -7,7 +7,7 @@ use crate::words::fill;
 /// Number of rows on a page.
 pub const ROWS: usize = 50;
 
-/// A page of a list.
+/// One page of a list, with the addresses of its neighbours.
 pub struct Paging {
     /// The number of rows in the whole list.
     pub total: usize,
@@ -15,9 +15,9 @@ pub struct Paging {
     pub first: usize,
     /// The number of the last row on the page.
     pub last: usize,
-    /// Address of the previous page.
+    /// Address of the previous page. `None` on the first page.
     pub previous: Option<String>,
-    /// Address of the next page.
+    /// Address of the next page. `None` on the last page.
     pub next: Option<String>,
 }
 

@@ -14,14 +14,13 @@ use crate::guest::{MissingValue, PREVIEW_TRANSLATION};
 use crate::translations::StayValue;
 use crate::words::fill;
 
-/// The operation that lists custom fields.
 const FIELDS: &str = "listCustomFields";
-/// The operation that fills a text.
+/// The operation that renders a text with the values of a flat.
 const PREVIEW: &str = PREVIEW_TRANSLATION.id();
 /// Maximum number of custom fields in the list.
 const MOST: usize = 100;
 
-/// Returns the meaning of a placeholder.
+/// Returns a description of the value that a placeholder stands for.
 const fn meaning(words: &ConsoleTranslationsWords, value: StayValue) -> &'static str {
     match value {
         StayValue::PropertyName => words.p_name,
@@ -79,9 +78,9 @@ impl Placeholders {
 /// The preview of a text with the values of a flat.
 pub struct FlatTextPreview {
     pub path: String,
-    /// The typed name of the flat.
+    /// The name of the flat that the member typed.
     pub flat: String,
-    /// The names of the flats that match an ambiguous name.
+    /// The names of the flats that match the typed name, if it is ambiguous.
     pub choices: Vec<String>,
     /// The text as safe HTML. `None` if no flat was chosen or a value is missing.
     pub html: Option<String>,

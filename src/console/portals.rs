@@ -59,7 +59,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// The form of a portal.
+/// The operations and the layout of a portal's form.
 pub static PORTAL: Resource = Resource {
     create: "createPortal",
     read: "getPortal",
@@ -169,7 +169,8 @@ impl Editor for PortalEditor {
     ) -> Result<Map<String, Value>, ConsoleRefusal> {
         let portals: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
         let mut values = Map::new();
-        // The first portal is meant for all flats. A limited member does not see every portal.
+        // If no portal is the default yet, the new portal is preset as the default. A limited
+        // member does not see every portal, so their form has no preset.
         if request.manages_whole_organization() && !portals.iter().any(|portal| portal.is_default) {
             values.insert("isDefault".to_owned(), json!(true));
         }

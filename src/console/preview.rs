@@ -17,9 +17,8 @@ use crate::page::render;
 use crate::people;
 use crate::words::own_name;
 
-/// The form that requests a preview.
+/// The form beside an edited form, with which a member requests a preview.
 pub struct PreviewForm {
-    /// The address of the form.
     pub action: String,
     pub form: String,
     /// The languages of the organization, with their own names.

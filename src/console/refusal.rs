@@ -8,11 +8,10 @@ use crate::words::fill;
 
 #[derive(Debug, Clone, Default)]
 pub struct ConsoleRefusal {
-    /// The HTTP status.
     pub status: u16,
     /// The message about the request as a whole.
     pub message: String,
-    /// The issues of single fields.
+    /// The issues that concern single fields.
     pub issues: Vec<Issue>,
     /// The number of issues that `issues` does not contain.
     pub more: usize,
@@ -24,7 +23,7 @@ pub struct ConsoleRefusal {
     pub is_of_another_session: bool,
 }
 
-/// An issue of a field.
+/// An issue that concerns one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
     /// The path from the root of the body.
@@ -139,16 +138,17 @@ impl ConsoleRefusal {
         general.into_iter().chain(issues).collect()
     }
 
-    /// Returns whether the submitted values caused the refusal. The form is then shown again with
-    /// the messages.
+    /// Returns whether the refusal is about the values that the member sent. The form is then shown
+    /// again with the messages.
     pub const fn is_about_input(&self) -> bool {
         matches!(self.status, 400 | 403 | 404 | 409 | 422)
     }
 }
 
 impl ConsoleRefusal {
-    /// Returns a refusal that the submitted values caused as an inner error, after which the form
-    /// is shown again. Other refusals are the outer error, which has its own page.
+    /// Separates refusals of the sent values from other refusals. A refusal of the sent values
+    /// becomes the inner error, so that the caller shows the form again. Any other refusal becomes
+    /// the outer error, which has its own page.
     pub fn split_by_input<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
         match sent {
             Err(refusal) if !refusal.is_about_input() => Err(refusal),
@@ -157,18 +157,18 @@ impl ConsoleRefusal {
     }
 }
 
-/// The parts of a page with a form that differ when the form was refused or saved across a sign-in.
+/// The status and the messages of a page with a form. They differ between a new form, a refused
+/// form, and a form that was kept while the member signed in again.
 pub struct FormAttempt {
-    /// The status of the page.
     pub status: u16,
-    /// The error messages above the form.
+    /// The error messages to show above the form.
     pub messages: Vec<String>,
     /// Whether the form returned after a new sign-in and has not been sent in this session.
     pub is_returned: bool,
 }
 
 impl FormAttempt {
-    /// Returns the parts for a form that is opened, or for a refused form.
+    /// Builds the parts for a new form, or for a refused form.
     pub fn of(request: &ConsoleRequest, refused: Option<&ConsoleRefusal>) -> Self {
         let (status, text) = refused.map_or((200, Vec::new()), |refusal| {
             (refusal.status, refusal.sentences(request))
@@ -176,7 +176,7 @@ impl FormAttempt {
         Self::with_messages(request, status, text)
     }
 
-    /// Returns the parts for a form with this status and these messages.
+    /// Builds the parts for a form with this status and these messages.
     pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,

@@ -39,12 +39,12 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 /// The content security policy of pages that other pages of this service may show in a frame.
 static FRAMED: LazyLock<Policy> = LazyLock::new(|| POLICY.clone().framed());
 
-/// Returns a page with this HTML.
+/// Responds with a page of this HTML.
 pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
     people::page_with_policy(&POLICY, status, html, language)
 }
 
-/// Renders a template as a page.
+/// Responds with a page that a template renders.
 pub fn page_of_template(
     request: &ConsoleRequest,
     status: u16,

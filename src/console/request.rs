@@ -25,8 +25,8 @@ use crate::people::{self, SignedIn};
 
 /// The path below which the console is served.
 pub const BASE: &str = "/console";
-/// `CREATE_TIMEOUT` is how long a create waits for another request with its idempotency key.
-/// `TRIES` is the maximum number of attempts in that time.
+/// `CREATE_TIMEOUT` is how long a create waits for an earlier request with the same idempotency
+/// key. `TRIES` is the maximum number of attempts in that time.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
@@ -38,7 +38,7 @@ const LONGEST_WAIT: u64 = 2;
 /// The fields of a form in the order in which they were sent.
 pub type ConsoleFields = Vec<(String, String)>;
 
-/// A request by a signed-in member. Its form has been read.
+/// A request by a signed-in member, whose form has been read.
 pub struct ConsoleRequest {
     pub service: Arc<Service>,
     /// The id of the request.
@@ -56,15 +56,16 @@ pub struct ConsoleRequest {
     pub fields: ConsoleFields,
     pub query: ConsoleFields,
     params: Vec<(String, String)>,
-    /// Whether the request is a form with the token of this session. Any other form is shown again
-    /// and changes nothing.
+    /// Whether the request may change data: it is a form with the token of this session. A form
+    /// with another token is shown again and changes nothing.
     may_write: bool,
     caller: Mutex<Arc<Identified>>,
-    /// Whether an operation has written since the member was last authenticated.
+    /// Whether an operation has changed data since the member was last authenticated. The change
+    /// may concern the member's own permissions.
     is_stale: AtomicBool,
 }
 
-/// The parts of a [`ConsoleRequest`].
+/// The values from which a [`ConsoleRequest`] is built.
 pub struct ConsoleRequestParts {
     pub service: Arc<Service>,
     pub id: Uuid,

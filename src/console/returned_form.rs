@@ -22,10 +22,10 @@ use crate::people;
 
 /// The header in which a browser says whether a request comes from the same site (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The form field that marks a form as returned after a sign-in.
+/// The hidden field of a form that the server kept while the member signed in again.
 const KEPT: &str = "kept";
 
-/// Returns whether a form was returned after a sign-in.
+/// Returns whether the server kept the form while the member signed in again.
 pub fn is_returned(fields: &ConsoleFields) -> bool {
     fields.iter().any(|(name, _)| name == KEPT)
 }
@@ -48,7 +48,7 @@ pub fn is_same_origin(service: &Service, headers: &HeaderMap) -> bool {
 struct SavedPage<'k> {
     frame: frame::Bare,
     words: &'static ConsoleWords,
-    /// The address of the form.
+    /// The address that handles the form.
     action: String,
     /// The address of the sign-in page. `None` if the session has not ended.
     sign_in: Option<String>,
@@ -78,7 +78,7 @@ pub fn page(
     reply::page(401, reply::rendered(&page), language)
 }
 
-/// Returns whether the same form may succeed a moment later.
+/// Returns whether the reason for a refusal is temporary, so that the same form can succeed later.
 pub const fn is_temporary(refusal: &ConsoleRefusal) -> bool {
     matches!(refusal.status, 429 | 500..)
 }

@@ -76,7 +76,7 @@ fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
     }
 }
 
-/// Rate limits of pages, by member.
+/// The limits on how many pages a member may request.
 pub struct PageLimits(RateLimits);
 
 impl PageLimits {
@@ -110,7 +110,6 @@ fn counted(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
 
 type ConsoleService = State<Arc<Service>>;
 
-/// Returns the routes of the console.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     let mut by_path: BTreeMap<&str, MethodRouter<Arc<Service>>> = BTreeMap::new();
     for screen in SCREENS {
@@ -317,7 +316,7 @@ fn plain(value: &str) -> String {
     value.replace("\r\n", "\n")
 }
 
-/// Handles every unknown path and method.
+/// Responds to every unknown path and method with a 404 page.
 async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);

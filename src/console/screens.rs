@@ -54,22 +54,21 @@ pub struct Screen {
 pub enum ScreenGroup {
     /// The navigation does not show the screen; other pages link to it.
     Hidden,
-    /// Daily work.
+    /// Screens for the daily work with stays.
     Today,
-    /// The configuration of guest pages.
+    /// Screens for the configuration of guest pages.
     Setup,
-    /// Webhooks, access and the audit log.
+    /// Screens for webhooks, access and the audit log.
     Organization,
 }
 
-/// The future response of a page.
 pub type ScreenResponse<'v> = BoxFuture<'v, Result<Response, ConsoleRefusal>>;
 
-/// A page: method, path, and handler.
+/// A page of a screen, with the function that handles its requests.
 pub struct ScreenPage {
     /// The name of the page in logs.
     pub name: &'static str,
-    /// GET, or POST for a form.
+    /// The method: GET, or POST for a page that handles a form.
     pub method: Method,
     /// The path below the console, with `{id}` for an id.
     pub path: &'static str,
@@ -77,7 +76,7 @@ pub struct ScreenPage {
     pub needs: &'static [&'static str],
     /// Whether the page's form contains a file.
     pub takes_file: bool,
-    /// The handler.
+    /// The function that handles a request for the page.
     pub run: for<'v> fn(&'v ConsoleRequest) -> ScreenResponse<'v>,
 }
 
@@ -114,7 +113,7 @@ impl ScreenPage {
         }
     }
 
-    /// Allows a file in the form.
+    /// Allows the page's form to contain a file.
     #[must_use]
     pub const fn with_file(mut self) -> Self {
         self.takes_file = true;
@@ -134,17 +133,17 @@ impl ScreenPage {
 pub struct ScreenAddress {
     /// The name of the page in logs.
     pub name: &'static str,
-    /// GET, or POST for a form.
+    /// The method: GET, or POST for a page that handles a form.
     pub method: Method,
     /// The path from the root, with `{id}` for an id.
     pub path: String,
     /// The operations that the page needs.
     pub needs: Vec<&'static str>,
-    /// Whether the navigation links to it.
+    /// Whether the navigation has a link to the page.
     pub is_in_navigation: bool,
 }
 
-/// Returns all pages.
+/// Returns the addresses of all pages of all screens.
 pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
     let of = |screen: &'static Screen, page: &'static ScreenPage| ScreenAddress {
         name: page.name,

@@ -80,8 +80,8 @@ pub fn opened(request: &ConsoleRequest, one: &PrecheckinSubmission) -> Option<St
     (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
 }
 
-/// Returns the number of complete steps and the number of all steps, among those that are shown to
-/// the guest.
+/// Returns the number of complete steps, and the number of all steps. Counts only the steps that
+/// the guest sees.
 pub fn progress(one: &ReviewedSubmission) -> (usize, usize) {
     let asked = || one.steps.iter().filter(|step| step.is_shown);
     (
@@ -227,10 +227,10 @@ struct ShownStep {
 /// The record of an accepted agreement, as the page shows it.
 struct ShownAcceptance {
     when: FormattedTime,
-    /// A line about the accepted text.
+    /// A line with the language and the hash of the accepted text.
     about: Option<String>,
     signed_name: Option<String>,
-    /// The accepted text.
+    /// The text that the guest accepted.
     text: Option<String>,
     /// Whether the current text of the agreement differs from the accepted one.
     is_outdated: bool,
@@ -408,7 +408,7 @@ async fn page(
     let waivers = answers::waivers(request, answers.iter()).await;
     let path = format!("/submissions/{}", item.reservation_id);
     let is_kept = !request.fields.is_empty() && !request.may_write();
-    // The page keeps the typed decision, even if the status has changed in the meantime.
+    // A form with a typed decision stays open, even if the status has changed in the meantime.
     let is_typed = refused.is_some() || is_kept;
     let may_decide = request.may(APPROVE) && request.may(REQUEST);
     let is_approved_ahead = item.status == PrecheckinStatus::Approved && {

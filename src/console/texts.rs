@@ -73,7 +73,7 @@ pub async fn write(
         .map(drop)
 }
 
-/// Deletes a text in one language.
+/// Deletes the version of a text in one language.
 pub async fn remove(
     request: &ConsoleRequest,
     id: Uuid,
@@ -112,7 +112,7 @@ pub struct TextWithVersions {
     pub versions: Vec<TextInLanguage>,
 }
 
-/// A text in one language.
+/// The version of a text in one language.
 pub struct TextInLanguage {
     pub language: String,
     pub name: String,

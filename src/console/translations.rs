@@ -297,7 +297,7 @@ impl VersionItem {
     }
 }
 
-/// Content of the page besides the form.
+/// The messages that the page shows besides the form.
 #[derive(Default)]
 struct TranslationExtras {
     status: u16,

@@ -1,8 +1,9 @@
 //! Labels and help texts of fields.
 //!
-//! In English they come from the name of the field and its summary in the schema, so a new
-//! field has them at once. For some fields, `texts/en/fields.ftl` contains better ones. The other
-//! languages have them only there; a test names the missing ones.
+//! In English, they are derived from the name of the field and from the summary in its schema. So a
+//! new field has them at once. For some fields, `texts/en/fields.ftl` contains better ones. In
+//! other languages, all labels and help texts come from that language's `fields.ftl`. A test fails
+//! if one is missing.
 
 use texts::{Label, fields, values};
 
@@ -16,7 +17,7 @@ pub fn label(language: &str, name: &str) -> String {
         .map_or_else(|| plain(name), str::to_owned)
 }
 
-/// Returns the help text of a field.
+/// Returns the help text of a field, from the label table or from the field's schema.
 pub fn help(language: &str, spec: &FieldSpec) -> String {
     hint(language, &spec.name, &spec.summary)
 }
@@ -24,7 +25,8 @@ pub fn help(language: &str, spec: &FieldSpec) -> String {
 fn hint(language: &str, name: &str, summary: &str) -> String {
     let is_english = !fields::LANGUAGES[1..].contains(&language);
     let hint = match find(language, name) {
-        // The summary is English.
+        // The label table has the field in this language, but without a help text. The summary of
+        // the schema is in English, so it is not used.
         Some(label) if !is_english => label.hint.unwrap_or_default(),
         Some(label) => label.hint.unwrap_or(summary),
         None => summary,
@@ -197,7 +199,7 @@ mod tests {
     /// Refusals and the audit log name the fields.
     #[test]
     fn every_sent_field_has_a_spanish_and_french_label() {
-        /// Fields that neither a refusal nor the audit log names.
+        /// Fields whose names appear neither in refusals nor in the audit log.
         const BESIDE: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
         let public = app().operations.iter().filter(|operation| {
             operation.surface == Surface::Public && operation.effect == Effect::Write
@@ -259,7 +261,7 @@ mod tests {
     /// Members who fill in a form do not know the names of the interface.
     #[test]
     fn help_texts_contain_no_identifiers_of_the_api() {
-        /// `BESIDE` are fields that no form contains, `NAMES` are brand names.
+        /// `BESIDE` has the fields that no form contains. `NAMES` has the names of brands.
         const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
         const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
         let is_name = |word: &str| {

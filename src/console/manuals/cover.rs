@@ -16,18 +16,19 @@ use crate::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockP
 use crate::page::icon;
 use crate::words::fill;
 
-/// Maximum number of icons on a page: `MOST_ICONS` without photos, `FEWER_ICONS` with photos.
+/// Maximum number of icons on a page: `MOST_ICONS` on a page without photos, `FEWER_ICONS` on a
+/// page with photos.
 const MOST_ICONS: usize = 100;
 const FEWER_ICONS: usize = 48;
 /// Maximum number of photos on a page, and maximum number of pages.
 const MOST_PHOTOS: usize = 12;
 const MOST_PAGES: u64 = 100;
-/// Maximum length of a photo's address in bytes. The provider could send longer ones.
+/// Maximum length of an address from the photo provider, in bytes. Longer addresses are not used.
 const LONGEST: usize = 1_000;
 
 /// The current cover of a manual, and the link to change it.
 pub struct CurrentCover {
-    /// The SVG of its icon. Empty if it has no icon.
+    /// The SVG of the manual's icon. Empty if the manual has no icon.
     pub icon: String,
     pub photo: Option<String>,
     /// Address of the page where another cover is chosen.

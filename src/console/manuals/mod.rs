@@ -85,7 +85,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// The form of a manual.
+/// The operations and the layout of a manual's form.
 pub static MANUAL: Resource = Resource {
     create: "createPortalManual",
     read: "getPortalManual",

@@ -19,7 +19,7 @@ pub fn sentence(rules: &[Value], request: &ConsoleRequest) -> String {
         .join(" ")
 }
 
-/// Returns when guests see a manual with these rules.
+/// Does the same as [`sentence`] for parsed rules.
 pub fn of_typed(rules: &[VisibilityRule], request: &ConsoleRequest) -> String {
     let rules = rules
         .iter()
@@ -32,7 +32,7 @@ pub fn are_over(rules: &[VisibilityRule], request: &ConsoleRequest) -> bool {
     seasons_are_over(rules, time_format::day_at(request.service.clock.now(), -12))
 }
 
-/// Does the same for rules as JSON.
+/// Does the same as [`are_over`] for rules as JSON.
 pub fn is_over(rules: &[Value], request: &ConsoleRequest) -> bool {
     let rules = rules
         .iter()
@@ -136,8 +136,8 @@ fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
     }
 }
 
-/// Describes the start or the end of a period: the event of the stay that it counts from, and the
-/// distance. Returns `None` if this end is open.
+/// Describes the start or the end of a period: an event of the stay, and the distance from that
+/// event. Returns `None` if the period has no start or no end.
 fn moment(
     rule: &Value,
     [anchor, number, unit]: [&str; 3],

@@ -1,5 +1,6 @@
-//! The form for the visibility rules of a manual, with a section for each category of rules,
-//! derived from the schema. Concurrent changes are merged rule by rule.
+//! The form for the visibility rules of a manual. Each category of rules has a section, which is
+//! derived from the schema. If two members change rules at the same time, their changes are merged
+//! rule by rule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +22,8 @@ use crate::console::reply;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::console::screens::ScreenResponse;
 
-/// The fields of rules in lines. The order within a line is that of a sentence.
+/// The fields of a rule, grouped into lines. Within a line, the fields are in the order of a
+/// sentence.
 const LINES: &[&[&str]] = &[
     &["daysBefore", "daysBeforeTimeUnit", "startDateRelativeType"],
     &["daysAfter", "daysAfterTimeUnit", "endDateRelativeType"],
@@ -112,7 +114,7 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-/// Content of the page besides the form.
+/// The messages and the other member's versions that the page shows besides the form.
 #[derive(Default)]
 struct VisibilityExtras {
     status: u16,
@@ -120,7 +122,7 @@ struct VisibilityExtras {
     errors: HashMap<String, Vec<String>>,
     note: Option<&'static str>,
     theirs: Option<String>,
-    /// The other member's version of each rule that both members changed, by category.
+    /// The version that another member saved of each rule that both members changed, by category.
     both: HashMap<String, String>,
 }
 
@@ -165,7 +167,7 @@ fn rule_in(
     )
 }
 
-/// The state that the form was opened with: the rules, and the time of their last change.
+/// The state of the rules when the form was opened: the rules, and the time of their last change.
 struct OpenedRules {
     rules: Vec<Value>,
     updated_at: String,

@@ -14,17 +14,17 @@ use super::request::ConsoleRequest;
 use super::screens::ScreenResponse;
 use crate::translations::ENGLISH;
 
-/// The operations that create the set.
+/// The operations with which the console creates the set.
 pub const NEEDS: &[&str] = &[
     "createTranslation",
     "createPrecheckStep",
     "createPortalManual",
     "setTranslationEntry",
 ];
-/// The path of the page.
+/// The path of the page, below the console.
 pub const PATH: &str = "/ready-set";
 
-/// Chooses a text of the set.
+/// A function that returns one text of the set in a language.
 type ReadyText = fn(&ReadyWords) -> &'static str;
 
 /// A manual of the set: internal name, icon, title and text.
@@ -82,7 +82,7 @@ pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { Ok(page(request, None)) })
 }
 
-/// Creates the set.
+/// Creates all parts of the set that do not exist yet.
 pub fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         // If the member may not create all parts of the set, none is created.

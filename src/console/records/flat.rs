@@ -24,17 +24,17 @@ const MOST: usize = 8;
 /// Maximum number of rows that are read to find those that the section shows.
 const MOST_READ: usize = 100;
 
-/// A section of a flat's page.
+/// A section of a flat's page, such as its manuals.
 pub(super) struct FlatPart {
     pub title: &'static str,
     pub rows: Vec<PartRow>,
     /// A sentence about further rows. `None` if the section shows all rows.
     pub more: Option<String>,
-    /// Links to pages: label and address.
+    /// The label and the address of each link below the rows.
     pub ways: Vec<(&'static str, String)>,
 }
 
-/// A row of a section.
+/// A row of a section: a name, a note and a link.
 pub(super) struct PartRow {
     pub name: String,
     pub note: String,
@@ -46,7 +46,7 @@ struct Flat<'s> {
     request: &'s ConsoleRequest,
     id: String,
     name: &'s str,
-    /// Whether the member may add records.
+    /// Whether the member may add records to the flat.
     is_open: bool,
 }
 
@@ -103,7 +103,7 @@ impl Flat<'_> {
         }
     }
 
-    /// Returns the address of the page that adds a record of this flat.
+    /// Returns the address of the page that adds a record of this kind to the flat.
     fn new_record(&self, kind: RecordKind) -> Option<String> {
         let query: [(&str, &str); 2] = [("kind", kind.as_ref()), ("propertyId", &*self.id)];
         self.is_open
@@ -193,7 +193,7 @@ impl Flat<'_> {
         Some(self.part(words.manuals.manuals, rows, ways))
     }
 
-    /// Returns the rows of steps or manuals: of each its id, its name, and whether it is active.
+    /// Converts steps or manuals into rows. Each item has an id, a name, and whether it is active.
     fn items<'i>(
         &self,
         items: impl Iterator<Item = (Uuid, &'i str, bool)>,

@@ -374,7 +374,7 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Adds required fields that the form leaves empty and that have an obvious value.
+/// Adds the default values of the kind's fields. A typed value replaces the default.
 fn completed(
     request: &ConsoleRequest,
     kind: RecordKind,
@@ -422,7 +422,7 @@ fn with_timestamps(
     })
 }
 
-/// Converts the paths of a record's issues to the names of the form's fields.
+/// Shortens the path of each issue to the part below `data`, which is the name of a form field.
 fn below_data(mut refusal: ConsoleRefusal) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         if let Some(place) = issue.path.iter().position(|step| step == "data") {

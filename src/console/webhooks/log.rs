@@ -30,11 +30,11 @@ struct DeliveryRow {
     made: FormattedTime,
     status: (&'static str, &'static str),
     attempts: String,
-    /// Time and result of each attempt.
+    /// The time and the result of each attempt to send the delivery.
     tries: Vec<(FormattedTime, String)>,
     next: Option<FormattedTime>,
-    /// Address that sends the delivery again. `None` while it is pending or the subscription is
-    /// disabled.
+    /// The address that sends the delivery again. `None` while the delivery is pending, or if the
+    /// subscription is disabled.
     again: Option<String>,
 }
 
@@ -55,7 +55,7 @@ struct DeliveryLogPage<'v> {
     key: String,
     rows: Vec<DeliveryRow>,
     paging: Paging,
-    /// The typed time since which failed deliveries are sent again.
+    /// The time that the member typed. Failed deliveries since this time are sent again.
     since: String,
     messages: Vec<String>,
     is_kept: bool,
@@ -232,7 +232,7 @@ pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns the default time since which failed deliveries are sent again: a day ago.
+/// Returns the default for the time since which failed deliveries are sent again: a day ago.
 fn yesterday(request: &ConsoleRequest) -> Timestamp {
     let now = request.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))

@@ -83,7 +83,7 @@ const LIST: &str = LIST_WEBHOOK_SUBSCRIPTIONS.id();
 const OF_APPS: Event = Event::WorkflowStep;
 /// Maximum number of flats that are named for a limited subscription.
 const MAX_NAMED: usize = 20;
-/// The states that the list can be filtered by.
+/// The states by which the list can be filtered.
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
 
 /// Reads the member's subscriptions, the newest first.
@@ -122,7 +122,8 @@ const fn state(one: &WebhookSubscription) -> &'static str {
     }
 }
 
-/// Returns whether the URL of a subscription begins with this host, or with a part of it.
+/// Returns whether the URL of a subscription has this host. `host` may also be the beginning of a
+/// host name.
 fn is_at(one: &WebhookSubscription, host: &str) -> bool {
     let url = one.target_url.to_lowercase();
     url.strip_prefix("https://")

@@ -47,7 +47,7 @@ fn thing(words: &ConsoleAuditWords, action: &AuditedAction<'_>) -> &'static str 
     }
 }
 
-/// Returns the sentence for an operation.
+/// Returns the sentence that describes an audited operation.
 pub fn describe_action(words: &ConsoleAuditWords, action: &AuditedAction<'_>) -> String {
     let sentence = sentence(words, action.operation, action.is_new).unwrap_or(words.other);
     let what = thing(words, action);
@@ -138,7 +138,7 @@ fn sentence(words: &ConsoleAuditWords, operation: &str, is_new: bool) -> Option<
     })
 }
 
-/// Describes a way of signing in.
+/// Returns the text for a way of signing in, such as by a link.
 pub fn entrance(words: &ConsoleAuditWords, by: &str) -> Option<&'static str> {
     match by {
         "link" => Some(words.by_link),
@@ -185,8 +185,8 @@ mod tests {
         assert!(audited.len() > 30, "{}", audited.len());
         for (id, audits) in audited {
             let text = sentence(words, id, false).unwrap_or_else(|| panic!("{id} has no sentence"));
-            // A creation has the sentence for creations. An operation that leaves its target
-            // unchanged has no sentence about a change of the target.
+            // An operation that creates its target has the sentence for creations. An operation
+            // that leaves its target unchanged has no sentence about a change of the target.
             assert_eq!(text == words.made, audits.creates_object(), "{id}: {text}");
             let is_of_thing = [
                 words.made,
@@ -201,7 +201,7 @@ mod tests {
                 text == words.removed,
                 !audits.leaves_unchanged()
                     && (id.starts_with("delete") || id.starts_with("remove"))
-                    // They remove a part of their target.
+                    // Operations with these endings remove a part of their target, not the target.
                     && !id.ends_with("Scopes")
                     && !id.ends_with("Entry"),
                 "{id}: {text}"

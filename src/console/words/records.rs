@@ -19,7 +19,7 @@ pub const fn records_title(words: &ConsoleRecordsWords, kind: RecordKind) -> &'s
         RecordKind::LockCode => words.codes,
         RecordKind::Instruction => words.instructions,
         RecordKind::BackgroundCheckAccount => words.checks,
-        // Only flats have a tab among these kinds.
+        // Of the kinds below, only flats have a tab in the console. The others never get here.
         RecordKind::Property
         | RecordKind::Task
         | RecordKind::Device
@@ -49,7 +49,7 @@ pub const fn add_label(words: &ConsoleRecordsWords, kind: RecordKind) -> &'stati
         RecordKind::LockCode => words.new_code,
         RecordKind::Instruction => words.new_instruction,
         RecordKind::BackgroundCheckAccount => words.new_check,
-        // Only flats have a tab among these kinds.
+        // Of the kinds below, only flats have a tab in the console. The others never get here.
         RecordKind::Property
         | RecordKind::Task
         | RecordKind::Device
