@@ -15,7 +15,7 @@ const LINE: usize = 75;
 /// Maximum number of clock changes in a file: those of ten years.
 const CHANGES: usize = 20;
 
-/// The data of the calendar event.
+/// The data from which the calendar event is written.
 #[derive(Debug, Clone)]
 pub struct CalendarEvent<'e> {
     /// The id of the reservation. A calendar program that fetches the file again recognizes the
@@ -29,13 +29,11 @@ pub struct CalendarEvent<'e> {
     pub check_out: (Date, Option<Time>),
     /// The flat's time zone.
     pub zone: &'e TimeZone,
-    /// Whether the stay takes place.
+    /// Whether the stay is confirmed, tentative or cancelled.
     pub status: EventStatus,
-    /// The event's title.
     pub summary: &'e str,
-    /// The event's description.
     pub description: &'e str,
-    /// The place in words.
+    /// The address of the flat in words, for people. `coordinates` is for programs.
     pub location: Option<&'e str>,
     /// The latitude and longitude of the place, in degrees.
     pub coordinates: Option<(f64, f64)>,
@@ -211,7 +209,7 @@ fn observance(kind: &str, onset: DateTime, from: Offset, to: Offset, name: &str)
     ]
 }
 
-/// Formats a local time.
+/// Formats a local time in the basic format of iCalendar, without a zone.
 fn local(time: DateTime) -> String {
     time.strftime("%Y%m%dT%H%M%S").to_string()
 }

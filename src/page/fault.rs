@@ -13,11 +13,10 @@ use crate::precheck::AnswerForm;
 pub enum FaultKind {
     /// The request contains a field that the form does not have.
     UnknownField,
-    /// The field needs a value.
     Value,
     /// The field needs a first or a last name.
     Name,
-    /// The field needs a chosen option.
+    /// The guest must choose an option.
     Choice,
     /// The box must be ticked.
     Acceptance,
@@ -29,7 +28,6 @@ pub enum FaultKind {
     Email,
     /// The field needs a valid phone number.
     Phone,
-    /// The field needs a valid date.
     Date,
     /// The field needs a date between 1900 and today.
     DateRange,
@@ -37,24 +35,22 @@ pub enum FaultKind {
     TooLong(usize),
     /// The step needs a guest, or more guests.
     Guests,
-    /// The field needs a file.
     File,
     /// The type of the file is not accepted.
     FileType,
-    /// The file is too large.
+    /// The file exceeds the maximum size.
     FileSize,
     /// The step or the stay has no space for another file.
     FileRoom,
-    /// Any other fault.
+    /// Any fault for which there is no kind of its own.
     Invalid,
 }
 
-/// A field with a fault.
+/// A fault of one form field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
-    /// The field's name in the form.
+    /// The name of the field in the form.
     pub field: String,
-    /// What is wrong with the field.
     pub kind: FaultKind,
 }
 

@@ -26,7 +26,6 @@ pub struct PageField<'v> {
     pub label: &'v str,
     /// The languages of the label (`text`) if the host wrote it.
     pub languages: Option<&'v TextLanguages>,
-    /// A hint on what to enter.
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
@@ -38,14 +37,13 @@ pub struct PageField<'v> {
 
 /// The kind of input, with its value.
 pub enum FieldInput<'v> {
-    /// A single line.
     Line {
         kind: &'static str,
         autocomplete: &'static str,
         value: Cow<'v, str>,
         most: usize,
     },
-    /// Several lines.
+    /// An input with several lines. `most` is the maximum number of characters.
     Text { value: Cow<'v, str>, most: usize },
     /// Radio buttons, of which one can be chosen.
     Radio(Vec<FieldChoice<'v>>),
@@ -81,7 +79,7 @@ pub struct FieldGroup<'v> {
 }
 
 impl<'v> FieldGroup<'v> {
-    /// Groups fields without a heading.
+    /// Builds a group without a heading.
     pub const fn plain(fields: Vec<PageField<'v>>, hidden: Vec<(String, Cow<'v, str>)>) -> Self {
         Self {
             legend: None,
@@ -394,7 +392,7 @@ impl<'v> FieldValues<'v> {
         field(id_of_group, choice_name, None, FieldInput::Radio(choices))
     }
 
-    /// Builds the fields of an agreement.
+    /// Builds the fields for the acceptance of an agreement.
     pub fn agreement(&self, step: &'v StepView) -> Vec<PageField<'v>> {
         let saved = step.answers.as_ref();
         let is_ticked = if let Some(typed) = self.typed {

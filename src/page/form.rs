@@ -189,7 +189,7 @@ pub fn parse_step(
     answers.map(FilledForm::of)
 }
 
-/// Returns the input of a message.
+/// Parses the form for a message. Returns the input of the operation.
 pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
     parse_known(
         &[("text", FieldType::Text), ("key", FieldType::OptionalText)],
@@ -197,7 +197,7 @@ pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
     )
 }
 
-/// Returns the input of an issue.
+/// Parses the form for an issue. Returns the input of the operation.
 pub fn issue(fields: &[(String, String)]) -> Result<Object, Faults> {
     message(fields)
 }

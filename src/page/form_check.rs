@@ -12,7 +12,6 @@ use super::step::RefusedForm;
 /// A form that was not accepted, with the reasons.
 pub struct Rejection {
     pub status: u16,
-    /// The faults of its fields.
     pub faults: Faults,
     /// The reason that concerns the whole form.
     pub text: Option<&'static str>,
@@ -21,7 +20,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// Rejects a form as a whole.
+    /// Rejects a form for a reason that concerns no single field.
     #[must_use]
     pub fn whole(status: u16, text: &'static str) -> Self {
         Self {

@@ -39,7 +39,7 @@ pub struct FormEntry<'v> {
     pub text: Option<&'v str>,
 }
 
-/// An earlier submission of the form.
+/// An earlier submission of the same form by the guest.
 pub struct EarlierSubmission<'v> {
     pub text: &'v str,
     /// The time of the submission, in words.

@@ -26,7 +26,7 @@ pub const FILES_SCRIPT: &str = concat!(
     include_str!("../../templates/page/photos.js")
 );
 
-/// The hash of [`FILES_SCRIPT`].
+/// The script's hash for the content security policy.
 pub static FILES_SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(FILES_SCRIPT));
 
 /// The script's hash, as the content security policy names it.
@@ -69,7 +69,6 @@ pub struct PageFrame<'v> {
 
 /// The form that sets the time of a preview.
 pub struct TimePicker {
-    /// The address that the form opens.
     pub action: String,
     /// The language parameter, which the form repeats.
     pub language: Option<String>,
@@ -119,7 +118,7 @@ impl From<&Self> for TextLanguage<'_> {
     }
 }
 
-/// The foot of a page.
+/// The links at the foot of each page.
 pub struct PageFoot<'v> {
     pub notes: Option<&'v str>,
     /// The label and the address of each link.

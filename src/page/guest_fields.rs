@@ -25,13 +25,13 @@ const OTHERS: [(&str, Requirement); 2] = [
 /// Which guests must fill in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirement {
-    /// Every guest.
+    /// The field is required of every guest.
     Always,
-    /// The guests for whom the field's rule holds.
+    /// The field is required of the guests to whom the field's rule applies.
     Sometimes,
     /// Every guest who leaves the other `OneOf` fields empty.
     OneOf,
-    /// No guest.
+    /// The field is optional.
     Never,
 }
 
@@ -67,7 +67,7 @@ impl<'n> RequestedFields<'n> {
         }
     }
 
-    /// Returns whether a field is asked.
+    /// Returns whether the step asks for a field.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.details.iter().any(|detail| detail.name == name)
@@ -173,7 +173,7 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the `type` of the input.
+    /// Returns the HTML `type` of the field's input.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.name {

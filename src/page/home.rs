@@ -32,7 +32,6 @@ struct GuestHome<'v> {
     callout_language: TextLanguage<'v>,
     /// The question of the open survey, and the address of its page.
     asks_for_review: Option<(&'static str, String)>,
-    /// The arrival instructions.
     instructions: Vec<&'v InstructionView>,
     /// The manuals that the guest needs on this day, shown first.
     first: Vec<ManualSection<'v>>,
@@ -88,7 +87,7 @@ struct PageHead<'v> {
     pass_icon: String,
 }
 
-/// The pre-check-in section of the page.
+/// The pre-check-in section, which asks the guest to complete the steps.
 struct PrecheckinPrompt<'v> {
     is_folded: bool,
     is_open: bool,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// and the licence.
 const DRAWINGS: &str = include_str!("../../data/icons.tsv");
 
-/// All icons, sorted by name.
+/// The name and the content of all icons, sorted by name.
 static ICONS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
     DRAWINGS
         .lines()

@@ -10,7 +10,7 @@ pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
-    /// The time that a preview shows.
+    /// The time for a preview, which the links keep in their query.
     time: Option<String>,
 }
 
@@ -34,13 +34,12 @@ impl StayLinks {
         }
     }
 
-    /// Returns the path of the page.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.page
     }
 
-    /// Returns the requested language.
+    /// Returns the language that the request asked for; `None` if the page chose one itself.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
         self.language.as_deref()

@@ -45,18 +45,17 @@ pub struct WifiCard<'v> {
     pub qr: Option<String>,
 }
 
-/// A category with its manuals.
+/// A category of manuals, as the page shows it.
 pub struct ManualSection<'v> {
     pub anchor: String,
     pub title: &'v str,
-    /// The language of the category's title.
+    /// The language of the section's title.
     pub language: TextLanguage<'v>,
     /// The icon of the first manual that has one.
     pub icon: Option<String>,
     pub manuals: Vec<Card<'v>>,
 }
 
-/// Renders the page of a manual.
 pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<String> {
     let untitled = page_stay.texts.manuals.good_to_know;
     let title = manual.title.as_deref().unwrap_or(untitled);

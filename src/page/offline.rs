@@ -15,8 +15,8 @@
 //!   page itself is above the address of the worker. So the response with the worker has the header
 //!   `Service-Worker-Allowed: <page>`.
 //! - `<template data-offline>…</template>` holds the notice that says how old the page is. A
-//!   browser does not show a template. In its copy, the worker removes the tags around the notice, so the
-//!   offline page shows the notice without a script.
+//!   browser does not show a template. In its copy, the worker removes the tags around the notice,
+//!   so the offline page shows the notice without a script.
 //! - Images are `<img … src="…">` with an absolute address, or an address that begins with a slash.
 //! - The content security policy of the worker's response allows the worker to fetch the page's
 //!   images (`connect-src`). The policy of the page has `worker-src 'self'` and

@@ -15,7 +15,6 @@ use crate::guest::is_reached;
 /// The parts of a refusal that the page uses.
 #[derive(Debug, Clone, Default)]
 pub struct PageRefusal {
-    /// The HTTP status.
     pub status: u16,
     /// The key of the reason, for programs.
     pub key: Option<String>,

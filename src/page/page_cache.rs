@@ -28,7 +28,7 @@ const OVERHEAD: u64 = 512;
 /// The cached pages, by their keys.
 pub struct PageCache(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
-/// A rendered page.
+/// A rendered page, with the state and the minute for which it is valid.
 pub struct CachedPage {
     /// The `ETag` of the guest view that the page was rendered from.
     pub state: HeaderValue,
@@ -59,7 +59,7 @@ impl PageCache {
         self.0.get(key).filter(|page| page.minute == minute(now))
     }
 
-    /// Stores a page under a key.
+    /// Caches a page under the key of its request.
     pub fn insert(&self, key: Box<str>, page: CachedPage) {
         self.0.insert(key, Arc::new(page));
     }
@@ -77,7 +77,6 @@ impl CachedPage {
         }
     }
 
-    /// Returns the HTML of the page.
     #[must_use]
     pub const fn html(&self) -> &CompressedText {
         &self.html

@@ -29,7 +29,7 @@ pub struct PageStay {
     pub regional: String,
     /// The language of the product's own texts.
     pub language: &'static str,
-    /// The time that the page shows.
+    /// The time of the request, or the chosen time of a preview.
     pub now: Timestamp,
     /// Whether the page is a preview or shows another time than now. Forms cannot be sent then.
     pub is_preview: bool,
@@ -111,7 +111,7 @@ impl PageStay {
         self.view.reservation.status == ReservationStatus::Tentative
     }
 
-    /// Returns the flat.
+    /// Returns the flat of the stay; `None` if it is not known.
     #[must_use]
     pub fn flat(&self) -> Option<&PropertyView> {
         self.view.property.as_ref()
@@ -149,7 +149,7 @@ impl PageStay {
         &self.view.precheckin.steps
     }
 
-    /// Returns a step of the stay.
+    /// Returns the step with this id, if the stay has it.
     #[must_use]
     pub fn step(&self, id: Uuid) -> Option<&StepView> {
         self.steps().iter().find(|step| step.id == id)

@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Parses a payload like a phone.
+    /// Parses the content of a QR code as a phone does.
     fn read(payload: &str) -> Vec<(String, String)> {
         let (mut fields, mut field, mut letters) = (
             Vec::new(),

@@ -39,7 +39,7 @@ pub struct PageRequest {
     query: Vec<(String, String)>,
     /// The language in the query; `None` if it is missing or invalid.
     asked: Option<String>,
-    /// The languages that the browser accepts.
+    /// The language tags in the browser's `Accept-Language`, by preference.
     accepted: Vec<String>,
     /// The requester for the log, after the first call of an operation.
     pub requester: Option<Requester>,
@@ -261,7 +261,7 @@ impl PageRequest {
         })
     }
 
-    /// Returns the moment in the query.
+    /// Returns the time in the query parameter `at`, if there is one.
     fn moment(&self) -> Option<PageMoment<'_>> {
         let at = self.query_parameter("at")?;
         Some(match at.parse::<DateTime>() {

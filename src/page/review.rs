@@ -28,7 +28,7 @@ struct ReviewPage<'v> {
     missing: Vec<IncompleteStep<'v>>,
 }
 
-/// A step that prevents the submission.
+/// A step that prevents the submission, with the reason.
 struct IncompleteStep<'v> {
     step: &'v StepView,
     href: String,
@@ -36,7 +36,7 @@ struct IncompleteStep<'v> {
     text: String,
 }
 
-/// A step with its answers.
+/// A step, with the answers that the guest has given.
 struct AnsweredReviewStep<'v> {
     step: &'v StepView,
     answers: Vec<LabelledAnswer<'v>>,

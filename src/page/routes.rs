@@ -34,7 +34,6 @@ const FORM_DEADLINE: Duration = Duration::from_secs(30);
 
 type PageService = State<Arc<Service>>;
 
-/// Returns the routes of the page.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     // A request with another method gets the same 404 page as an unknown address.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
@@ -112,7 +111,7 @@ fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
     )
 }
 
-/// The result of rendering a page.
+/// The HTML of a page, or the error of its template.
 type Html = engine::error::Result<String>;
 
 /// Responds with a page of a stay. `made` renders the page and returns its status.

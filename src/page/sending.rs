@@ -361,7 +361,7 @@ pub async fn file(
         .noted("addStepFilePage")
 }
 
-/// Removes a file from a step.
+/// Handles the button that removes an uploaded file from a step.
 pub async fn remove_file(
     State(service): SendingService,
     params: PathParams,

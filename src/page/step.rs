@@ -33,7 +33,7 @@ struct StepPage<'v> {
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.
     fees: Vec<(&'v str, String)>,
-    /// The total of several fees.
+    /// The total of the fees; `None` for a single fee.
     total: Option<String>,
     /// The text of an agreement and its language: the text to accept, or the accepted text. A
     /// language of `None` is the requested one.
@@ -57,7 +57,7 @@ struct ProgressCard<'v> {
     action: Option<&'v str>,
 }
 
-/// The form of a step.
+/// The form with which the guest fills in a step.
 struct StepForm<'v> {
     groups: Vec<FieldGroup<'v>>,
     /// Whether the form has no fields and only confirms.
@@ -67,12 +67,11 @@ struct StepForm<'v> {
     submit: &'static str,
 }
 
-/// A refused form, with the reasons.
+/// A refused form, which the page shows again with the reasons.
 #[derive(Debug, Default)]
 pub struct RefusedForm {
     /// The typed values.
     pub typed: Option<FormFields>,
-    /// The faults of the fields.
     pub faults: Faults,
     /// The reason that concerns the whole form.
     pub text: Option<&'static str>,
@@ -83,11 +82,10 @@ pub struct RefusedForm {
 pub struct StepOptions {
     /// The number of guest fieldsets.
     pub guests: Option<usize>,
-    /// Whether missing answers are marked.
+    /// Whether the page marks the answers that a saved step still needs.
     pub marks_missing: bool,
 }
 
-/// Renders the page of a step.
 pub fn render(
     page_stay: &PageStay,
     step: &StepView,

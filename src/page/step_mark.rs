@@ -6,14 +6,14 @@ use crate::guest::{PrecheckinStatus, ProgressStatus, StepView};
 use crate::precheck::{AnswerForm, StepState};
 use crate::words::fill;
 
-/// The mark of a step.
+/// The icon and the text that show the state of a step in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepMark {
     /// The icon; `None` if the page shows the number of the step instead.
     pub icon: Option<&'static str>,
     /// Additional CSS classes of the icon.
     pub classes: &'static str,
-    /// The text for the state.
+    /// The state of the step in words.
     pub text: &'static str,
 }
 

@@ -15,7 +15,7 @@ pub struct Summary {
 
 /// A link to a field with a fault.
 pub struct FaultLink {
-    /// The id of the field's element.
+    /// The id of the element to which the link leads.
     pub target: String,
     pub label: String,
     /// The languages of the label (`text`) if the host wrote it.

@@ -31,7 +31,7 @@ const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 /// Number of steps in which a colour is moved to black or white.
 const STEPS: u8 = 40;
 
-/// A colour in sRGB.
+/// An sRGB colour, as red, green and blue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rgb([u8; 3]);
 
@@ -115,7 +115,7 @@ pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     Some((colour.contrast(ground), ground.text_colour().to_string()))
 }
 
-/// The five colours of a branding.
+/// The five colours that a host chooses in a branding.
 #[derive(Debug, Clone, Copy)]
 struct Colours {
     text: Rgb,

@@ -30,7 +30,7 @@ pub struct Files<'v> {
     pub kinds: Vec<(&'static str, &'static str)>,
 }
 
-/// An uploaded file.
+/// A file that the guest has uploaded, with its actions.
 pub struct UploadedFile<'v> {
     pub name: &'v str,
     pub kind: Option<String>,
@@ -40,7 +40,7 @@ pub struct UploadedFile<'v> {
     pub remove: Option<(String, String)>,
 }
 
-/// A form for one file.
+/// A form that uploads one file.
 pub struct UploadSlot {
     pub id: String,
     /// The required document, if the step requires documents.

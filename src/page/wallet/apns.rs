@@ -38,7 +38,6 @@ pub struct Apns {
     topic: String,
 }
 
-/// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PushResult {
     /// Apple accepted the push.
@@ -51,7 +50,7 @@ pub(super) enum PushResult {
     Failed,
 }
 
-/// The body of a refusal.
+/// The JSON body with which Apple refuses a push.
 #[derive(Default, Deserialize)]
 struct PushRefusal {
     #[serde(default)]

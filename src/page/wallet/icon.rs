@@ -26,7 +26,7 @@ fn is_house(x: f64, y: f64) -> bool {
 pub fn png(size: u32, [ground, ink]: [[u8; 3]; 2]) -> Vec<u8> {
     let mut rows = Vec::new();
     for y in 0..size {
-        // Filter type of the row: none.
+        // Each row begins with its filter type. 0 means no filter.
         rows.push(0);
         for x in 0..size {
             let looks = (0..SAMPLES * SAMPLES).filter(|look| {

@@ -24,14 +24,14 @@ use super::service::current;
 use crate::guest::passes;
 use crate::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 
-/// Pause between two runs.
+/// Pause between two checks of all registered passes.
 const EVERY: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
 /// How long after the departure the service still pushes changes of the pass.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Organization and reservation of a stay.
+/// The id of a stay: its organization and its reservation.
 type StayId = (Uuid, Uuid);
 
 /// The result of a check, with the state of the pass at that time.
@@ -66,7 +66,7 @@ impl PassPushes {
         }
     }
 
-    /// Runs until `stop` is cancelled.
+    /// Checks passes and pushes changes until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut turns = tokio::time::interval(EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -58,7 +58,7 @@ pub(in crate::page) fn routes(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-/// The body of a registration.
+/// The JSON body with which a device registers a pass.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Registration {

@@ -236,7 +236,7 @@ fn section(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Builds a signed attribute.
+/// Builds a signed attribute of the signature (RFC 5652, 5.3).
 fn attribute(oid: ObjectIdentifier, value: &(impl EncodeValue + Tagged)) -> der::Result<Attribute> {
     Ok(Attribute {
         oid,
