@@ -15,7 +15,6 @@ use super::refusal::{OauthError, OauthErrorCode};
 /// The client id and the secret in a request, before verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClaimedClient {
-    /// The client's `client_id`.
     pub(super) client: String,
     /// The hash of the client's secret, if the request has one.
     secret: Option<Vec<u8>>,
@@ -64,7 +63,7 @@ impl ClaimedClient {
         })
     }
 
-    /// Parses the `client_id` of the request.
+    /// Parses the claimed `client_id`. Does not check whether the client exists.
     pub(super) fn id(&self) -> Result<ClientId, OauthError> {
         ClientId::parse(&self.client).ok_or(UNKNOWN)
     }

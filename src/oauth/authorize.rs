@@ -67,14 +67,15 @@ pub(super) struct AuthorizationRequest {
     pub(super) challenge: Challenge,
 }
 
-/// `GET /oauth/authorize`.
+/// Handles `GET /oauth/authorize`: a browser that an app has redirected here.
 pub(super) async fn get(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let parameters = OauthParameters::from_query(parts.uri.query());
     respond(service, request_id(&parts), parts.headers, Ok(parameters)).await
 }
 
-/// `POST /oauth/authorize`: the same request as a form (RFC 6749, section 3.1).
+/// Handles `POST /oauth/authorize`: the parameters of an authorization request, sent as a form (RFC
+/// 6749, section 3.1).
 pub(super) async fn post(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let parameters = OauthParameters::from_form(&parts.headers, body).await;

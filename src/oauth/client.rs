@@ -32,7 +32,7 @@ const MAX_URL_BYTES: usize = 2_000;
 pub(super) enum ClientId {
     /// The id of an app that the platform created or that has registered itself.
     App(Uuid),
-    /// The address of a metadata document.
+    /// The address of a metadata document, for an app that has one.
     Document(Url),
 }
 
@@ -72,7 +72,7 @@ fn document_url(text: &str) -> Option<Url> {
         .then_some(url)
 }
 
-/// How this server knows an app.
+/// The way in which this server got to know an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AppOrigin {
     /// The platform created the app, so its name is trustworthy.
@@ -83,15 +83,12 @@ pub(super) enum AppOrigin {
     Document,
 }
 
-/// A client in the database.
+/// A client with its stored data and its secrets.
 #[derive(Debug, Clone)]
 pub(super) struct OauthClient {
-    /// The id of the app.
     pub(super) app: Uuid,
-    /// The client's `client_id`.
     pub(super) id: ClientId,
     pub(super) origin: AppOrigin,
-    /// The stored data of the app.
     pub(super) data: OauthApp,
     /// The hash of the client's secret; `None` for a public client.
     secret: Option<Vec<u8>>,

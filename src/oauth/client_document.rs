@@ -61,7 +61,7 @@ struct FetchSlot {
 }
 
 impl FetchSlots {
-    /// Waits for a slot.
+    /// Waits until the organization may start another fetch.
     async fn acquire(self: &Arc<Self>, organization: Uuid) -> FetchSlot {
         loop {
             let freed = self.freed.notified();

@@ -37,9 +37,9 @@ const fn changes_direction(c: char) -> bool {
 pub(super) enum ClientAuthMethod {
     /// No authentication; the client has no secret.
     None,
-    /// A secret in the `Authorization` header.
+    /// The client sends its secret in the `Authorization` header.
     ClientSecretBasic,
-    /// A secret in the request body.
+    /// The client sends its secret in the request body.
     ClientSecretPost,
 }
 

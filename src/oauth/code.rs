@@ -21,9 +21,7 @@ pub(super) const PREFIX: &str = "ac_";
 /// A client's request to exchange a code.
 #[derive(Debug, Clone)]
 pub(super) struct CodeRequest {
-    /// The client's app.
     pub(super) app: Uuid,
-    /// The hash of the code.
     pub(super) hash: Vec<u8>,
     /// The PKCE verifier: the secret whose hash is the challenge.
     pub(super) verifier: String,

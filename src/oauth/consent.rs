@@ -39,17 +39,16 @@ store::statements! {
 /// Maximum number of property names on the page. The page has only the number of further properties.
 const MAX_NAMES: u32 = 8;
 
-/// The consent page.
+/// The page on which a member approves or denies an app's request.
 #[derive(Template)]
 #[template(path = "oauth/consent.html")]
 struct ConsentPage<'p> {
     frame: SignInFrame<'p>,
     words: &'static ConsentWords,
-    /// The name of the app.
     app: String,
     /// A warning about an app whose name is unverified.
     caution: Option<String>,
-    /// The destination of the redirect.
+    /// The host, or the scheme, to which the browser is redirected after the decision.
     leads_to: String,
     organization: &'p str,
     member: String,
@@ -63,7 +62,7 @@ struct ConsentPage<'p> {
     hidden: Vec<(&'p str, &'p str)>,
 }
 
-/// Shows the consent page.
+/// Responds with the consent page for a valid request.
 pub(super) async fn show(
     request: &OauthRequest,
     redirect_target: &RedirectTarget,
@@ -198,7 +197,7 @@ async fn properties(
     })
 }
 
-/// `POST /oauth/consent`: the member's decision.
+/// Handles `POST /oauth/consent`: the member's decision on a request.
 pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let request_id = request_id(&parts);
@@ -278,7 +277,7 @@ async fn carry_out(request: &OauthRequest) -> Result<Response, PageError> {
     }
 }
 
-/// The result of an approval.
+/// The result of an approval by the member.
 enum ApprovalResult {
     /// The authorization code for the app.
     Code(String),

@@ -76,7 +76,7 @@ pub(super) struct GrantData {
 }
 
 impl GrantData {
-    /// Returns the granted scopes.
+    /// Returns the granted permissions as scopes.
     pub(super) fn scopes(&self) -> ScopeSet {
         ScopeSet::of(self.permissions.iter().copied())
     }
@@ -87,13 +87,12 @@ impl GrantData {
 pub(super) struct Grant {
     pub(super) id: Uuid,
     pub(super) member_id: Uuid,
-    /// The app that holds the grant.
     pub(super) app: Uuid,
     /// The time at which the code was exchanged; `None` before the exchange.
     pub(super) exchanged_at: Option<Timestamp>,
     /// The time at which the grant expires.
     pub(super) expires_at: Timestamp,
-    /// The content of the grant.
+    /// The permissions, resource and other data of the grant.
     pub(super) allowed: GrantData,
     member: Member,
 }
@@ -127,7 +126,6 @@ impl Grant {
             .transpose()
     }
 
-    /// Returns a grant by its id.
     pub(super) fn by_id(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Self>> {
         context
             .row(&BY_ID, values![id])?

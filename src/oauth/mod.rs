@@ -65,13 +65,13 @@ mod paths {
     pub(super) const CONSENT: &str = "/oauth/consent";
     /// The token endpoint, which exchanges codes and refresh tokens.
     pub(super) const TOKEN: &str = "/oauth/token";
-    /// The revocation endpoint.
+    /// The revocation endpoint, at which a client revokes its tokens.
     pub(super) const REVOKE: &str = "/oauth/revoke";
-    /// The registration endpoint for clients.
+    /// The registration endpoint, at which an app registers itself as a client.
     pub(super) const REGISTER: &str = "/oauth/register";
 }
 
-/// The registration of this module.
+/// Registers this module's operations, statements and routes with the engine.
 pub(crate) static MODULE: Module = Module {
     operations: connections::operations,
     statements: || {
@@ -103,7 +103,7 @@ pub(crate) static MODULE: Module = Module {
     ..Module::new("oauth")
 };
 
-/// The routes for browsers.
+/// Returns the routes that browsers open as pages.
 fn pages(service: &Arc<Service>) -> Router {
     Router::new()
         .route(
@@ -119,7 +119,7 @@ fn pages(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-/// The routes for programs, including scripts in browsers of any origin.
+/// Returns the routes for programs. Scripts of any origin may call them.
 fn endpoints(service: &Arc<Service>) -> Router {
     metadata::routes(service)
         .route(

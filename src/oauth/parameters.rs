@@ -9,7 +9,7 @@ use crate::people::read_form;
 /// Maximum length of a value, in bytes. It leaves room for a `state` in which a client stores data.
 const MAX_VALUE_BYTES: usize = 4_096;
 
-/// The parameters of a request.
+/// The name and the value of each parameter of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OauthParameters(Vec<(String, String)>);
 

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::refusal::OauthError;
 
-/// The only supported method.
+/// The only challenge method that this server supports.
 pub(super) const METHOD: &str = "S256";
 
 /// The challenge of an authorization request, as the client sent it: a SHA-256 hash in base64url.

@@ -9,7 +9,7 @@ use http::HeaderMap;
 
 use crate::people::{self, SignInFrame, SignedIn};
 
-/// The error that a page shows.
+/// The reason why the authorization endpoint shows an error page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorPageKind {
     /// The client is unknown.
@@ -29,7 +29,7 @@ pub(super) enum ErrorPageKind {
 }
 
 impl ErrorPageKind {
-    /// Returns the reason for the log.
+    /// Returns the error as a text for the log.
     pub(super) const fn reason(self) -> &'static str {
         match self {
             Self::Client => "the client is unknown",

@@ -68,13 +68,11 @@ pub(super) struct TokenResponse {
 /// A client's request to exchange a refresh token.
 #[derive(Debug, Clone)]
 pub(super) struct RefreshRequest {
-    /// The client's app.
     pub(super) app: Uuid,
-    /// The refresh token.
     pub(super) token: String,
     /// The requested scope. `None` requests the granted scope.
     pub(super) scope: Option<String>,
-    /// The resource. Optional.
+    /// The requested resource; `None` if the request names none.
     pub(super) resource: Option<Resource>,
 }
 
@@ -85,7 +83,7 @@ struct TokenPair {
 }
 
 impl TokenPair {
-    /// Returns a random pair.
+    /// Returns a pair of random tokens.
     fn random(context: &Context<'_, '_>) -> Self {
         let token = |prefix| access::token_of(prefix, context.organization.id, context.ids());
         Self {
@@ -107,7 +105,7 @@ impl TokenPair {
         }
     }
 
-    /// Returns the token response.
+    /// Returns the response that sends the pair to the client.
     fn response(self, scopes: &ScopeSet) -> TokenResponse {
         TokenResponse {
             access_token: self.access,

@@ -43,7 +43,7 @@ pub(super) enum OauthErrorCode {
     ServerError,
 }
 
-/// An error of an OAuth endpoint.
+/// An error of an OAuth endpoint, with the reason for the client's developer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OauthError {
     pub(super) code: OauthErrorCode,

@@ -30,7 +30,7 @@ store::statements! {
 const BODY_LIMIT: usize = 64 << 10;
 /// Deadline for the arrival of a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// Window in which registrations are counted.
+/// The time over which registrations are counted for the limit.
 const WINDOW: Duration = Duration::from_secs(3_600);
 /// Maximum number of registrations from one address in the window. All addresses of a network
 /// together may make three times as many.
@@ -45,7 +45,7 @@ impl Default for Registrations {
     }
 }
 
-/// `POST /oauth/register`.
+/// Handles `POST /oauth/register`: an app registers itself.
 pub(super) async fn register(
     State(service): State<Arc<Service>>,
     request: HttpRequest,

@@ -66,7 +66,7 @@ fn allow_any_origin(mut response: Response) -> Response {
     response
 }
 
-/// Responds to a CORS preflight request.
+/// Responds to a CORS preflight request, which a browser sends before a script's request.
 pub(super) async fn preflight() -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -26,7 +26,7 @@ use super::{grant, refresh, reply};
 use crate::platform::member_target;
 
 store::statements! {
-    /// The organization of an access token.
+    /// Whether an organization has an access token. Returns the organization's id.
     HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1 and token_hash = ?2";
     /// The app and the member of an access token.
     APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
@@ -34,7 +34,7 @@ store::statements! {
     END = "delete from access_token where organization_id = ?1 and token_hash = ?2";
 }
 
-/// `POST /oauth/revoke`.
+/// Handles `POST /oauth/revoke`.
 pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let mut request_client = RequestClient::default();
@@ -48,7 +48,7 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     )
     .await
     {
-        // Clients ignore the body (section 2.2).
+        // The body is empty, because clients ignore it (section 2.2).
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
         Err(error) => {
             error.log("revoke", &request_client.client, request_id);

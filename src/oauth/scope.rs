@@ -85,12 +85,10 @@ impl ScopeSet {
         ))
     }
 
-    /// Returns the permissions.
     pub(super) fn permissions(&self) -> &[Permission] {
         &self.0
     }
 
-    /// Whether the set is empty.
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -23,13 +23,13 @@ use super::refusal::{OauthError, OauthErrorCode};
 use super::{code, grant, refresh, reply};
 
 store::statements! {
-    /// The organization of a code.
+    /// Whether an organization has a code. Returns the organization's id.
     HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1 and code_hash = ?2";
-    /// The organization of a refresh token.
+    /// Whether an organization has a refresh token. Returns the organization's id.
     HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
 }
 
-/// `POST /oauth/token`.
+/// Handles `POST /oauth/token`.
 pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let mut request_client = RequestClient::default();

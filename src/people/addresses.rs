@@ -7,11 +7,9 @@ use url::Url;
 
 use super::return_path;
 
-/// The sign-in page.
 pub(super) const SIGN_IN: &str = "/sign-in";
 /// The page that sets up the first organization.
 pub(super) const SETUP: &str = "/setup";
-/// The sign-out page.
 pub(super) const SIGN_OUT: &str = "/sign-out";
 /// The start of a sign-in with the organization's provider.
 pub(super) const SIGN_IN_WITH_PROVIDER: &str = "/sign-in/provider";

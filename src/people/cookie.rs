@@ -9,7 +9,7 @@ use engine::pipeline::Service;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 
-/// The cookies of this module.
+/// The cookies that the sign-in pages and the console set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cookie {
     /// The token of a session.
@@ -18,7 +18,7 @@ pub(super) enum Cookie {
     Forms,
     /// The secret of a sign-in in progress at the provider, and its return path.
     Provider,
-    /// The chosen language.
+    /// The language that the member chose in this browser.
     Language,
 }
 
@@ -35,7 +35,7 @@ const _: () = assert!(
 );
 
 impl Cookie {
-    /// Returns the name of the cookie.
+    /// Returns the name of the cookie. It has the prefix `__Host-` if the public URL is https.
     pub(super) fn name(self, service: &Service) -> String {
         let name = match self {
             Self::Session => "vestibule_session",

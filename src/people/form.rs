@@ -49,7 +49,7 @@ fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
     Hmac::new(&key).chain_update(purpose)
 }
 
-/// The limits of a form.
+/// The limits within which a form is read.
 #[derive(Debug, Clone, Copy)]
 pub struct FormLimits {
     /// Maximum size of the body in bytes; a longer body is refused.

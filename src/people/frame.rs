@@ -10,7 +10,6 @@ use super::addresses::{SIGN_OUT, address};
 use super::session::SignedIn;
 use vestibule_http::browser::hash;
 
-/// The style sheet of the pages.
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/people/people.css").replace('\n', ""));
 
@@ -19,17 +18,13 @@ pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
 /// The frame of a page. A template that extends `people/frame.html` has it in its field `frame`.
 pub struct SignInFrame<'f> {
-    /// The title of the page.
     pub title: &'f str,
-    /// The language of the page.
     pub language: &'static str,
-    /// The texts of the frame.
     pub words: &'static SignInWords,
     /// The signed-in member, if the frame shows them.
     pub signed_in: Option<&'f SignedIn>,
     /// The address for signing out.
     pub sign_out: String,
-    /// The style sheet.
     pub style: &'static str,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct ExpectedClaims<'a> {
     pub(super) now: i64,
 }
 
-/// The claims about a person.
+/// The claims that identify a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PersonClaims {
     /// The person's identifier at the provider (`sub`).

@@ -28,13 +28,12 @@ const OWNER: &str = "Owner";
 /// An organization to add, with its first member.
 #[derive(Debug, Clone)]
 pub struct NewOrganization {
-    /// The organization's name.
     pub name: String,
-    /// Its country.
+    /// The country of the organization.
     pub country: Country,
     /// The time zone of the organization's flats.
     pub timezone: Option<String>,
-    /// Its languages; English is always included.
+    /// The languages of the organization. English is always added.
     pub languages: Vec<String>,
     /// The mail address of the first member. `None` if the member adds the address later.
     pub email: Option<String>,
@@ -45,9 +44,8 @@ pub struct NewOrganization {
 /// A member to invite, or an existing member who gets another sign-in link.
 #[derive(Debug, Clone)]
 pub struct Invitation {
-    /// The organization of the member.
     pub organization: Uuid,
-    /// The member's address.
+    /// The mail address of the member.
     pub email: String,
     /// The member's name; `None` keeps the name of an existing member.
     pub name: Option<String>,
@@ -59,9 +57,7 @@ pub struct Invitation {
 /// An invited member with their sign-in link.
 #[derive(Debug, Clone)]
 pub struct InvitedMember {
-    /// Id of the organization.
     pub organization: Uuid,
-    /// Id of the member.
     pub member: Uuid,
     /// Whether the member is new.
     pub is_new: bool,

@@ -28,9 +28,8 @@ const MAX_MEMBERSHIPS: u32 = 100;
 #[derive(Debug, Clone)]
 pub(super) struct Membership {
     pub(super) organization: Organization,
-    /// The member's id.
     pub(super) member_id: Uuid,
-    /// The member's data.
+    /// The stored document of the member.
     pub(super) member: Member,
 }
 

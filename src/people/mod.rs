@@ -56,7 +56,7 @@ pub use texts::sign_in::{LANGUAGES, SignInWords};
 pub(crate) use tickets::sweep as sweep_tickets;
 pub use validity::SignInRestriction;
 
-/// The registration of this module.
+/// Registers this module's operations, statements and routes with the engine.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         let mut operations = tickets::operations();

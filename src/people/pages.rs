@@ -64,7 +64,6 @@ pub(super) fn ticket(visit: &SignInRequest, ticket: &str, grant: &TicketGrant) -
 /// One of several organizations to choose from.
 struct OrganizationChoice<'p> {
     organization: &'p str,
-    /// The member's name in this organization.
     name: &'p str,
     ticket: String,
 }
@@ -182,7 +181,6 @@ struct NoticePage<'p> {
     to_sign_in: String,
 }
 
-/// Returns the page after a sign-out.
 pub(super) fn signed_out(visit: &SignInRequest) -> Response {
     notice(visit, 200, visit.words.signed_out)
 }

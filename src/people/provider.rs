@@ -58,14 +58,14 @@ pub struct IdentityProvider {
     exchange_slots: Semaphore,
 }
 
-/// The HTTP client for the provider.
+/// The HTTP client for requests to the provider.
 struct ProviderClient {
     http: Client,
     /// Whether http is allowed to addresses on this machine, because the issuer is there.
     allows_http: bool,
 }
 
-/// The cached metadata of the provider.
+/// The provider's metadata in memory, or the time of a failed attempt to fetch it.
 #[derive(Default)]
 struct CachedMetadata {
     /// The metadata, and the time of the clock at which it was fetched.
@@ -479,7 +479,7 @@ impl ProviderClient {
     }
 }
 
-/// The requested scopes.
+/// The scopes that a sign-in requests from the provider.
 const SCOPES: &str = "openid email";
 /// The purpose of a derived state, which binds the provider's response to this browser.
 const STATE: &str = "state";
@@ -498,7 +498,7 @@ fn verifier(secret: &str) -> String {
     derive_token(secret, "verifier")
 }
 
-/// The tokens of an exchange.
+/// The tokens that the provider returns for a code.
 struct ProviderTokens {
     access: String,
     id: String,

@@ -59,7 +59,7 @@ impl SignInError {
         }
     }
 
-    /// Returns the message of the page.
+    /// Returns the heading and the text of the error page.
     pub(super) fn notice(&self, words: &SignInWords) -> Notice {
         match self {
             Self::ForeignForm => words.foreign_form,

@@ -2,7 +2,7 @@
 //! write the return path in a link. So it must be a path of this service, and no browser or proxy
 //! may read it as another address (rules: members#signing-in, 2).
 
-/// The default return path.
+/// The return path of a sign-in that names none.
 pub const DEFAULT: &str = "/console";
 
 /// Maximum length of a path with its query, in bytes. It has room for an app's authorization request

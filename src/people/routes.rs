@@ -28,10 +28,9 @@ use super::{members, pages, return_path, settings, setup, setup_page, tickets};
 /// Maximum duration of a sign-in at the provider, in seconds.
 const PROVIDER_COOKIE_SECONDS: u64 = 600;
 
-/// The state of the handlers.
+/// The state that each handler gets.
 type PeopleService = State<Arc<Service>>;
 
-/// The routes of this module.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     // Other methods get the page for unknown paths.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(unknown_path);

@@ -55,21 +55,20 @@ const PREFIX: &str = "vs_";
 /// Maximum number of sessions that the sweep deletes in one transaction, so that it does not delay
 /// other work.
 const SWEEP_BATCH: u32 = 500;
-/// The purpose of the derived form token.
+/// The purpose for which the token of a session's forms is derived from the session's secret.
 const FORM: &str = "form";
 
-/// The slots for concurrent writes of a session's last use. Without a free slot, the use is not
-/// recorded; a later request records its own use.
+/// The slots for concurrent writes of a session's last use. If no slot is free, the use is not
+/// recorded. A later request records its own use.
 static USE_WRITES: Semaphore = Semaphore::const_new(16);
 
 /// The signed-in member, in their current state.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
-    /// The session.
+    /// The id of the session.
     pub session: Uuid,
     /// The organization of the session.
     pub organization: Organization,
-    /// The id of the member.
     pub member_id: Uuid,
     /// The current data of the member.
     pub member: Member,
@@ -254,7 +253,6 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
 pub(super) struct SignInMethod {
     /// The name of the method: `link`, `provider` or `setup`.
     pub(super) by: &'static str,
-    /// The id of the request.
     pub(super) request_id: Uuid,
 }
 

@@ -26,21 +26,21 @@ use super::session::{self, SignInMethod};
 use crate::platform::{create_organization, save_member};
 
 store::statements! {
-    /// Any organization.
+    /// The id of any organization that is not erased. The set-up is possible only if there is none.
     ANY = "select id from organization where erased_at is null limit 1";
-    /// Inserts a ticket.
+    /// Inserts a set-up ticket.
     INSERT = "insert into setup_ticket (token_hash, expires_at) values (?1, ?2)";
-    /// Deletes expired tickets.
+    /// Deletes expired set-up tickets.
     FORGET = "delete from setup_ticket where expires_at <= ?1";
-    /// A ticket by the hash of its token.
+    /// A set-up ticket by the hash of its token.
     BY_TOKEN = "select token_hash from setup_ticket where token_hash = ?1 and expires_at > ?2";
-    /// Deletes all tickets. Of two concurrent set-ups, the second finds no ticket.
+    /// Deletes all set-up tickets. Of two concurrent set-ups, the second finds no ticket.
     BURN = "delete from setup_ticket returning token_hash, expires_at";
 }
 
-/// Lifetime of a ticket.
+/// Lifetime of a set-up ticket.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
-/// The prefix of a ticket's token.
+/// The prefix of a set-up ticket's token.
 const PREFIX: &str = "su_";
 /// Maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 200;
@@ -56,7 +56,7 @@ pub(super) struct SetupInput {
     pub(super) email: String,
 }
 
-/// The error of a form field.
+/// The reason why the value of a form field is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvalidField {
     Required,

@@ -14,7 +14,7 @@ use super::setup::{InvalidField, SetupInput};
 use super::visit::SignInRequest;
 use crate::words;
 
-/// A text field of the form.
+/// A text field of the set-up form.
 struct SetupField {
     name: &'static str,
     label: &'static str,

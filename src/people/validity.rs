@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// Maximum lifetime of a session.
 pub(super) const MAX_SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
-/// Lifetime of an unused session.
+/// Time after which a session expires if it is not used.
 pub(super) const MAX_SESSION_IDLE: SignedDuration = SignedDuration::from_hours(2);
 /// Minimum time between two recorded uses of a session.
 const MIN_USE_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
@@ -21,7 +21,7 @@ pub enum SignInRestriction {
 }
 
 impl SignInRestriction {
-    /// Returns the reason for the log.
+    /// Returns the restriction as a text for the log.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

@@ -27,7 +27,7 @@ const FORM_COOKIE_SECONDS: u64 = 3_600;
 const SECRET_LENGTH: usize = 43;
 /// The header in which a browser names the origin of a request (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The purpose of the derived form token.
+/// The purpose for which the form token is derived from the form secret.
 const FORM: &str = "form";
 
 /// A request for a page for members, without its body.
@@ -48,7 +48,7 @@ pub(super) struct FormSecret {
 }
 
 impl FormSecret {
-    /// Returns the form token.
+    /// Returns the token that forms of this browser must contain.
     pub(super) fn token(&self) -> String {
         form::derive_token(&self.secret, FORM)
     }
