@@ -24,17 +24,17 @@ use super::plan::{
 use crate::platform::{OnInvalid, SyncRecord, SyncSettings, apply_records};
 use crate::records::{Property, RecordKind, RecordOrigin, ReservationStatus, record_as, stored};
 
-/// Maximum length of a channel.
+/// Maximum length of a reservation's channel name, in characters. A longer name is cut.
 const MAX_CHANNEL_CHARS: usize = 200;
 
 /// The parsed result of a successful fetch.
 pub(super) enum FetchOutcome {
     /// The calendar has not changed since the last fetch.
     Unchanged,
-    /// A new version of the calendar.
+    /// The calendar has changed since the last fetch.
     Calendar {
         content: FeedContent,
-        /// The `ETag` of the version.
+        /// The `ETag` of the new version, for the next fetch.
         etag: Option<String>,
     },
 }
@@ -68,7 +68,7 @@ impl Clock {
     }
 }
 
-/// A stored reservation of a feed.
+/// A reservation of a feed, as it is stored.
 struct FeedStay {
     data: Object,
     origin: RecordOrigin,
@@ -174,7 +174,7 @@ fn write(context: &mut Context<'_, '_>, records: Vec<SyncRecord>) -> Result<()> 
     apply_records(context, records, settings).map(drop)
 }
 
-/// Reads reservations by id.
+/// Reads the reservations with these ids.
 fn stays(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, FeedStay>> {
     let rows = stored::find_rows(context, RecordKind::Reservation, ids)?;
     rows.iter()

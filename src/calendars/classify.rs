@@ -7,18 +7,18 @@
 
 use engine::fold::fold;
 
-/// The meaning of an event.
+/// What an event of a calendar stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EventMeaning {
     /// A booking, with the guest's name if the texts contain a name.
     Booking(Option<String>),
-    /// Days that cannot be booked.
+    /// A closure: days that cannot be booked.
     Closure,
-    /// A booking or a closure.
+    /// The texts do not say whether the event is a booking or a closure.
     Unclear,
 }
 
-/// Words that mark a booking, in folded form ([`fold`]).
+/// Words that mark a booking, in the folded form that [`fold`] returns.
 const BOOKED: [&str; 23] = [
     "reserved",
     "reservation",
@@ -45,7 +45,7 @@ const BOOKED: [&str; 23] = [
     "occupe",
 ];
 
-/// Words that mark a closure, folded.
+/// Words that mark a closure, in folded form.
 const BLOCKED: [&str; 27] = [
     "not available",
     "unavailable",
@@ -101,7 +101,7 @@ const CLOSED: [&str; 20] = [
     "limpieza",
 ];
 
-/// The labels before a guest's name in a description, folded.
+/// The labels before a guest's name in a description, in folded form.
 const NAME_LABELS: [&str; 9] = [
     "guest",
     "guest name",
@@ -116,9 +116,9 @@ const NAME_LABELS: [&str; 9] = [
 
 /// Texts in the path of a URL that show that the URL belongs to a booking.
 const BOOKING_PATHS: [&str; 4] = ["reservation", "booking", "/res/", "/reserva"];
-/// Maximum number of characters of a name.
+/// Maximum number of characters of a guest's name.
 const MAX_NAME_CHARS: usize = 100;
-/// Maximum number of words of a name.
+/// Maximum number of words of a guest's name.
 const MAX_NAME_WORDS: usize = 6;
 
 /// Returns the meaning of an event.
@@ -257,39 +257,39 @@ mod tests {
     fn events_of_booking_sites_are_told_apart() {
         let details = "Reservation URL: https://www.airbnb.com/hosting/reservations/details/HMABCDEFGH\nPhone Number (Last 4 Digits): 1234";
         for (summary, description, expected) in [
-            // Airbnb
+            // Texts of Airbnb.
             ("Reserved", details, booked("")),
             ("Airbnb (Not available)", "", EventMeaning::Closure),
             ("Not available", details, booked("")),
-            // Booking.com
+            // Texts of Booking.com.
             ("CLOSED - Not available", "", EventMeaning::Unclear),
             (
                 "CLOSED - Not available",
                 "Guest name: Ada Lovelace",
                 booked("Ada Lovelace"),
             ),
-            // Vrbo
+            // Texts of Vrbo.
             ("Reserved - Ada", "", booked("Ada")),
             ("Blocked", "", EventMeaning::Closure),
             ("Unavailable", "", EventMeaning::Closure),
-            // Smoobu
+            // Texts of Smoobu.
             ("Ada Lovelace", "", booked("Ada Lovelace")),
             ("Blocked channel", "", EventMeaning::Closure),
             ("Booking: José García", "", booked("José García")),
-            // Google Calendar
+            // Texts of Google Calendar.
             ("Busy", "", EventMeaning::Unclear),
             ("", "", EventMeaning::Unclear),
             ("family visit", "", EventMeaning::Unclear),
             ("Ada", "", EventMeaning::Unclear),
             ("Stay", "Guest: Ada", booked("Ada")),
-            // Other languages
+            // Texts in other languages.
             ("Reservado", "", booked("")),
             ("No disponible", "", EventMeaning::Closure),
             ("Réservé", "", booked("")),
             ("Nicht verfügbar", "", EventMeaning::Closure),
             ("Fermé", "", EventMeaning::Unclear),
             ("王小明 先生", "", booked("王小明 先生")),
-            // Both at once
+            // Texts that mean a booking and a closure at once.
             ("Reserved, not available", "", EventMeaning::Unclear),
             ("Not available", "Reserved", EventMeaning::Unclear),
         ] {

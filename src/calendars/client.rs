@@ -41,7 +41,7 @@ pub(super) enum FetchErrorCode {
     TooLarge,
     /// The response is not a complete calendar.
     NoCalendar,
-    /// The reservations could not be written.
+    /// The file was fetched, but its reservations could not be written.
     #[default]
     NotApplied,
 }
@@ -63,7 +63,7 @@ impl FetchError {
     }
 
     fn of(error: reqwest::Error) -> Self {
-        // The address is a secret.
+        // The error would contain the address, which is a secret.
         let error = error.without_url();
         if is_private(&error) {
             return Self::private();
@@ -103,7 +103,7 @@ impl FetchError {
     }
 }
 
-/// The response of a calendar's server.
+/// The response of a calendar server to a fetch.
 #[derive(Debug)]
 pub(super) enum CalendarResponse {
     /// The calendar still has the version of the last fetch.
@@ -112,7 +112,6 @@ pub(super) enum CalendarResponse {
     Calendar { text: String, etag: Option<String> },
 }
 
-/// An HTTP client for calendar servers.
 pub(super) struct CalendarClient {
     client: Client,
     targets: Targets,

@@ -82,12 +82,12 @@ pub(super) struct FeedState {
     pub warnings: Vec<FeedWarning>,
 }
 
-/// A stored feed.
+/// A feed, as it is stored.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFeed {
     pub id: Uuid,
     pub property_id: Uuid,
-    /// The address, which is a secret.
+    /// The address of the calendar, which is a secret.
     pub url: String,
     pub created_at: Moment,
     pub state: FeedState,

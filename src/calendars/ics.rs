@@ -55,12 +55,12 @@ pub(super) struct FeedEvent {
     sequence: i64,
 }
 
-/// The content of a calendar file.
+/// The parsed content of a calendar file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FeedContent {
-    /// The events, with each UID once.
+    /// The events of the file. Each UID occurs once.
     pub events: Vec<FeedEvent>,
-    /// The first warnings.
+    /// The first [`MAX_WARNINGS`] warnings.
     pub warnings: Vec<FeedWarning>,
     /// The number of skipped events.
     pub skipped: u32,
@@ -100,7 +100,7 @@ pub(super) fn parse_calendar(
     text: &str,
     flat: &TimeZone,
 ) -> Result<FeedContent, CalendarParseError> {
-    // PostgreSQL cannot store U+0000.
+    // The text is stored later, and PostgreSQL cannot store U+0000.
     let text = text.trim_start_matches('\u{feff}').replace('\0', "");
     let text = text.trim();
     // The events in the missing part of an incomplete file would count as deleted, so refuse it.
@@ -227,7 +227,7 @@ fn text_of(component: &ICalendarComponent, property: &ICalendarProperty) -> Stri
     texts.join(", ").chars().take(MAX_TEXT_CHARS).collect()
 }
 
-/// The start or the end of an event.
+/// The start or the end of an event, as the calendar file gives it.
 #[derive(Debug, Clone, Copy)]
 enum Edge {
     /// A whole day.
@@ -248,7 +248,7 @@ impl Edge {
         }
     }
 
-    /// Returns whether this end is after a start.
+    /// Returns whether this end is after the start.
     fn is_after(self, start: Self) -> bool {
         match (self, start) {
             (Self::Instant(end, _), Self::Instant(start, _)) => end > start,

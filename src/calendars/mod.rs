@@ -25,7 +25,7 @@ pub(crate) use feed::{Ambiguous, CalendarFeed};
 pub(crate) use operations::{GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
 pub(crate) use worker::{CalendarFetcher, repair_future_feeds};
 
-/// The registration of this module.
+/// Registers this module's operations, statements and routes with the engine.
 pub(crate) static MODULE: Module = Module {
     operations: operations::operations,
     statements: || [feed::STATEMENTS, worker::STATEMENTS].concat(),

@@ -91,7 +91,7 @@ struct DeletedCalendarFeed {
     success: bool,
 }
 
-/// The feed that `refreshCalendarFeed` fetches.
+/// The data of a feed with which `refreshCalendarFeed` starts a fetch.
 struct PreparedFeed {
     organization: Uuid,
     feed: Uuid,

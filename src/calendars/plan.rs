@@ -38,7 +38,7 @@ pub(super) struct CurrentReservation {
     pub is_of_platform: bool,
 }
 
-/// A change of a reservation.
+/// A change that a feed makes to a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StayChange {
     /// Creates or updates the reservation with these dates and this status. Only a new reservation
@@ -49,11 +49,10 @@ pub(super) enum StayChange {
         status: ReservationStatus,
         guest: Option<String>,
     },
-    /// Cancels the reservation.
     Cancel,
 }
 
-/// The decision for one event.
+/// The decision for one event of a calendar.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventOutcome {
     /// The new state of the event; `None` if the stored state does not change.

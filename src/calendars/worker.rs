@@ -43,10 +43,10 @@ const LEASE_MARGIN: Duration = Duration::from_secs(60);
 /// Maximum pause between two queries for due feeds. A feed that another node created is found within
 /// this time.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
-/// Pause after a failed query.
+/// Pause after a failed query for due feeds.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The number of attempts of a request to claim a feed that another node or task is fetching, and
-/// the pause between two attempts.
+/// How `refreshCalendarFeed` waits if another node or task is fetching the feed: the number of
+/// attempts to claim the feed, and the pause between two attempts.
 const CLAIM_ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(250));
 
 store::statements! {
@@ -396,8 +396,8 @@ impl ClaimingWork for Background {
 }
 
 impl Background {
-    /// Returns the time until the next feed becomes due that was not due at `now`, at most
-    /// [`MAX_SLEEP`].
+    /// Returns the time until the next feed becomes due, at most [`MAX_SLEEP`]. Ignores feeds that
+    /// were already due at `now`, because `begin_due` has just tried to claim them.
     async fn sleep_after(&self, now: Timestamp) -> Duration {
         let next = self.service.store.read(move |tx| next_due(tx, now)).await;
         match next {
@@ -426,8 +426,8 @@ fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp
 /// Fetches a claimed feed in the background.
 async fn fetch(service: Arc<Service>, claim: FeedClaim) {
     if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
-        // `carry_out` has stored the error in the feed or logged it. After an error without a stored
-        // state, the feed is fetched again when the lease has ended.
+        // On an error, `carry_out` has stored the error in the feed's state or logged it. If the
+        // state was not stored, the feed becomes due again when its lease ends.
         let _ = fetcher.carry_out(&service, claim).await;
     }
 }

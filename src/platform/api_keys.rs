@@ -34,7 +34,7 @@ use super::credentials::{
 /// Lists the API keys of the organization.
 pub(crate) const LIST_TEAM_API_KEYS: OperationName<Vec<TeamApiKey>> =
     OperationName::new("listTeamApiKeys");
-/// Makes an API key.
+/// Creates an API key for a member of the organization.
 pub(crate) const CREATE_TEAM_API_KEY: OperationName<ApiKeyView> =
     OperationName::new("createTeamApiKey");
 /// Makes another token for an API key.

@@ -24,8 +24,8 @@ store::statements! {
     /// Rows with one credential or member as the actor.
     OF_ACTOR = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// Rows with one target and one actor. Makes SQLite use the index by target, because an actor has
-    /// more rows than a target.
+    /// Rows with one target and one actor. The statement forces SQLite to use the index by target,
+    /// because a target has fewer rows than an actor.
     OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc from audit_log indexed by audit_log_of_target
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }

@@ -1,4 +1,6 @@
-//! A batch of records: read by sets (load), applied in memory, written by sets (write).
+//! A batch of records that a request writes. The batch reads all records it needs with one query
+//! for each kind, applies the changes in memory, and writes the result with statements for many
+//! rows.
 
 mod load;
 mod write;
@@ -26,9 +28,11 @@ use crate::records::{
 
 /// The key of a refusal to change a record of the platform.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// The number of changed records of a kind that each have a time of change of their own.
+/// The number of changed records of a kind that each get their own time of change. Later records of
+/// the batch share times.
 const DISTINCT_TIMES: u32 = 100;
-/// The number of further records that share a time of change. It must be below the size of a page.
+/// The number of records that share a time of change after [`DISTINCT_TIMES`]. It must be below the
+/// size of a page, because a client reads changes page by page from the last time.
 const RECORDS_PER_MILLISECOND: u32 = 10;
 
 /// A record of a request.
@@ -160,7 +164,7 @@ pub(super) struct SyncBatch {
     /// Number of records that the batch skips because the database has a newer version.
     pub(super) stale: usize,
     versions: RecordVersions,
-    /// The time of the first change of a record.
+    /// The time of change of the first changed record of each kind.
     change_time: Timestamp,
     /// Number of changed records of each kind.
     change_counts: HashMap<RecordKind, u32>,
@@ -176,7 +180,8 @@ pub(super) struct SyncBatch {
     tally: HostTally,
     /// The index of the last record that adds a host.
     last_host: usize,
-    /// Reviews that existed before at any time, even if they were deleted since.
+    /// The ids of the batch's reviews that have existed before, even if they were deleted since.
+    /// Such a review does not count as new.
     known_reviews: HashSet<Uuid>,
     /// Reviews that the batch adds for the first time.
     new_reviews: HashSet<Uuid>,
@@ -220,8 +225,9 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Skips a record that has issues, if the request asks for that. Returns whether it is skipped.
-    /// Otherwise adds the issues to those of the request.
+    /// Handles the issues of a record. If the request asks to skip invalid records, skips the
+    /// record and returns true. Otherwise adds the issues to those of the request and returns
+    /// false.
     fn skip_invalid(&mut self, index: usize, key: (RecordKind, Uuid), issues: Vec<Issue>) -> bool {
         if self.on_invalid == OnInvalid::Refuse {
             self.issues.extend(issues);
@@ -237,14 +243,13 @@ impl SyncBatch {
         true
     }
 
-    /// Remembers a record that the validation of the request has skipped. Later records cannot refer
-    /// to such a record.
+    /// Records that validation has skipped a record. Later records cannot refer to such a record.
     pub(super) fn add_rejected_key(&mut self, key: Option<(RecordKind, Uuid)>) {
         self.rejected_keys.extend(key);
     }
 
-    /// Ends the batch after the last record. Deletes the records whose later write was skipped, and
-    /// checks the number of hosts, which depends on all records.
+    /// Completes the batch after the last record. Deletes each record whose later write was
+    /// skipped. Then checks the number of hosts, which depends on all records.
     pub(super) fn finish(&mut self) {
         let pending = self
             .records
@@ -263,7 +268,7 @@ impl SyncBatch {
     }
 
     /// Inserts or replaces a record. Returns the issues of its data. If there are any, the caller
-    /// skips the record or fails the request.
+    /// skips the record or refuses the request.
     fn put(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -301,8 +306,7 @@ impl SyncBatch {
             .map_or(Moment(now), |before| before.created_at);
         let updated_at = self.changed_at(kind, before.as_ref());
         let after = RecordState::new((kind, id), data, origin, created_at, updated_at);
-        // After an issue, the request will fail. The rest of the batch is only checked for more
-        // issues.
+        // After an issue, nothing will be written. The batch only looks for more issues.
         if self.issues.is_empty() && issues.is_empty() {
             self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }
@@ -445,10 +449,12 @@ impl SyncBatch {
 
     /// Returns the `updatedAt` for the next changed record of a kind.
     ///
-    /// Clients read changes in small pages, each from the last `updatedAt` of the page before. They
-    /// would not get past a page of equal times, so the times of a batch differ. After the first
-    /// [`DISTINCT_TIMES`] records, [`RECORDS_PER_MILLISECOND`] records share a millisecond, so that
-    /// the times of a large batch are not far ahead of the clock.
+    /// A client reads changes in small pages. Each page starts at the last `updatedAt` of the
+    /// previous page. A page with only equal times would make the client read the same page
+    /// forever, so the times within a batch differ.
+    ///
+    /// The times of a large batch must not be far ahead of the clock. After the first
+    /// [`DISTINCT_TIMES`] records, [`RECORDS_PER_MILLISECOND`] records share each millisecond.
     fn changed_at(&mut self, kind: RecordKind, before: Option<&RecordState>) -> Moment {
         let count = self.change_counts.entry(kind).or_default();
         let step = if *count < DISTINCT_TIMES {
@@ -586,8 +592,8 @@ impl SyncBatch {
         self.properties.entry(id).or_insert_with(parse).clone()
     }
 
-    /// Returns what is implausible about the dates of a reservation. Returns `None` for other data,
-    /// for which validation has already reported an issue.
+    /// Returns why the dates of a reservation are implausible, if they are. Returns `None` for data
+    /// that is not a valid reservation, because validation has already reported an issue.
     fn oddity(&mut self, kind: RecordKind, data: &Object) -> Option<ImplausibleDates> {
         if kind != RecordKind::Reservation {
             return None;

@@ -219,10 +219,11 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
     get_record(context, kind, id)
 }
 
-/// Passes on a warning about a record, if it is about a field that was sent. A warning about a
-/// field that the record had before would be repeated with each change.
+/// Adds a warning to the response if the warning is about a field that was sent. A warning about
+/// another field would be repeated with each change of the record.
 fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
-    /// Number of segments of the path to the data of the record.
+    /// Number of segments before a field of the data in the path of a warning: `records`, the index
+    /// and `data`.
     const BELOW: usize = 3;
     let path: Vec<String> = warning
         .path
@@ -238,8 +239,8 @@ fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[Strin
     }
 }
 
-/// Returns the data of a record with the sent fields replaced. Parts of an object are replaced one
-/// by one.
+/// Returns the data of a record, with the sent fields replaced. If both values of a field are
+/// objects, only the sent parts of the object are replaced.
 fn merged(mut before: Object, sent: Object) -> Object {
     for (field, value) in sent {
         match (before.remove(&field), value) {
@@ -252,8 +253,8 @@ fn merged(mut before: Object, sent: Object) -> Object {
     before
 }
 
-/// Returns 403 to a caller who is limited to some properties: records by hand are the whole
-/// organization's (rules: records#records-by-hand).
+/// Returns 403 if the caller is limited to some properties. Records by hand belong to the whole
+/// organization (rules: records#records-by-hand).
 pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
     if context.property_scope().is_limited() {
         return Err(Error::forbidden(Reason::rule(
@@ -264,10 +265,12 @@ pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the issues of a record that a table makes, each with its path below `data`.
+/// Returns the issues of a record that comes from a CSV file. The path of each issue begins below
+/// `data`.
 pub(crate) fn issues_of_record(kind: RecordKind, id: Uuid, data: &Object) -> Vec<Issue> {
     static PUT: LazyLock<Operation> = LazyLock::new(put_operation);
-    /// Number of segments of the path to `data`.
+    /// Number of segments before a field of the data in the path of an issue: `records`, the index
+    /// and `data`.
     const BELOW: usize = 3;
     let record = json!({ "kind": kind, "id": id, "data": data });
     let mut issues = PUT.issues_of(&json!({ "records": [record] }));

@@ -47,8 +47,8 @@ store::statements! {
     DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// Deletes the grants of a connection, with their codes and refresh tokens.
     DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// Restarts the idle period of an app that the platform did not create. Skips an app that another
-    /// transaction has locked, because that transaction restarts the period as well, or deletes the
+    /// Restarts the idle period of an app that the platform did not create. Skips an app that
+    /// another transaction has locked. That transaction restarts the period as well, or deletes the
     /// app.
     NOTE_END = "update oauth_app set idle_since = ?3 where id in
         (select id from oauth_app where id = ?2 and idle_since is not null and coalesce(?1, id) = ?1 for no key update skip locked)";
@@ -196,7 +196,7 @@ impl AppConnection {
         if !context.try_lock(self.lock())? {
             return Err(changes_elsewhere());
         }
-        // Grants first, because the deletion of a grant also deletes its tokens.
+        // Deletes grants first, because the deletion of a grant also deletes its tokens.
         for (rows, delete) in [
             (&GRANTS_ELSEWHERE, &DELETE_GRANT_ELSEWHERE),
             (&TOKENS_ELSEWHERE, &DELETE_TOKEN_ELSEWHERE),
@@ -248,7 +248,7 @@ fn changes_elsewhere() -> Error {
     Error::unavailable("the connection is being changed in another organization")
 }
 
-/// A newly created access token.
+/// An access token that was just created.
 struct NewAccessToken {
     id: Uuid,
     /// The token itself, which is not stored.

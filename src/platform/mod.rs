@@ -43,7 +43,7 @@ pub use sync::MAX_RECORDS;
 pub(crate) use sync::schemas;
 pub(crate) use sync::{OnInvalid, SyncSettings, apply_records};
 
-/// The registration of this module.
+/// Registers this module's operations, statements and routes with the engine.
 pub(crate) static MODULE: Module = Module {
     operations: || {
         let credential_modules = [

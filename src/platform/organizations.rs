@@ -44,7 +44,7 @@ pub(super) const PAGES: PageLimits = PageLimits {
     max: 200,
 };
 
-/// The language that every organization has.
+/// The language that every organization must have.
 const ENGLISH: &str = "en";
 
 #[derive(Debug, Deserialize, JsonSchema)]

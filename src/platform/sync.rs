@@ -25,13 +25,12 @@ pub(super) use self::schema::{records_schema, version};
 pub const MAX_RECORDS: usize = 10_000;
 /// Maximum body size of a sync: 16 MiB.
 const BODY_LIMIT: usize = 16 << 20;
-/// Time limit of a full batch, enough for a slow disk.
+/// Time limit of a sync. A batch of the maximum size must fit, even on a slow disk.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maximum number of warnings in a response.
 const MAX_WARNINGS: usize = 100;
 
-/// The input of the operation `sync`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Sync {
@@ -208,7 +207,7 @@ fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
 pub(crate) struct SyncSettings {
     /// The writer, which is the origin of new records.
     pub(crate) writer: RecordOrigin,
-    /// Whether changes fire events.
+    /// Whether changes of records fire webhook events.
     pub(crate) fires: bool,
     /// Whether to check the records without writing them.
     pub(crate) is_dry_run: bool,
@@ -225,7 +224,7 @@ pub(crate) fn apply_records(
     apply_sifted(context, records, Vec::new(), settings)
 }
 
-/// Does the same as [`apply_records`] for a request of which validation has skipped some records.
+/// Does the same as [`apply_records`], for a request in which validation has skipped some records.
 fn apply_sifted(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,

@@ -25,9 +25,7 @@ store::statements! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum RecordVersion {
-    /// A whole number.
     Number(i64),
-    /// A time.
     Time(Moment),
 }
 

@@ -19,7 +19,7 @@ pub(super) struct ColumnField {
     pub(super) custom: Option<String>,
 }
 
-/// The type of a field's values.
+/// The type of values that the cells of a column hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CellType {
     Text,
@@ -30,7 +30,7 @@ pub(super) enum CellType {
     Boolean,
     Date,
     Timestamp,
-    /// One of these texts.
+    /// One of the texts that the schema lists.
     Choice(Vec<String>),
     /// The id of a record of this kind.
     Reference(RecordKind),
@@ -68,7 +68,7 @@ pub(super) enum Column {
     Ignored,
 }
 
-/// An error about a header.
+/// An error in the header line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeaderError {
     pub(super) header: String,

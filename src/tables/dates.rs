@@ -5,7 +5,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
 
-/// The default format of dates.
+/// The default format of dates: ISO 8601.
 const ISO: &str = "%Y-%m-%d";
 
 /// The format of the dates in a file.
@@ -29,7 +29,7 @@ impl DateParser {
         (dates.day(&text) == Some(sample)).then_some(dates)
     }
 
-    /// Returns the pattern, for messages.
+    /// Returns the `strftime` pattern of dates, for error messages.
     pub(super) fn pattern(&self) -> &str {
         &self.pattern
     }

@@ -43,12 +43,12 @@ const MAX_ERRORS: usize = 100;
 /// Maximum number of lines in a response.
 const MAX_LINES: usize = 1_000;
 
-/// A table to import.
+/// The CSV text to import, with the options of the import.
 #[derive(Debug, Clone)]
 pub struct ImportTable {
-    /// The kind of the file's records.
+    /// The kind of the records to import.
     pub kind: RecordKind,
-    /// The text of the file.
+    /// The content of the CSV file.
     pub csv: String,
     /// The fields of columns whose header does not match the field's name, by header.
     pub columns: BTreeMap<String, String>,

@@ -19,7 +19,7 @@ pub(crate) use columns::field_names;
 pub(crate) use import::IMPORT_RECORDS;
 pub use import::{ImportTable, Imported, LineResult, TableError, TableLine, import_file};
 
-/// The registration of this module.
+/// Registers this module's operations, statements and routes with the engine.
 pub(crate) static MODULE: Module = Module {
     operations: import::operations,
     statements: || names::STATEMENTS.to_vec(),

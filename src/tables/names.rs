@@ -33,7 +33,7 @@ pub(super) struct RecordLookup {
 }
 
 impl RecordLookup {
-    /// Reads the records of these kinds.
+    /// Reads all records of these kinds, so that cells can refer to them.
     pub(super) fn load(context: &mut Context<'_, '_>, kinds: BTreeSet<RecordKind>) -> Result<Self> {
         let mut names = Self {
             organization: context.organization.id,

@@ -1,16 +1,16 @@
 //! Parser for CSV files (RFC 4180) with a comma, a semicolon or a tab between the cells.
 
-/// A line of a table.
+/// A line of a CSV file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CsvLine {
     /// Number of the line in the file, from 1. A cell may contain line breaks; then the number is
     /// that of the first line.
     pub(super) number: u64,
-    /// The cells, without blanks around them.
+    /// The cells of the line, without blanks around them.
     pub(super) cells: Vec<String>,
 }
 
-/// The lines of a table.
+/// The parsed lines of a CSV file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CsvTable {
     pub(super) header: CsvLine,
@@ -24,7 +24,7 @@ pub(super) struct CsvError {
     pub(super) message: String,
 }
 
-/// Parses a file. Skips blank lines.
+/// Parses a CSV file. Skips blank lines.
 pub(super) fn parse_csv(text: &str) -> Result<CsvTable, CsvError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()

@@ -16,8 +16,8 @@ use crate::events;
 use crate::records::{HostTally, RecordKind, RecordOrigin, stored};
 
 impl SyncBatch {
-    /// Reads every record that the batch writes or names, and the records that name a deleted one.
-    /// It takes one query per kind.
+    /// Reads every record that the batch writes or refers to, and every record that refers to a
+    /// deleted record. Runs one query for each kind.
     pub(in crate::platform) fn load(
         context: &mut Context<'_, '_>,
         sent: &[SyncRecord],

@@ -52,11 +52,11 @@ impl JsonSchema for Sync {
     }
 }
 
-/// Returns the JSON Schema of a list of at most `most` records. `published` is its items' form in
-/// the published document.
+/// Returns the JSON Schema that validates a list of at most `most` records. The published document
+/// shows `published` as the schema of the items instead.
 pub(in crate::platform) fn records_schema(most: usize, published: Value) -> Value {
-    // One branch for each kind, so that an error names the failing field and not "none of 23
-    // shapes".
+    // Each kind has its own branch, so that an error names the failing field. Without branches, an
+    // error would only say that none of the 23 schemas matches.
     let shapes: Vec<Value> = RecordKind::VARIANTS
         .iter()
         .map(|kind| {
@@ -107,8 +107,9 @@ pub(in crate::platform) fn records_schema(most: usize, published: Value) -> Valu
     })
 }
 
-/// The published schema of a record: one schema for each kind, told apart by `kind`. It says the
-/// same as the validating schema, in a form that generators of clients understand.
+/// Returns the published schema of a record. It has one schema for each kind, and `kind` is the
+/// discriminator. It accepts the same records as the validating schema, in a form that client
+/// generators understand.
 fn documented() -> Value {
     let mapping: BTreeMap<_, _> = RecordKind::VARIANTS
         .iter()
@@ -127,7 +128,7 @@ fn documented() -> Value {
     })
 }
 
-/// Returns the published schemas of records, each under a name of its own.
+/// Returns the published schemas of records, each under its own name.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     let kinds = RecordKind::VARIANTS
         .iter()
@@ -145,7 +146,7 @@ fn name(kind: RecordKind) -> String {
     format!("Sync{}", pascal(kind.as_ref()))
 }
 
-/// The schema of a record's version.
+/// Returns the schema of a record's version.
 pub(in crate::platform) fn version() -> Value {
     json!({
         "type": ["integer", "string", "null"],
