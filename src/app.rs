@@ -88,7 +88,7 @@ does or does not see something says `explainGuestView`; ask it before changing a
 {data, pagination?}; a field that is left out of a result is null, false or an empty list. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
 details.retryAfterSeconds how long to wait.";
 
-/// The tools that find objects, each after the name that a "not found" error has for the objects.
+/// For each object name in a "not found" error, the tool that finds such objects.
 const FIND_TOOLS: [(&str, &str); 19] = [
     ("Portal", "listPortals"),
     ("Branding", "listPortalBrandings"),

@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 struct Guide {
     /// The path below `docs/`, and below `/docs/` of the service.
     path: &'static str,
-    /// The topic, for the index.
+    /// The topic of the document in a few words, for the index.
     about: &'static str,
     /// The Markdown of the file in `docs/`.
     source: &'static str,
@@ -441,7 +441,7 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options
 });
 
-/// The page of a guide.
+/// The HTML page that shows a guide.
 #[derive(Template)]
 #[template(path = "guide.html")]
 struct GuidePage<'p> {
@@ -539,7 +539,7 @@ fn text_response(kind: HeaderValue, body: impl Into<axum::body::Body>) -> Respon
     (headers, body.into()).into_response()
 }
 
-/// Returns the text of `/llms.txt`.
+/// Returns the text of `/llms.txt` with links that begin with `base`.
 fn index(base: &str) -> String {
     let line = |guide: &Guide| {
         let Guide { path, about, .. } = guide;

@@ -58,7 +58,7 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 /// Interval of updates of PostgreSQL's statistics about tables that have grown.
 const GROWN_EVERY: Duration = Duration::from_secs(2);
 
-/// A server that is listening.
+/// A running server. Dropping it stops the server.
 pub struct Server {
     /// The address that the server listens on.
     pub address: SocketAddr,
@@ -68,7 +68,7 @@ pub struct Server {
     renewer: Option<Arc<CertificateRenewer>>,
     /// The state that all requests share.
     pub service: Arc<Service>,
-    /// The resources for webhook deliveries.
+    /// The resources that webhook deliveries share.
     pub dependencies: Arc<Dependencies>,
     /// Stops the server when it is dropped.
     stop: DropGuard,
@@ -362,7 +362,8 @@ impl Server {
                 stop.token(),
                 move |_, stop| log.clone().keep(stop),
             ));
-            // Wait for the first attempt, so that the first requests already count for all nodes.
+            // Waits for the first attempt to connect to Redis. If it succeeds, the limits of all
+            // nodes include the first requests.
             attempt.await;
         }
         let interface = surface::router(
@@ -629,10 +630,10 @@ async fn keep_statistics(store: store::Store, stop: CancellationToken) {
     }
 }
 
-/// Has the database analyze tables that have grown. Returns whether that succeeded.
+/// Makes the database analyze the tables that have grown. Returns whether that succeeded.
 pub async fn refresh_statistics(store: &store::Store) -> bool {
     let refreshed = store.refresh_statistics().await;
-    // An error is harmless, because PostgreSQL also does this by itself once a minute.
+    // An error is harmless, because PostgreSQL's own autovacuum analyzes tables once a minute.
     refreshed
         .inspect_err(|error| tracing::debug!(%error, "could not refresh the database's statistics; retrying"))
         .is_ok()

@@ -43,7 +43,7 @@ pub(super) struct IssuedCertificate {
     pub(super) chain: String,
 }
 
-/// The JSON of the stored account.
+/// The content of the file in which the account is stored.
 #[derive(Serialize, Deserialize)]
 struct StoredAccount {
     /// The mail address that the authority has for the account.
@@ -250,7 +250,7 @@ async fn order_error(order: &mut Order, problem_of_order: Option<Problem>) -> Er
     )
 }
 
-/// Describes the error of an order.
+/// Describes the error of an order as a text for the log.
 fn describe_error(error: Error) -> String {
     match error {
         Error::Api(problem) => format!(

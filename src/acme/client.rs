@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// Time limit for a request, from the connection to the last byte of the response.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(30);
-/// Time limit for the connection.
+/// Time limit for establishing the connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum size of a response in bytes. A certificate chain has a few KiB.
 const MAX_RESPONSE_BYTES: usize = 256 << 10;
@@ -69,7 +69,7 @@ pub(crate) async fn examine_directory(directory: &str, root: Option<&Path>) -> R
     }
 }
 
-/// Describes the error of a request.
+/// Describes the error of a request as a text for the log.
 fn describe_error(url: &str, error: reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("{url} did not answer in time");

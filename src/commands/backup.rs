@@ -77,13 +77,12 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     }
 }
 
-/// What a set contains, and the directory of the sets.
+/// The content of a set, and the directory to which sets are written.
 #[derive(Debug, Clone)]
 struct SetPlan {
     database_url: String,
     /// The files of guests, if there is a storage for them.
     uploads: Option<GuestFiles>,
-    /// The directory of the sets.
     sets: PathBuf,
     /// The number of newest sets to keep; `None` keeps all.
     keep: Option<usize>,
@@ -120,8 +119,8 @@ impl SetPlan {
             .map_err(|error| describe_file_error(&self.sets, &error))?;
         let bytes = copy_database(&self.database_url, &partial.path().join(DATABASE_FILE_NAME))?;
         let mut files = 0;
-        // The database is copied first: the service writes a file before the row that refers to the
-        // file, so the files of all copied rows exist by now.
+        // The database must be copied before the files. The service writes a file before the row
+        // that refers to the file, so the files of all copied rows exist by then.
         if let Some(uploads) = &self.uploads {
             let previous = previous.map(|set| set.join(UPLOADS_FOLDER_NAME));
             let target = partial.path().join(UPLOADS_FOLDER_NAME);
@@ -186,9 +185,8 @@ pub(super) fn describe_file_error(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Records the time and the error of a backup in a file beside the database, which the console
-/// reads. If this file cannot be written, the backup is valid all the same, so the error is only
-/// logged.
+/// Records the time and the error of a backup in a file beside the database, for the console. If
+/// this file cannot be written, the backup is still valid, so the failure is only logged.
 fn record_backup(database_url: &str, now: Timestamp, error: Option<&String>) {
     let Some(note) = BackupStatusFile::for_database(database_url) else {
         return;
@@ -226,7 +224,7 @@ pub(super) fn copy_database(url: &str, file: &Path) -> Result<u64, String> {
     partial
         .persist_noclobber(file)
         .map_err(|error| failed(error.error))?;
-    // The contents are durable already; the new name becomes durable here.
+    // The content of the file is already durable. This call makes its new name durable.
     sync_directory(directory)?;
     Ok(bytes)
 }

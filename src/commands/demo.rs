@@ -31,7 +31,7 @@ use crate::server::{self, Server};
 
 /// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");
-/// Number of reservations, around today.
+/// Number of reservations in the demo. Their dates are around today.
 const RESERVATIONS: usize = 24;
 /// Index of the reservation whose guest arrives today.
 const ARRIVES_TODAY: usize = 8;
@@ -77,7 +77,8 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
             .push(access::token("pk_", &Ids::default()));
     }
     let platform_key = flags.platform_key.first().cloned().unwrap_or_default();
-    // The data is created before the server starts, because the server would limit the rate.
+    // The data must be created before the server starts, because the rate limits of a running
+    // server would refuse so many requests.
     let data = build(&server::offline_service(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch(&server)?;
@@ -98,17 +99,17 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     super::serve_until_signal(server, signals).await
 }
 
-/// What the banner shows of the data.
+/// The data of the demo that the banner shows.
 struct DemoData {
     organization: Uuid,
-    /// A member with every permission.
+    /// The id of a member with every permission.
     member: Uuid,
     api_key: String,
     /// The token of the guest link of the first reservation.
     stay_token: String,
     /// The id of the first reservation.
     reservation: String,
-    /// The ids of other reservations, each with what its stay shows.
+    /// The ids of other reservations, each with a description of the feature that its stay shows.
     examples: Vec<(&'static str, String)>,
     flats: usize,
     districts: usize,

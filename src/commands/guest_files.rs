@@ -16,13 +16,13 @@ use url::Url;
 
 use super::backup::{describe_file_error, private_directory, sync_directory};
 
-/// Number of bytes of a file that one write to a bucket has.
+/// Size in bytes of each part of a file that is sent to a bucket.
 const CHUNK_SIZE: usize = 256 << 10;
 
 /// The storage of the files of guests.
 #[derive(Debug, Clone)]
 pub(super) enum GuestFiles {
-    /// A directory of this machine.
+    /// A directory on this machine.
     Directory(PathBuf),
     /// A bucket, and its URL.
     Bucket(Files, String),
@@ -49,9 +49,9 @@ impl GuestFiles {
             .map_err(|()| "--uploads-url: is not the URL of a directory".to_owned())
     }
 
-    /// Copies all files into a folder of a backup. Makes a hard link instead of a copy if the
-    /// previous backup has the file. Returns the number of files. Blocks, so call it on a blocking
-    /// thread of the runtime.
+    /// Copies all files into a folder of a backup. If the previous backup has a file already, makes
+    /// a hard link to it instead of a copy. Returns the number of files. The function blocks, so
+    /// call it on a blocking thread of the runtime.
     pub(super) fn back_up(&self, target: &Path, previous: Option<&Path>) -> Result<usize, String> {
         match self {
             Self::Directory(source) => copy_files(source, target, previous),
@@ -64,8 +64,8 @@ impl GuestFiles {
         }
     }
 
-    /// Copies the files of a backup into the storage. Returns the number of files. Blocks, so call
-    /// it on a blocking thread of the runtime.
+    /// Copies the files of a backup into the storage. Returns the number of files. The function
+    /// blocks, so call it on a blocking thread of the runtime.
     pub(super) fn restore(&self, source: &Path) -> Result<usize, String> {
         match self {
             Self::Directory(target) => copy_files(source, target, None),
@@ -79,13 +79,15 @@ impl GuestFiles {
     }
 }
 
-/// Copies the files of guests below a directory. Makes a hard link instead of a copy if `previous`
-/// has a file of the same name and size, because a file never changes. Returns the number of files.
+/// Copies the files of guests below a directory. If `previous` has a file of the same name and
+/// size, makes a hard link to it instead of a copy, because a file never changes. Returns the
+/// number of files.
 fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<usize, String> {
     private_directory(target)?;
     let entries = match fs::read_dir(source) {
         Ok(entries) => entries,
-        // No guest has sent a file yet, or the service has just removed the folder.
+        // The folder does not exist: no guest has sent a file yet, or the service has just removed
+        // the folder.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(describe_file_error(source, &error)),
     };
@@ -101,7 +103,8 @@ fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<u
         if kind.is_dir() {
             count += copy_files(&path, &copy, previous.as_deref())?;
         } else if kind.is_file() && !name.to_string_lossy().contains('#') {
-            // The service still writes a file with `#` in its name.
+            // A file with `#` in its name is incomplete, because the service is still writing it.
+            // This loop skips such files.
             count += usize::from(copy_file(&path, &copy, previous.as_deref())?);
         }
     }

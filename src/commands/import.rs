@@ -17,13 +17,14 @@ use crate::config::ImportFlags;
 use crate::platform::MAX_RECORDS;
 use crate::server;
 
-/// Limits of a batch. Larger batches are hardly faster, and an error in one shows up later.
+/// Limits of a batch. A larger batch is hardly faster, and the command would report an error in it
+/// later.
 const BATCH: ImportLimits = ImportLimits {
     records: 2_000,
     bytes: 8 << 20,
 };
-/// Limits of the batch of a dry run. A dry run has a single batch, as large as a request may be:
-/// records of a second batch might refer to records of the first, which the dry run did not store.
+/// Limits of the only batch of a dry run, which may be as large as a request. With several batches,
+/// a record could refer to a record of an earlier batch, which the dry run did not store.
 const DRY_BATCH: ImportLimits = ImportLimits {
     records: MAX_RECORDS,
     bytes: 15 << 20,
@@ -35,7 +36,7 @@ const SKIPPING_BATCH: ImportLimits = ImportLimits {
     bytes: 8 << 20,
 };
 
-/// Limits of a batch.
+/// The limits up to which lines of the file are collected into a batch.
 #[derive(Clone, Copy)]
 struct ImportLimits {
     records: usize,
@@ -111,7 +112,8 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
             }
         }
         imported_lines += count;
-        // The next batch needs statistics that include the rows of this one.
+        // PostgreSQL needs statistics that include the rows of this batch, so that it plans the
+        // statements of the next batch well.
         server::refresh_statistics(&service.store).await;
         bar.set_message(format!("{imported_lines} records"));
     }

@@ -11,7 +11,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-/// A caller in this process.
+/// Runs operations in this process with the rights of one credential.
 pub(super) struct LocalCaller<'s> {
     pub(super) service: &'s Arc<Service>,
     /// The bearer token; empty for a guest, who sends a token in the path instead.

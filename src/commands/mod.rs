@@ -103,7 +103,7 @@ async fn checkpoint_database(store: store::Store) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Reports the address of the server: on standard output for programs, in the log for people.
+/// Reports the address of the server: on standard output for programs, and in the log for people.
 fn print_address(server: &Server) {
     tracing::info!(address = %server.address, "listening");
     print_or_warn(&format!("listening on {}\n", server.url()));
@@ -126,7 +126,8 @@ async fn offer_setup(server: &Server) {
     }
 }
 
-/// Prints a text on standard output. An error is logged only, because the server can do without.
+/// Prints a text on standard output. An error is only logged, because the server works without this
+/// output.
 fn print_or_warn(text: &str) {
     if let Err(error) = print_text(text) {
         tracing::warn!(error, "could not print the address; the server continues");

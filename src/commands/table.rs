@@ -13,7 +13,7 @@ use crate::config::ImportFlags;
 use crate::server;
 use crate::tables::{self, ImportTable, Imported, TableError};
 
-/// Maximum size of a file in bytes, the same as that of the operation `importTable`.
+/// Maximum size of a file in bytes. The operation `importRecords` has the same limit.
 const LIMIT: u64 = 16 << 20;
 
 /// Reads a CSV file and imports its records.

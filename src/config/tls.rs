@@ -90,7 +90,7 @@ impl TlsFlags {
 }
 
 impl ServeFlags {
-    /// Returns the address to listen on.
+    /// Returns the address and port on which the server listens.
     #[must_use]
     pub fn listen_address(&self) -> SocketAddr {
         let default = if has_domain(&self.tls.tls_domain) {
@@ -186,7 +186,8 @@ pub struct PublicUrlFlags {
 }
 
 impl PublicUrlFlags {
-    /// Returns the address.
+    /// Returns the public address: the flag, otherwise the first host name, otherwise the local
+    /// address.
     pub fn address(&self) -> Result<String, String> {
         if let Some(url) = &self.public_url {
             return Ok(url.clone());

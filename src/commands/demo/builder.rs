@@ -1,4 +1,5 @@
-//! What `super::manuals` and `super::precheckin` share: translated texts, and assignments to flats.
+//! Functions for `super::manuals` and `super::precheckin`: create translated texts, and assign
+//! items to flats.
 
 use serde_json::{Value, json};
 

@@ -9,29 +9,29 @@ use super::builder::AssignmentTarget::{self, District, Flat, Tag};
 use super::builder::{DemoBuilder, DemoText};
 use super::{DISTRICT, ROOM_TYPE};
 
-/// A manual to create.
+/// A manual that the demo creates.
 struct DemoManual {
     nickname: &'static str,
-    /// An index of [`HEADINGS`].
+    /// The index of the manual's heading in [`HEADINGS`].
     heading: Option<usize>,
     /// The icon of the cover.
     icon: &'static str,
     title: DemoText,
-    /// The body in Markdown. `None` shows the flat's door code instead.
+    /// The body in Markdown. If it is `None`, the manual shows the flat's door code instead.
     body: Option<DemoText>,
-    /// The targets of the assignment.
+    /// The flats, tags or portals to which the manual is assigned.
     property_scope: &'static [AssignmentTarget],
-    /// Returns the visibility rules; those with dates are for this year.
+    /// Returns the visibility rules. The argument is the current year, for rules with dates.
     rules: fn(i16) -> Value,
     is_active: bool,
-    /// The note for staff.
+    /// The note that only staff see.
     note: Option<&'static str>,
     video: Option<&'static str>,
 }
 
-/// Every flat whose guests have it to themselves.
+/// All flats that guests do not share with others.
 const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
-/// Every flat.
+/// All flats of the demo.
 const EVERYWHERE: &[AssignmentTarget] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
 
 const HEADINGS: &[DemoText] = &[
@@ -75,7 +75,6 @@ const fn manual(
 }
 
 impl DemoManual {
-    /// Sets the body.
     const fn with_body(self, body: DemoText) -> Self {
         Self {
             body: Some(body),
@@ -83,7 +82,6 @@ impl DemoManual {
         }
     }
 
-    /// Sets the targets of the assignment.
     const fn assigned_to(self, property_scope: &'static [AssignmentTarget]) -> Self {
         Self {
             property_scope,
@@ -91,18 +89,18 @@ impl DemoManual {
         }
     }
 
-    /// Sets the visibility rules.
     const fn with_rules(self, rules: fn(i16) -> Value) -> Self {
         Self { rules, ..self }
     }
 }
 
-/// No rules, so that the manual is always visible.
+/// Returns no rules, so that the manual is always visible.
 fn always(_: i16) -> Value {
     json!([])
 }
 
-/// The rules for the months in which the heating of the house is on, in this winter and the next.
+/// Returns the rules for the months in which the heating of the house is on, in this winter and the
+/// next.
 fn winter(year: i16) -> Value {
     season([
         (year - 1, "10-15", year, "04-30"),
@@ -110,7 +108,7 @@ fn winter(year: i16) -> Value {
     ])
 }
 
-/// The rules for the months in which the terrace is open, in this summer and the next.
+/// Returns the rules for the months in which the terrace is open, in this summer and the next.
 fn summer(year: i16) -> Value {
     season([
         (year, "05-01", year, "10-14"),
@@ -125,8 +123,8 @@ fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
     json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }])
 }
 
-/// The rules for verified guests from midnight of the day of arrival until check-out. Check-in is at
-/// 15:00, so midnight is 15 hours before.
+/// Returns the rules for verified guests from midnight of the day of arrival until check-out.
+/// Check-in is at 15:00, so midnight is 15 hours before.
 fn near_and_verified(_: i16) -> Value {
     json!([
         {
@@ -137,22 +135,22 @@ fn near_and_verified(_: i16) -> Value {
     ])
 }
 
-/// The rules for all guests until the day after arrival.
+/// Returns the rules for all guests until the day after arrival.
 fn on_the_way(_: i16) -> Value {
     json!([{ "ruleCategory": "relative_date", "endDateRelativeType": "after_check_in", "daysAfter": 1 }])
 }
 
-/// The rules for stays of at least two weeks.
+/// Returns the rules for stays of at least two weeks.
 fn long_stay(_: i16) -> Value {
     json!([{ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 14 }])
 }
 
-/// The rules for guests who booked with the organization itself.
+/// Returns the rules for guests who booked directly with the organization.
 fn booked_with_us(_: i16) -> Value {
     json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct"] }])
 }
 
-/// Manuals for most guests.
+/// Manuals that most guests see.
 const FOR_MOST: &[DemoManual] = &[
     manual(GETTING_HERE, "plane-landing", "Airport", ["From the airport", "Desde el aeropuerto", "Depuis l’aéroport"])
         .with_body([

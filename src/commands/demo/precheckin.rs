@@ -14,30 +14,26 @@ use super::{DISTRICT, ROOM_TYPE};
 struct DemoQuestion {
     /// The kind of answer, a value of the API's field `kind`.
     kind: &'static str,
-    /// The text of the question.
     text: DemoText,
     /// Whether the step needs an answer to be complete.
     is_required: bool,
-    /// The options to choose from.
     options: &'static [DemoText],
     /// A condition: guests see this question after they chose an option of an earlier question.
     /// These are the indexes of that question and option.
     after: Option<(usize, usize)>,
 }
 
-/// A step to create.
+/// A step that the demo creates.
 struct NewStep {
-    /// The targets of the assignment.
+    /// The flats, tags or portals to which the step is assigned.
     property_scope: &'static [AssignmentTarget],
     /// The body of `createPrecheckStep` without the texts.
     fields: Value,
-    /// Whether the step is active.
     is_active: bool,
     /// A heading that replaces the built-in heading.
     title: Option<DemoText>,
     /// Translated texts, each with the name of the field that refers to the text.
     texts: &'static [(&'static str, DemoText)],
-    /// The questions of the step.
     questions: &'static [DemoQuestion],
 }
 
@@ -57,7 +53,7 @@ pub(super) const BREAKFAST: &str = "Breakfast basket";
 
 /// All three portals. Every flat has one of these portals.
 const EVERY_PORTAL: &[AssignmentTarget] = &[Portal(0), Portal(1), Portal(2)];
-/// Every flat whose guests have it to themselves.
+/// All flats that guests do not share with others.
 const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
 
 /// Returns a required question without a condition.
@@ -174,7 +170,7 @@ const MEETING: &[DemoQuestion] = &[question(
     ],
 )];
 
-/// Questions of an inactive step.
+/// Questions of an inactive step, which no guest sees.
 const PETS: &[DemoQuestion] = &[
     question(
         "yes_no",

@@ -30,7 +30,8 @@ const RETAKE: usize = 12;
 /// Index of the reservation whose guest has to sign a contract at an e-signature service.
 pub(super) const WITH_CONTRACT: usize = 18;
 
-/// The reservations that the banner lists, each with what its stay shows.
+/// The reservations that the banner lists: a description of the feature that the stay shows, and
+/// the index of the reservation.
 pub(super) const EXAMPLES: [(&str, usize); 8] = [
     ("a photo to repeat", RETAKE),
     ("charges that are due", WITH_CHARGES),
@@ -45,7 +46,7 @@ pub(super) const EXAMPLES: [(&str, usize); 8] = [
 /// Index of the reservation that was extended after its pre-check-in was approved. Its step with
 /// manual review needs a review only if an answer is flagged.
 const EXTENDED: usize = 10;
-/// Number of nights of the extended reservation, which brings a further step.
+/// Number of nights of the extended reservation. A stay of this length gets a further step.
 const EXTENDED_NIGHTS: i64 = 33;
 /// Index of the reservation whose guest accepted the English text of an agreement before that text
 /// changed.

@@ -5,7 +5,6 @@ use std::fmt;
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
-    /// The check passed.
     Passed,
     /// The service works, but the operator should know about the finding.
     Note,
