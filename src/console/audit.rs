@@ -46,7 +46,8 @@ const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";
 /// Operations that delete a resource. A deleted resource has no page, so its entry has no link.
 const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
-/// The type of targets whose names the log does not contain.
+/// The type of a stay as a target. The log does not contain the names of stays, because they name
+/// guests.
 const STAY: &str = "reservation";
 /// Fields with ids, and the operations that list the names. The schema does not state these
 /// operations.
@@ -526,7 +527,8 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
             id_of(request, "target"),
             id_of(request, "actor"),
         );
-        // Requests one entry more than the page shows, to know whether there are older ones.
+        // Requests one entry more than the page shows. If the operation returns that entry, there
+        // are older entries.
         let arguments =
             json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
         let found = request.read(LIST_AUDIT_LOG, arguments).await?;

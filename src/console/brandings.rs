@@ -230,8 +230,7 @@ struct BrandingPage<'v> {
     placeholders: Placeholders,
 }
 
-/// Returns the portals that use a branding. A portal without a branding uses the default branding,
-/// so it counts for that one.
+/// Returns the portals that use a branding. A portal without a branding uses the default branding.
 async fn portals_of(
     request: &ConsoleRequest,
     stored: &StoredResource,

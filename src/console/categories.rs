@@ -225,7 +225,7 @@ struct CategoryPage<'v> {
     title: String,
     /// The title that the form was opened with.
     was: String,
-    /// The title that another member has saved in the meantime.
+    /// The title that another member has saved since the form was opened. `None` if there is none.
     theirs: Option<String>,
     /// Address of the page with the title in all languages.
     languages: Option<String>,
@@ -235,7 +235,7 @@ struct CategoryPage<'v> {
     changed: Option<LatestChanges>,
 }
 
-/// Further content of the page, besides the category.
+/// The messages and typed values that the page shows besides the category.
 #[derive(Default)]
 struct CategoryExtras<'v> {
     typed: Option<&'v str>,

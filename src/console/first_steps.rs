@@ -8,8 +8,8 @@ use super::request::ConsoleRequest;
 use super::screens::resource_address;
 use super::words::ConsoleBeginWords;
 
-/// A step of the checklist: the list operation whose result is not empty when the step is done, the
-/// page of the step, and its label.
+/// A step of the checklist: a list operation, a page and a label. The step is done if the list is
+/// not empty. The page is where the member does the step.
 type FirstStepTask = (
     &'static str,
     &'static str,

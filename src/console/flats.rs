@@ -143,8 +143,8 @@ pub async fn by_name(
     name: &str,
 ) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {
     let query: String = name.chars().take(200).collect();
-    // The flat with exactly this name can come after many flats whose names contain the text, so
-    // many are read.
+    // The name may be contained in many names of flats, and the exact match may come late in the
+    // list. So the request reads many flats.
     let mut flats: Vec<FlatSummary> = request
         .get(READ, json!({ "query": query, "limit": MOST }))
         .await?;

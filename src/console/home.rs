@@ -56,8 +56,8 @@ pub static SCREEN: Screen = Screen {
 
 /// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Maximum number of stays whose check-in is compared with the date at their flat. For each
-/// arrival, another operation reads the guest's progress.
+/// Maximum number of stays that the page examines for arrivals. Each needs a comparison with the
+/// date at its flat, and each arrival needs another call for the guest's progress.
 const SCAN_LIMIT: usize = 8;
 /// `TITLES` is the maximum number of titles checked for missing languages, `LANGUAGES` the maximum
 /// number of languages checked.
@@ -75,7 +75,8 @@ struct ConsoleHome<'v> {
     failing: Vec<(String, String, String)>,
     /// Steps without a required setting: name, problem, and address of the page.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    /// A sentence with the number of further such steps, and the address of the list.
+    /// A sentence with the number of further steps that lack a setting, and the address of the list
+    /// of steps.
     lacking_more: Option<(String, Option<String>)>,
     /// Missing titles of steps or manuals: a sentence with language and number, and the address of
     /// the list.

@@ -4,16 +4,16 @@
 /// The result of the merge for one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeResult {
-    /// The stored value stays, because the member did not change the value or typed the stored one.
+    /// The stored value stays. The member did not change the value, or typed the stored value.
     Stored,
-    /// The typed value is written, because only the member changed the value.
+    /// The typed value is written. Only the member changed the value.
     Typed,
-    /// The member must choose, because both sides changed the value to different ones.
+    /// The member must choose. The member and somebody else changed the value in different ways.
     Conflict,
 }
 
-/// Merges one value: `was` is the value that the form was opened with, `stored` the stored value,
-/// `typed` the submitted value.
+/// Merges one value. `was` is the value that the form was opened with. `stored` is the stored
+/// value, and `typed` is the submitted value.
 pub fn merge<T: PartialEq + ?Sized>(was: &T, stored: &T, typed: &T) -> MergeResult {
     if typed == was || typed == stored {
         MergeResult::Stored

@@ -400,8 +400,8 @@ impl ConsoleRequest {
             .to_string()
     }
 
-    /// Returns the idempotency key for one of the creates that a form makes. `name` distinguishes
-    /// the creates. A form without a key gets a new one.
+    /// Returns the idempotency key for one create of a form that makes several creates. `name`
+    /// tells these creates apart. A form without a key gets a new key.
     pub fn key(&self, name: &str) -> String {
         let sent = self
             .form_value("key")

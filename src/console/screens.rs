@@ -149,8 +149,8 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
         name: page.name,
         method: page.method.clone(),
         path: format!("{BASE}{}", page.path),
-        // A form lists all operations that it needs. It does not need the operation of its screen,
-        // because a member who may not read a list may still be allowed to add to it.
+        // A form lists all operations that it needs. The operation of its screen is not among them:
+        // a member may be allowed to add to a list without being allowed to read it.
         needs: screen
             .needs
             .iter()

@@ -30,8 +30,8 @@ const SEPARATOR: &str = " · ";
 /// Maximum number of results.
 const MOST: usize = 50;
 
-/// A type of result: the type, the title of its group, and the page of one result
-/// if the type has one.
+/// A type of result: the type, the title of its group, and the path of the page for one result.
+/// Some types have no page.
 type ResultKind = (
     FoundType,
     fn(&ConsoleWords) -> &'static str,

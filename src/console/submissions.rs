@@ -286,8 +286,8 @@ struct SubmissionPage<'v> {
     /// The address to which the approval is sent. `None` if there is nothing to decide or the
     /// member may not decide.
     approve: Option<String>,
-    /// The address to which a request for changes is sent. It is possible after the approval as
-    /// well, until check-in.
+    /// The address to which a request for changes is sent. Staff can request changes until
+    /// check-in, even after the approval.
     ask: Option<String>,
     message: String,
     problem: Option<FailureProblem>,

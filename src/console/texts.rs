@@ -14,8 +14,8 @@ use crate::translations::{
 };
 use crate::words::own_name;
 
-/// `MOST` is the maximum number of texts that one request reads in one language, `MOST_TEXTS` the
-/// maximum in all languages.
+/// `MOST` is the maximum number of texts that one request reads in one language. `MOST_TEXTS` is
+/// the maximum for a request that reads all languages.
 const MOST: usize = 500;
 const MOST_TEXTS: usize = 20;
 
@@ -39,8 +39,8 @@ pub async fn texts_in(
         .unwrap_or_default()
 }
 
-/// Reads texts for a form. A refusal is an error, because an empty field instead of a text would
-/// overwrite the text when the form is saved.
+/// Reads texts for a form. Returns an error if a text cannot be read. An empty field in place of
+/// the text would delete the text when the member saves the form.
 pub async fn texts_of_form(
     request: &ConsoleRequest,
     language: &str,

@@ -292,8 +292,8 @@ struct KeyConfirmation<'v> {
     action: String,
     back: String,
     key: String,
-    /// The number of hours for which the old token stays valid, and the maximum. `None` if the key
-    /// is revoked instead of rotated.
+    /// The number of hours for which the old token stays valid, and the maximum number. `None` if
+    /// the page revokes the key and does not rotate it.
     grace: Option<(String, u64)>,
     messages: Vec<String>,
     is_kept: bool,

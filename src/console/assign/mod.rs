@@ -205,8 +205,8 @@ impl ResourceAssignments {
 
 /// The number of targets that a resource is assigned to, for the page of the resource.
 pub struct UseCount {
-    /// For each kind of target: its name, the number of assignments, and the address where they are
-    /// changed.
+    /// For each kind of target: its name, the number of assigned targets, and the address of the
+    /// page that changes the assignments.
     pub links: Vec<(&'static str, usize, String)>,
     pub is_unused: bool,
     pub words: &'static ConsoleWords,
@@ -580,7 +580,7 @@ async fn rows(
     Ok((answer.data.iter().filter_map(named).collect(), paging))
 }
 
-/// Returns the ids of all results, up to the maximum of one request.
+/// Returns the ids of all results of the search, up to `MOST_AT_ONCE`.
 async fn found(
     request: &ConsoleRequest,
     target: AssignTarget,

@@ -15,8 +15,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reads the ticks of a form: those of the page that it shows, and the unsaved ones of other
-    /// pages.
+    /// Reads the ticks of a form: the ticks of the page that the form shows, and the unsaved ticks
+    /// of other pages.
     pub fn of(fields: &ConsoleFields) -> Self {
         let all = |name: &str| -> BTreeSet<&str> {
             fields

@@ -64,7 +64,8 @@ pub struct NameSearch {
 /// The result of looking up all names that were typed into a form.
 #[derive(Default)]
 pub struct NameSearchResults {
-    /// The matches of each name that does not identify one row, by the name of the field.
+    /// The matching rows for each typed name that does not identify exactly one row, by the name of
+    /// the field.
     pub found: HashMap<String, Vec<Row>>,
     /// Path of the field, and the message.
     pub problems: Vec<(Vec<String>, String)>,
@@ -238,7 +239,7 @@ async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row>
     rows
 }
 
-/// Returns the rows whose name contains a text, or the row whose id the text is.
+/// Returns the rows whose names contain the text. If the text is the id of a row, returns this row.
 async fn search(
     request: &ConsoleRequest,
     lists: &str,
@@ -257,8 +258,8 @@ async fn search(
     Ok(rows)
 }
 
-/// Returns the id of the row with this name: the only match, or the only one with exactly this
-/// name.
+/// Returns the id of the row that the name identifies: the only matching row, or the only row with
+/// exactly this name.
 fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     let folded_name = fold(name);
     let mut same = rows.iter().filter(|(_, known)| fold(known) == folded_name);

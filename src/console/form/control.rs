@@ -117,7 +117,7 @@ pub enum ControlInput {
     Checkboxes {
         options: Vec<ControlOption>,
         set: Option<bool>,
-        /// The search by name for further rows, if the list is too long to show.
+        /// The search by name for rows that are not shown, if the list is too long to show.
         sought: Option<NameSearch>,
     },
     /// A choice of one row from a list that is too long to show. The options are the selected row
@@ -496,8 +496,8 @@ impl FieldContext<'_> {
         })
     }
 
-    /// Returns the options: an empty one if allowed, selected values that are missing in the list,
-    /// and the list.
+    /// Returns the options of a control: an empty option if no value is allowed, the selected
+    /// values that the list lacks, and the rows of the list.
     fn options(
         &self,
         spec: &FieldSpec,

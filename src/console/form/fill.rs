@@ -1,19 +1,19 @@
-//! Turns values into the fields that a browser sends of a form that shows them, and back.
+//! Converts values into form fields, and form fields into values. The form fields are those that a
+//! browser sends for a form that shows the values.
 //!
-//! | field | names that are sent |
-//! |---|---|
-//! | a text, a number, a choice | its own, once |
-//! | a switch | its own if it is on, and always `….here` |
-//! | several choices | its own for each, always `….here`, and `….set` if it may be null |
-//! | a list of texts, some of them known | as below |
-//! | an object | those of its fields, below it: `a.b` |
-//! | a list of objects, or of rules by a name | those of each, by its number: `a.0.b` |
-//! | a rule to be removed | `….remove`, below its number: `a.0.remove` |
+//! In this list, `a` stands for the name of the field:
+//! - A text, a number or a choice sends `a` once.
+//! - A switch sends `a` if it is on, and always `a.here`.
+//! - A choice of several values sends `a` for each chosen value, and always `a.here`. If the field
+//!   may be null, it also sends `a.set` with `yes` or `no`.
+//! - A list of texts, some of which are known, sends `a` for each chosen known text, always
+//!   `a.here`, and `a.others` once with the other texts.
+//! - An object sends each of its fields below its name, such as `a.b`.
+//! - A list of objects, or of rules that each apply to a name, sends the fields of each row below
+//!   the number of the row, such as `a.0.b`. A row to remove also sends `a.0.remove`.
 //!
-//! The value of `….set` is `yes` or `no`. A list of texts sends its own name for each known text,
-//! always `….here`, and `….others` once for the other texts.
-//!
-//! A field that is not readable keeps its value if it is left empty. `….clear` clears it.
+//! A field whose value the form cannot read keeps its value if the field is left empty. `a.clear`
+//! deletes the value.
 
 use serde_json::{Map, Value, json};
 
@@ -314,8 +314,8 @@ pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Valu
     }
 }
 
-/// Returns whether a value shows that its row is in use. An unticked box does not, because the
-/// browser sends its `….here` for empty rows as well.
+/// Returns whether a value shows that the member uses its row. An unticked box does not show this,
+/// because the browser sends the hidden field `….here` of empty rows as well.
 fn is_filled_in(spec: &FieldSpec, value: &Value) -> bool {
     !(is_plain_switch(spec) && *value == Value::Bool(false))
 }
@@ -405,7 +405,7 @@ pub fn removal_field(row: &str) -> String {
     format!("{row}.remove")
 }
 
-/// Returns the name of the text area for texts that are not among the known ones.
+/// Returns the name of the text area for texts that are not known texts.
 pub fn other_texts_field(name: &str) -> String {
     format!("{name}.others")
 }

@@ -61,8 +61,8 @@ static MANUALS: [ReadyManual; 3] = [
 struct ReadySet<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
-    /// The idempotency key of the form. If the form is sent again after a failure, it continues
-    /// where it stopped.
+    /// The idempotency key of the form. If creating the set fails in the middle, sending the form
+    /// again creates only the missing parts.
     key: String,
     problem: Option<String>,
 }
@@ -82,7 +82,7 @@ pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { Ok(page(request, None)) })
 }
 
-/// Creates all parts of the set that do not exist yet.
+/// Creates the steps and the manuals of the set.
 pub fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         // If the member may not create all parts of the set, none is created.

@@ -336,7 +336,8 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
             let form = form.again(request, Some(&refusal)).await?;
             return Ok(new_page(request, kind, form));
         }
-        // The form's id becomes the record's id, so sending the form twice creates one record.
+        // The form contains the id of the new record. So two submissions of one form create one
+        // record.
         let id = request
             .form_value("key")
             .and_then(|key| key.parse::<Uuid>().ok())

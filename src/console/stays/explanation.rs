@@ -316,7 +316,7 @@ fn category_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the change that would show a hidden item or hide a shown one.
+/// Returns a sentence about the change that would show a hidden item, or hide a shown item.
 fn change(
     item: &ExplainedItem,
     language: SentenceLanguage,
@@ -392,7 +392,8 @@ struct ExplainedRow {
     name: String,
     is_shown: bool,
     reason: String,
-    /// A sentence that names the languages whose text is older than the English one.
+    /// A sentence with the languages in which the text is older than the English text. `None` if
+    /// there are none.
     outdated: Option<String>,
     /// The names of the assignments through which the item is assigned to the flat.
     path: Vec<String>,

@@ -413,7 +413,8 @@ fn line(
     }
 }
 
-/// Moves a step by one place (buttons), or to the place where it was dragged.
+/// Moves a step by one place if the member pressed a button, or to the place to which the member
+/// dragged it.
 fn move_one(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = |name: &str| {

@@ -21,7 +21,8 @@ use super::{SCREEN, flats_of, named, path_of, state_label};
 use crate::events::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery, WebhookSubscription};
 use crate::words::fill;
 
-/// Maximum number of attempts shown of a delivery, which are the latest ones.
+/// Maximum number of attempts that the page shows for a delivery. The page shows the latest
+/// attempts.
 const MAX_ATTEMPTS: usize = 8;
 
 struct DeliveryRow {
@@ -196,8 +197,8 @@ async fn act(
                 &path,
                 done(&answer),
             )),
-            // Shows a refusal that the member can react to, for example because the subscription
-            // was disabled in the meantime.
+            // Shows the refusal on the page if the member can do something about it, for example
+            // because the subscription was disabled since the page was opened.
             Err(refusal) if matches!(refusal.status, 400 | 409) => {
                 page(request, Some(refusal)).await
             }

@@ -40,8 +40,8 @@ struct NewSubscription<'v> {
 /// Maximum number of flats that can be named. Each name needs a search.
 const MOST: usize = 20;
 
-/// Returns the ids of the named flats, one name per line. The inner error is a message about the
-/// first name that does not identify one flat.
+/// Returns the ids of the flats in a text with one name per line. If a name does not identify
+/// exactly one flat, the inner error is a message about this name.
 async fn flats_named(
     request: &ConsoleRequest,
 ) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {

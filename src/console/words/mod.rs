@@ -1,8 +1,8 @@
-//! The texts of the console, in the languages whose folders in `texts/` contain `console.ftl`, and
-//! the functions that choose a text by a type of the service.
+//! The texts of the console, and the functions that choose a text by a type of the service. A
+//! language has these texts if its folder in `texts/` contains `console.ftl`.
 //!
-//! Labels and help texts of fields come from the schema, and in other languages than English from
-//! [`super::labels`].
+//! In English, labels and help texts of fields come from the schema. In other languages, they come
+//! from [`super::labels`].
 
 mod audit;
 mod records;

@@ -365,7 +365,8 @@ fn fresh(questions: &[EditedQuestion]) -> String {
     format!("n{}", last.saturating_add(1))
 }
 
-/// Applies a button of the form to the questions. Returns false if the button is not one of these.
+/// Applies a button of the form to the questions. `act` is the form value of the button. Returns
+/// false if it is not the value of a button that changes the questions.
 pub fn apply_button(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     let (what, place) = act.split_once(' ').unwrap_or((act, ""));
     let (number, option) = place.split_once(' ').unwrap_or((place, ""));

@@ -28,8 +28,8 @@ use crate::words::fill;
 
 /// The source table of the texts of questions and options.
 const SOURCE: &str = "precheck_question";
-/// If the earlier questions have at most this many options together, the form offers all as
-/// conditions. Otherwise it offers the options of one question at a time.
+/// Maximum number of options of all earlier questions up to which the form offers all options as
+/// conditions. Above it, the form offers the options of one question at a time.
 const FEW: usize = 12;
 /// Maximum length of a short title, in characters.
 const BRIEF: usize = 60;
@@ -757,8 +757,8 @@ fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
 }
 
-/// Returns the id of a text's translation. Creates a translation for a text without one, with an
-/// idempotency key from the key of its question or option.
+/// Returns the id of a text's translation. If the text has no translation, creates one. The
+/// idempotency key of this create is made from the key of the question or option.
 async fn linked(
     request: &ConsoleRequest,
     key: &str,
