@@ -1,9 +1,11 @@
-//! Finds faults of a refused form that its first check did not report, so that a guest sees all
-//! faults at once.
+//! Completes the faults of a refused form, so that a guest sees all faults at once.
 //!
-//! The page checks a form for missing values, and the operation checks the values themselves. Only
-//! one of the two checks runs on a form with faults. This module runs the other one. The operation
-//! accepts any value for details that no step requires, so only the page checks those.
+//! Two checks find faults. The page checks whether values are missing, and the operation checks the
+//! values themselves. If the first check finds a fault, the second check does not run. This module
+//! then runs the missing check.
+//!
+//! The operation accepts any value for details that no step requires, so only the page checks those
+//! details.
 
 use serde_json::json;
 

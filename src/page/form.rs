@@ -334,7 +334,7 @@ fn consent(fields: &[(String, String)]) -> Result<Object, Faults> {
     })
 }
 
-/// Returns whether a damage deposit has nothing to choose. The guest then only confirms.
+/// Returns whether a damage deposit offers no choice. The guest then only confirms the deposit.
 #[must_use]
 pub fn has_no_choice(step: &StepView) -> bool {
     step.deposit

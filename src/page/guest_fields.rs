@@ -1,4 +1,5 @@
-//! The fields of a guest: which ones a step asks for, their labels, input types and form names.
+//! The fields with details of a guest: the fields that a step asks for, and their labels, input
+//! types and form names.
 
 use std::borrow::Cow;
 

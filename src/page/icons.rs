@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-/// One line per icon: name, tab, content of the `svg` element. `data/README.md` names the source
-/// and the licence.
+/// The drawings. Each line has the name of an icon, a tab, and the content of the `svg` element.
+/// `data/README.md` names the source and the licence.
 const DRAWINGS: &str = include_str!("../../data/icons.tsv");
 
 /// The name and the content of all icons, sorted by name.

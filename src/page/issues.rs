@@ -54,8 +54,8 @@ pub async fn get(
     response
 }
 
-/// Handles POST: reports an issue. The key of the form ensures that a form that is sent twice
-/// reports one issue.
+/// Handles POST: reports an issue. The idempotency key in the form ensures that two submissions of
+/// one form report one issue.
 pub async fn post(
     State(service): IssuesService,
     params: PathParams,
@@ -110,8 +110,8 @@ fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
     }
 }
 
-/// Returns the guest's earlier issues; none if they cannot be read, so that the guest can still
-/// report one.
+/// Returns the guest's earlier issues. Returns an empty list if they cannot be read, so that the
+/// guest can still report an issue.
 async fn reported(request: &mut PageRequest) -> Arc<Vec<GuestIssue>> {
     request
         .call(LIST_OWN_ISSUES, &[], Body::empty())

@@ -51,7 +51,7 @@ pub struct ManualSection<'v> {
     pub title: &'v str,
     /// The language of the section's title.
     pub language: TextLanguage<'v>,
-    /// The icon of the first manual that has one.
+    /// The icon of the section: the icon of the first manual that has an icon.
     pub icon: Option<String>,
     pub manuals: Vec<Card<'v>>,
 }
@@ -81,7 +81,7 @@ pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<Str
     .map_err(Error::internal)
 }
 
-/// Raises all headings by one level. Above a single manual there is no category title, so the
+/// Raises all headings by one level. The page of a single manual has no category title, so the
 /// manual's headings begin one level higher.
 fn raised(html: &str) -> String {
     (3..=6).fold(html.to_owned(), |html, level| {

@@ -25,7 +25,7 @@ pub struct PageStay {
     pub texts: &'static Words,
     /// The language of the page. Texts that do not exist in it are shown in another language.
     pub tag: String,
-    /// The language tag whose region decides the formats of dates and times.
+    /// The language tag that decides the formats of dates and times, by its region.
     pub regional: String,
     /// The language of the product's own texts.
     pub language: &'static str,

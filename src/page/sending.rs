@@ -271,8 +271,8 @@ async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
     sent
 }
 
-/// Sends a message to the host. The key of the form ensures that a form that is sent twice sends
-/// one message.
+/// Sends a message to the host. The idempotency key in the form ensures that two submissions of one
+/// form send one message.
 pub async fn message(
     State(service): SendingService,
     params: PathParams,

@@ -35,8 +35,8 @@ struct StepPage<'v> {
     fees: Vec<(&'v str, String)>,
     /// The total of the fees; `None` for a single fee.
     total: Option<String>,
-    /// The text of an agreement and its language: the text to accept, or the accepted text. A
-    /// language of `None` is the requested one.
+    /// The text of an agreement with its language. On a page with a form, it is the text to accept,
+    /// otherwise the accepted text. `None` as language means the requested language.
     contract: Option<(&'v str, TextLanguage<'v>)>,
     /// A sentence that says when the agreement was accepted, if the guest can still change it.
     accepted: Option<String>,

@@ -1,9 +1,12 @@
-//! Derives the colours of the page from the branding, readable in light and in dark mode.
+//! Derives the colours of the page from the branding, so that they are readable in light and in
+//! dark mode.
 //!
 //! Contrast ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. A background colour of the
-//! branding is used unchanged, with white or nearly black text, whichever has more contrast. One of
-//! the two always reaches 4.5:1 ([`BLACK`]). A colour of text or edges is moved towards black or
-//! white until it is readable on every background where it is used.
+//! branding is used unchanged. Its text is white or nearly black, whichever has more contrast. One
+//! of the two always reaches 4.5:1 ([`BLACK`]).
+//!
+//! A colour of text or edges is moved towards black or white until it is readable on every
+//! background behind it.
 
 use std::fmt::Write as _;
 
@@ -175,7 +178,7 @@ impl Colours {
     }
 }
 
-/// The colours of the page. Each is readable where it is used.
+/// The colours of the page. Each text colour is readable on its background.
 #[derive(Debug, Clone, Copy)]
 struct Palette {
     /// Background of the page.

@@ -134,8 +134,8 @@ pub(super) fn details(
     faults.into_result(answers)
 }
 
-/// Parses the other guests. Omits new guests whose fields are blank, and removes saved guests whose
-/// fields were all emptied. The buttons that add or remove a guest save incomplete details as well.
+/// Parses the other guests. Omits a new guest whose fields are blank. Removes a saved guest whose
+/// fields were all emptied. The buttons that add or remove a guest also save incomplete details.
 pub(super) fn guests(
     step: &StepView,
     check_in: Date,

@@ -38,7 +38,8 @@ type StayId = (Uuid, Uuid);
 #[derive(Clone, Copy)]
 struct PassCheck {
     revisions: (i64, i64),
-    /// The time at which the pass changes by itself; `None` if it does not.
+    /// The next time at which the pass changes without a change of data, for example when a door
+    /// code becomes valid. `None` if there is no such time.
     until: Option<Timestamp>,
 }
 
@@ -75,8 +76,8 @@ impl PassPushes {
                 () = stop.cancelled() => return,
                 _ = turns.tick() => {}
             }
-            // If `stop` interrupts a run, a claimed push whose result is not recorded is sent again
-            // later.
+            // If `stop` interrupts a run, some pushes have been sent without a recorded result.
+            // They are sent again later.
             if stop
                 .run_until_cancelled(Box::pin(self.step()))
                 .await

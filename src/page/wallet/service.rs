@@ -1,8 +1,8 @@
-//! The web service with which phones keep passes up to date: register, unregister, list changed
-//! passes, fetch the latest pass, and report problems (Apple's web service for passes).
+//! The web service with which phones keep passes up to date, as Apple defines it. A phone registers
+//! and unregisters a pass, lists changed passes, fetches the latest pass, and reports problems.
 //!
-//! Each request builds the pass. The pass has changed if the hash of its content differs from the
-//! recorded one.
+//! The server builds the pass for each request. A pass has changed if the hash of its content
+//! differs from the recorded hash.
 
 use std::sync::Arc;
 use std::time::Duration;
