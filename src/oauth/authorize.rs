@@ -170,7 +170,8 @@ impl OauthRequest {
         })
     }
 
-    /// Returns the client and its redirect address. Returns an error page if one of them is unknown.
+    /// Returns the client and its redirect address. Returns an error page if the client or the
+    /// address is unknown.
     pub(super) async fn redirect_target(&self) -> Result<Result<RedirectTarget, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
             return Ok(Err(self.respond_with_error_page(ErrorPageKind::Client, "")));

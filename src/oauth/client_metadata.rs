@@ -25,8 +25,9 @@ pub(super) struct ClientMetadata {
     response_types: Option<Vec<String>>,
 }
 
-/// Returns whether a character changes the direction of the text after it (Unicode Standard Annex 9,
-/// section 2). A name with such a character could change how the rest of the consent page reads.
+/// Returns whether a character changes the direction of the text after it (Unicode Standard Annex
+/// 9, section 2). In a name, such a character could change the appearance of the text that follows
+/// on the consent page.
 const fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

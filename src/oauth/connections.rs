@@ -24,8 +24,8 @@ use super::redirect;
 use crate::platform::{AppConnection, CredentialSuccess, OauthApp, member_target};
 
 store::statements! {
-    /// A page of connections, by the time of the first grant. Groups the grants of a member to an app
-    /// for a resource into one connection.
+    /// A page of connections, by the time of the first grant. All grants of a member to an app for
+    /// one resource form one connection.
     LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at), a.document_url, a.doc from oauth_grant g
         join oauth_app a on a.id = g.oauth_app_id
         where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2
@@ -41,7 +41,7 @@ store::statements! {
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 
-/// Lists the apps that members have connected.
+/// The operation that lists the apps that members have connected.
 pub(crate) const LIST_CONNECTIONS: OperationName<Vec<ConnectionView>> =
     OperationName::new("listConnections");
 

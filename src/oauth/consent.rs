@@ -36,7 +36,8 @@ store::statements! {
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
 }
 
-/// Maximum number of property names on the page. The page has only the number of further properties.
+/// Maximum number of property names on the page. For further properties, the page shows only their
+/// number.
 const MAX_NAMES: u32 = 8;
 
 /// The page on which a member approves or denies an app's request.

@@ -181,8 +181,8 @@ impl Grant {
         Ok(())
     }
 
-    /// Ends the grant with all its tokens. Raises the configuration revision, so that requests in
-    /// progress with one of the tokens are authenticated again.
+    /// Ends the grant with all its tokens. Raises the configuration revision. So a request in
+    /// progress with one of the tokens is authenticated again, and fails.
     pub(super) fn end(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.touch_configuration();
         context.execute_deferred(&END, values![self.id])?;

@@ -8,15 +8,16 @@ use url::{Host, Url};
 /// The reason why a request has no valid redirect address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvalidRedirect {
-    /// The request has no address, and the client has not registered exactly one (RFC 6749, section
-    /// 3.1.2.3).
+    /// The request has no redirect address, and the client has registered none or several (RFC
+    /// 6749, section 3.1.2.3).
     Missing,
     /// The client has not registered this address.
     NotRegistered,
 }
 
-/// Returns the redirect address: the requested one, if the client has registered it; without a
-/// requested one, the only registered address (RFC 6749, section 3.1.2.3).
+/// Returns the redirect address of a request. A requested address must be registered by the client.
+/// Without a requested address, the client must have registered exactly one (RFC 6749, section
+/// 3.1.2.3).
 pub(super) fn redirect_address(
     registered: &[String],
     requested: Option<&str>,
@@ -80,8 +81,10 @@ pub(super) fn is_local(uri: &str) -> bool {
 }
 
 /// Returns the source of an address for `form-action` of a content security policy (CSP 3, section
-/// 2.3.1), because browsers check redirects after a form against the policy. A policy cannot contain
-/// an IPv6 address; for such an address, the source allows every host at the same port.
+/// 2.3.1). Browsers check redirects after a form against the policy.
+///
+/// A policy cannot contain an IPv6 address. For such an address, the source allows every host at
+/// the same port.
 pub(super) fn source(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
         return String::new();

@@ -267,8 +267,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Checks that a token is valid until its expiry, and that a replaced token is valid for
-        /// another minute and then counts as reused, even after its expiry.
+        /// A token is valid until its expiry. A replaced token is valid for another minute. After
+        /// that, it counts as reused, even after its expiry.
         #[test]
         fn a_replaced_refresh_token_is_valid_for_another_minute(replaced in proptest::option::of(0_i64..5_000_000), now in 0_i64..5_000_000) {
             let at = |second| Timestamp::from_second(second).unwrap();

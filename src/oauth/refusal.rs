@@ -1,5 +1,5 @@
-//! Errors of the OAuth endpoints, in the format of the RFCs instead of the REST interface's error
-//! format, and their log entries.
+//! Errors of the OAuth endpoints, and their log entries. The responses have the format of the RFCs,
+//! not the format of the REST interface.
 
 use axum::response::{IntoResponse as _, Response};
 use engine::error::{Error, ErrorKind};

@@ -66,8 +66,8 @@ pub(super) async fn register(
     response
 }
 
-/// Registers a client. Returns the client's metadata (RFC 7591, section 3.2.1), with its secret if it
-/// has one. The secret does not expire and cannot be read again.
+/// Registers a client. Returns the client's metadata (RFC 7591, section 3.2.1), and the secret of a
+/// confidential client. The secret does not expire and cannot be read again.
 async fn register_client(
     service: &Arc<Service>,
     headers: &HeaderMap,

@@ -25,8 +25,8 @@ store::statements! {
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by sqlite_autoindex_access_token_1");
     /// Restarts the idle period of clients that the platform did not create.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
-    /// Reads and locks clients that the platform did not create and whose idle period is over. The
-    /// lock prevents a member from granting them access until the transaction ends.
+    /// Reads and locks clients that the platform did not create and whose idle period is over.
+    /// Until the transaction ends, the lock prevents a member from granting such a client access.
     IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2 for update skip locked";
     /// Reads and locks clients with a metadata document whose idle period is over.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
@@ -41,13 +41,13 @@ store::statements! {
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 
-/// Maximum number of rows of each type that one transaction deletes, so that the sweep does not delay
-/// other work.
+/// Maximum number of rows of each type that one transaction deletes. A longer transaction would
+/// delay other work.
 const BATCH: u32 = 200;
 /// Time after which a self-registered client without a grant or token is deleted.
 const REGISTERED_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Time after which a client with a metadata document, but without a grant or token, is deleted. Its
-/// stored document is then out of date anyway.
+/// Time after which a client with a metadata document, but without a grant or token, is deleted. By
+/// then, its stored document must be fetched again in any case.
 const DOCUMENT_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 /// Deletes expired data. Returns true if there may be more.
@@ -71,11 +71,11 @@ pub(crate) fn sweep_oauth(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bo
     Ok(removed.iter().any(|count| *count >= u64::from(BATCH)))
 }
 
-/// Deletes idle clients without grants and tokens, and restarts the idle period of the others.
-/// Returns the number of idle clients.
+/// Deletes idle clients without grants and tokens, and restarts the idle period of the other idle
+/// clients. Returns the number of idle clients.
 ///
-/// Locks the clients before it reads their grants and tokens. A concurrent transaction that creates a
-/// grant locks the client too, so its grant is visible here, or it finds the client deleted.
+/// Locks the clients before it reads their grants and tokens. A concurrent transaction that creates
+/// a grant locks the client too. Either its grant is visible here, or it finds the client deleted.
 fn delete_idle_clients(
     tx: &mut Transaction<'_>,
     idle: &'static Statement,

@@ -139,8 +139,9 @@ async fn exchange_refresh_token(
     .await?
 }
 
-/// Returns the resource in a request, if there is one. It must be the address of a resource of this
-/// server (RFC 8707, section 2). Ignores the query of the address, which selects tools.
+/// Returns the resource that a request names, if it names one. The resource must be the address of
+/// a resource of this server (RFC 8707, section 2). The query of the address is ignored, because it
+/// only selects tools.
 pub(super) fn resource(
     parameters: &OauthParameters,
     public_url: &str,

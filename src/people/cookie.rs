@@ -50,8 +50,8 @@ impl Cookie {
         }
     }
 
-    /// Returns the value that a browser sends. Returns `None` for two values, because another host
-    /// may have set one of them.
+    /// Returns the value that a browser sends. Returns `None` if the browser sends two values,
+    /// because another host may have set one of them.
     pub(super) fn read(self, service: &Service, headers: &HeaderMap) -> Option<String> {
         single_value(headers, &self.name(service))
     }

@@ -1,8 +1,8 @@
 //! HTML forms of the pages for members: parsing, and protection against cross-site request forgery
 //! (rules: members#signing-in, 5).
 //!
-//! Each form has a token in a hidden field. The server derives the token, by a one-way function, from
-//! a secret in a cookie of the browser. So the server stores nothing, and only a page for this
+//! Each form has a token in a hidden field. The server derives the token from a secret in a cookie
+//! of the browser, by a one-way function. So the server stores nothing, and only a page for this
 //! browser can contain the token.
 
 use std::time::Duration;

@@ -15,8 +15,8 @@ use super::reply::with_cookies;
 /// Lifetime of the language cookie in seconds: a year.
 const COOKIE_SECONDS: u64 = 365 * 24 * 3_600;
 
-/// Returns the language for a browser: the chosen one, else the preferred one of `en`, `es` and
-/// `fr` (RFC 9110, 12.5.4), else English.
+/// Returns the language for a browser: the language that the member chose. Otherwise the browser's
+/// preferred language among `en`, `es` and `fr` (RFC 9110, 12.5.4). Otherwise English.
 #[must_use]
 pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
     let header = headers

@@ -1,8 +1,9 @@
 //! Sign-in with an OpenID provider (OpenID Connect Core 1.0, code flow; Discovery 1.0; PKCE, RFC
-//! 7636). This service is the client; as an OAuth server it is in `src/oauth/`.
+//! 7636). In this module, the service is the client of the provider. In `src/oauth/`, the service
+//! is itself the server.
 //!
-//! The server derives state, nonce and PKCE verifier of a sign-in from one secret in a cookie of the
-//! browser. So the server stores nothing, and only the browser with the cookie can complete the
+//! The server derives state, nonce and PKCE verifier of a sign-in from one secret in a cookie of
+//! the browser. So the server stores nothing, and only the browser with the cookie can complete the
 //! sign-in.
 
 use std::sync::Arc;
@@ -29,9 +30,9 @@ use super::refusal::SignInError;
 
 /// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Deadline for the provider's metadata and keys. It is shorter than [`DEADLINE`]: a concurrent
-/// sign-in that waits for the metadata then still sees that the first request failed, and does not
-/// send another.
+/// Deadline for the provider's metadata and keys. It is shorter than [`DEADLINE`]. A concurrent
+/// sign-in waits for the same request; with the shorter deadline, it still sees the failure and
+/// does not send another request.
 const METADATA_DEADLINE: Duration = Duration::from_secs(7);
 /// Maximum size of a response: 1 MiB.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
@@ -41,8 +42,8 @@ const USER_AGENT: &str = "Vestibule-SignIn/1";
 const CACHE_LIFETIME: Duration = Duration::from_secs(300);
 /// Minimum age of cached metadata at which a missing key causes a new request.
 const MIN_REFRESH_AGE: Duration = Duration::from_secs(30);
-/// Time after a failed request for metadata in which sign-ins fail at once, instead of each waiting
-/// for the provider.
+/// Time after a failed request for metadata during which sign-ins fail at once. Without this pause,
+/// each sign-in would wait for a provider that does not respond.
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
 /// Maximum number of concurrent code exchanges.
 const MAX_EXCHANGES: usize = 32;

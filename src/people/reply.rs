@@ -16,9 +16,10 @@ use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
 
 pub(super) use vestibule_http::browser::{rendered, with_cookies};
 
-/// A function that other modules register: for the path of one of their pages, it returns the policy
-/// source (CSP `form-action`) to which this page may redirect. A sign-in form may lead back to such
-/// a page, and browsers check every redirect after a form against the policy.
+/// A function that another module registers for its pages. For the path of such a page, it returns
+/// the address to which the page may redirect, as a source for `form-action` of a content security
+/// policy. A sign-in form can lead to such a page, and browsers check every redirect after a form
+/// against the policy.
 pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
 /// Returns the policy sources to which a form may redirect that leads to this path.

@@ -52,8 +52,8 @@ store::statements! {
 const MAX_SESSIONS: i64 = 100;
 /// The prefix of a session token.
 const PREFIX: &str = "vs_";
-/// Maximum number of sessions that the sweep deletes in one transaction, so that it does not delay
-/// other work.
+/// Maximum number of sessions that the sweep deletes in one transaction. A longer transaction would
+/// delay other work.
 const SWEEP_BATCH: u32 = 500;
 /// The purpose for which the token of a session's forms is derived from the session's secret.
 const FORM: &str = "form";

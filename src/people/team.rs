@@ -317,8 +317,8 @@ fn have_same_properties(require_member: &Member, other: &Member) -> bool {
     ids(require_member) == ids(other)
 }
 
-/// Returns 409 if a member would lose the right to manage the organization by their own change. So
-/// at least one member can always manage the organization.
+/// Returns 409 if a change of the caller's own membership would remove the right to manage the
+/// organization. So at least one member can always manage the organization.
 fn check_own(before: &Member, after: &Member) -> Result<()> {
     let manages = |member: &Member| {
         member.is_active

@@ -53,8 +53,8 @@ const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// Maximum number of tickets of a member. Another ticket deletes the oldest.
 const MAX_TICKETS: i64 = 100;
-/// Maximum number of tickets that the sweep deletes in one transaction, so that it does not delay
-/// other work.
+/// Maximum number of tickets that the sweep deletes in one transaction. A longer transaction would
+/// delay other work.
 const SWEEP_BATCH: u32 = 500;
 /// The prefix of a ticket's token.
 const PREFIX: &str = "st_";
@@ -219,9 +219,10 @@ fn find(
     })
 }
 
-/// Redeems a ticket: deletes the ticket, begins a session and ends the browser's previous session,
-/// whose token is `replaced`. Of two concurrent attempts only one succeeds. Returns the token of the
-/// new session, and the ticket's member and return path.
+/// Redeems a ticket. Deletes the ticket, begins a session, and ends the browser's previous session,
+/// whose token is `replaced`. Of two concurrent attempts, only one succeeds.
+///
+/// Returns the token of the new session, and the ticket's member and return path.
 pub(super) async fn redeem(
     service: &Service,
     ticket: &str,

@@ -92,8 +92,8 @@ impl SignInRequest {
             .and_then(return_path::valid_return_path)
     }
 
-    /// Returns the form secret of this browser. Uses the secret in the browser's cookie, if there is
-    /// one, so that a second page does not invalidate the form of the first.
+    /// Returns the form secret of this browser. If the browser's cookie has a secret already,
+    /// returns that secret. A new secret would invalidate the form of another open page.
     pub(super) fn form_secret(&self) -> FormSecret {
         let existing = Cookie::Forms
             .read(&self.service, &self.headers)
@@ -121,9 +121,11 @@ impl SignInRequest {
         }
     }
 
-    /// Returns whether a form has the token of this browser. A request without an origin may have a
-    /// token derived from its ticket instead: cross-site request forgery needs a browser, and
-    /// browsers send the origin with every POST.
+    /// Returns whether a form has the token of this browser.
+    ///
+    /// A request without an origin may have a token that is derived from its ticket instead. This
+    /// is safe: cross-site request forgery needs a browser, and browsers send the origin with every
+    /// POST.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
         let Some(form) = form_value(fields, "form") else {
             return false;
