@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Operations that are not tools, and what a model uses instead of each.
+    /// Operations that are not tools, each with a hint on what a model can use instead.
     const NOT_TOOLS: [(&str, &str); 9] = [
         (
             "previewGuestView",

@@ -6,9 +6,10 @@
 
 include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
-/// How Citus distributes a PostgreSQL database over several servers: by organization. Every server
-/// has a copy of all OAuth apps, because they belong to no organization, and of all domains, because
-/// each is unique in the whole database.
+/// How Citus distributes a PostgreSQL database over several servers: by organization.
+///
+/// Two kinds of tables are copied to every server. OAuth apps belong to no organization. Domains
+/// must be unique in the whole database.
 pub const SHARDING: store::Sharding = store::Sharding {
     root: ("organization", "id"),
     column: "organization_id",
@@ -53,19 +54,20 @@ pub fn migrations() -> store::Migrations {
     }
 }
 
-/// Returns a migration in the SQL of one database.
+/// Returns a migration as SQL for one kind of database.
 fn text_for(text: &str, database: Database) -> String {
     let mut sql: String = text
         .lines()
         .filter_map(|line| line_for(line, database))
         .map(|line| line + "\n")
         .collect();
-    // The text ends with exactly one line break.
+    // Makes the text end with exactly one line break.
     sql.truncate(sql.trim_end().len());
     sql + "\n"
 }
 
-/// Returns a line in the SQL of one database, or `None` if the line is for the other database.
+/// Returns a line as SQL for one kind of database. Returns `None` if the line is only for the other
+/// kind.
 fn line_for(line: &str, database: Database) -> Option<String> {
     let (own, other) = match database {
         Database::Sqlite => (" -- only sqlite", " -- only postgres"),

@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 
 /// The name of the file with the account and its key.
 const ACCOUNT: &str = "account.json";
-/// The name of the file with the private key and the certificate chain. They are in one file so that
-/// they always belong to the same order.
+/// The name of the file with the private key and the certificate chain. Key and chain are in one
+/// file, so that they always belong to the same order.
 const CERTIFICATE: &str = "certificate.pem";
 /// The name of the file that a process locks while it uses the folder.
 const LOCK: &str = "lock";
@@ -106,9 +106,9 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// Returns the folder of an authority, whose name comes from the address of its directory. Each
-/// authority has its own folder, so that a certificate of a test authority is never used as a trusted
-/// certificate.
+/// Returns the path of the folder for an authority. Its name is derived from the address of the
+/// authority's directory. Each authority has its own folder, so that the certificate of a test
+/// authority is never used in place of a trusted one.
 fn authority_folder(folder: &Path, directory: &str) -> PathBuf {
     let address = directory
         .split_once("://")

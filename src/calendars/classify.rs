@@ -223,8 +223,9 @@ fn name_in_description(description: &str) -> Option<String> {
     })
 }
 
-/// Returns the text if it looks like a person's name: at least `min_words` words of letters, each
-/// with a capital first letter if its script has capitals, and none of the words of the lists.
+/// Returns the text if it looks like a person's name. It must have at least `min_words` words, and
+/// all must consist of letters. Each begins with a capital letter if its script has capitals. None
+/// is in the lists of words above.
 fn person_name(text: &str, min_words: usize) -> Option<String> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -293,7 +293,7 @@ pub(super) fn leased_state(
         .transpose()?)
 }
 
-/// Writes the state of a feed after a fetch, with the time of the next one.
+/// Writes the state of a feed after a fetch, and the time of the next fetch.
 pub(super) fn save(
     context: &mut Context<'_, '_>,
     id: Uuid,

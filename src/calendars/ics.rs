@@ -50,8 +50,8 @@ pub(super) struct FeedEvent {
     pub url: Option<String>,
     /// Whether the status of the event is cancelled.
     pub is_cancelled: bool,
-    /// The version of the event (`SEQUENCE`). Of several events with the same UID, the one with the
-    /// highest version counts.
+    /// The version of the event (`SEQUENCE`). If several events have the same UID, the event with
+    /// the highest version counts.
     sequence: i64,
 }
 
@@ -193,8 +193,8 @@ fn add_event(
     });
 }
 
-/// Removes all versions of each event but the latest: the one with the highest sequence. Of equal
-/// sequences, the last one in the file counts.
+/// Keeps the latest version of each event and removes the others. The latest version has the
+/// highest sequence. If sequences are equal, it is the last one in the file.
 fn remove_duplicate_uids(content: &mut FeedContent) {
     let mut index_by_uid = HashMap::<String, usize>::new();
     let mut unique: Vec<FeedEvent> = Vec::with_capacity(content.events.len());

@@ -21,10 +21,10 @@ use super::worker::{CalendarFetcher, FEED_DUE};
 use super::{apply, audited};
 use crate::records::{Record, RecordKind, RecordOrigin, ReservationStatus, exists, find_records};
 
-/// Lists the feeds.
+/// The operation that lists the feeds.
 pub(crate) const LIST_CALENDAR_FEEDS: OperationName<Vec<CalendarFeed>> =
     OperationName::new("listCalendarFeeds");
-/// Reads one feed.
+/// The operation that reads one feed.
 pub(crate) const GET_CALENDAR_FEED: OperationName<CalendarFeed> =
     OperationName::new("getCalendarFeed");
 

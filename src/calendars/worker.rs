@@ -73,7 +73,8 @@ store::statements! {
     RELEASE_ALL = "update calendar_feed set leased_until = null where leased_until is not null";
 }
 
-/// Number of due feeds that one query reads, because other nodes may claim some of them first.
+/// Number of due feeds that one query reads. It is more than one, because other nodes may claim
+/// some of the feeds first.
 const DUE_BATCH: i64 = 8;
 
 /// Fetches calendar feeds. An extension of the application state.
@@ -339,8 +340,8 @@ fn write_outcome(
     Ok((Some(view), context.take_wake_signals()))
 }
 
-/// Makes feeds due whose next fetch or lease is too far in the future, because a clock was ahead.
-/// Returns whether there may be more.
+/// Repairs feeds after a clock was ahead. A feed whose next fetch or whose lease ends too far in
+/// the future becomes due. Returns whether there may be more such feeds.
 pub(crate) fn repair_future_feeds(
     tx: &mut Transaction<'_>,
     interval: Duration,

@@ -364,8 +364,8 @@ impl Portfolio {
         })
     }
 
-    /// Returns reservations from last week until next month, each in another flat, and the id of the
-    /// first reservation, whose guest arrives tomorrow.
+    /// Returns reservations from last week until next month, each in another flat. Also returns the
+    /// id of the first reservation, whose guest arrives tomorrow.
     fn reservations(&self, ids: &Ids, now: Timestamp) -> Result<(Vec<Value>, String), String> {
         let today: Date = now
             .in_tz("Europe/Madrid")

@@ -113,7 +113,7 @@ fn print_address(server: &Server) {
 async fn offer_setup(server: &Server) {
     match people::setup_link(&server.service).await {
         Ok(Some(link)) => {
-            // If nobody reads standard output, an operator can run `vestibule setup-link` instead.
+            // The failure is only logged, because an operator can run `vestibule setup-link` later.
             if let Err(error) = print_text(&format!("set up at {link}\n")) {
                 tracing::debug!(error, "could not print the set-up link");
             }

@@ -1,5 +1,5 @@
-//! The flags of TLS, for a certificate in files or from a certificate authority, and of the public
-//! address, which depends on the host names of the certificate.
+//! The flags of TLS and of the public address. The certificate comes from files or from a
+//! certificate authority. The public address depends on the host names of the certificate.
 //!
 //! `crate::acme` obtains certificates from the authority.
 

@@ -31,13 +31,13 @@ use super::credentials::{
     ApiKeyView, CredentialSuccess, Expiry, create_api_key, replace_token, revoke_api_key,
 };
 
-/// Lists the API keys of the organization.
+/// The operation that lists the API keys of the organization.
 pub(crate) const LIST_TEAM_API_KEYS: OperationName<Vec<TeamApiKey>> =
     OperationName::new("listTeamApiKeys");
-/// Creates an API key for a member of the organization.
+/// The operation that creates an API key for the organization.
 pub(crate) const CREATE_TEAM_API_KEY: OperationName<ApiKeyView> =
     OperationName::new("createTeamApiKey");
-/// Makes another token for an API key.
+/// The operation that replaces the token of an API key.
 pub(crate) const ROTATE_TEAM_API_KEY: OperationName<ApiKeyView> =
     OperationName::new("rotateTeamApiKey");
 

@@ -30,7 +30,7 @@ store::statements! {
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }
 
-/// Lists the entries of the audit log, the newest first.
+/// The operation that lists the entries of the audit log, the newest first.
 pub(crate) const LIST_AUDIT_LOG: OperationName<Vec<AuditEntry>> =
     OperationName::new("listAuditLog");
 

@@ -19,7 +19,7 @@ store::statements! {
     KEY = "select doc, token_hash from api_key where organization_id = ?1 and id = ?2";
 }
 
-/// Describes the API key with the input's `apiKeyId`.
+/// Describes the API key with the input's `apiKeyId` for the audit log.
 pub(super) fn audited_api_key(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -37,7 +37,7 @@ pub(super) fn audited_api_key(
         .map(Some)
 }
 
-/// Describes the member with the input's `memberId`.
+/// Describes the member with the input's `memberId` for the audit log.
 pub(crate) fn audited_member(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -59,7 +59,7 @@ pub(crate) fn member_target(context: &mut Context<'_, '_>, input: &Value) -> Res
     Ok(target.unwrap_or_else(|| Target::new("member", id(input, "memberId"), None)))
 }
 
-/// Describes the caller's organization.
+/// Describes the caller's organization for the audit log.
 pub(super) fn audited_organization(
     context: &mut Context<'_, '_>,
     _: &Value,
@@ -74,8 +74,9 @@ pub(super) fn audited_organization(
     .map(Some)
 }
 
-/// Describes the records in the input. A single record is described with its fields. Several records
-/// are described with the time of their last change, so that the entry lists the changed ones.
+/// Describes the records in the input for the audit log. A single record is described with its
+/// fields. Of several records, the description has only the time of the last change of each, so
+/// that the entry lists the changed records.
 pub(super) fn audited_records(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -108,7 +109,7 @@ pub(super) fn audited_records(
         .map(Some)
 }
 
-/// Describes the record with the input's `kind` and `id`.
+/// Describes the record with the input's `kind` and `id` for the audit log.
 pub(super) fn audited_record(
     context: &mut Context<'_, '_>,
     input: &Value,

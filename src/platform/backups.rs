@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Location;
 
-/// Reads the time of the last backup.
+/// The operation that reads the time of the last backup.
 pub(crate) const GET_LAST_BACKUP: OperationName<LastBackup> = OperationName::new("getLastBackup");
 
 /// The suffix of the JSON file's name, after the name of the database file.

@@ -1,6 +1,6 @@
-//! A batch of records that a request writes. The batch reads all records it needs with one query
-//! for each kind, applies the changes in memory, and writes the result with statements for many
-//! rows.
+//! A batch of records that a request writes. First the batch reads all records that it needs, with
+//! one query for each kind. Then it applies the changes in memory. Finally it writes the result,
+//! with statements that each write many rows.
 
 mod load;
 mod write;
@@ -140,8 +140,8 @@ struct BatchRecord {
 pub(super) struct SyncBatch {
     /// The origin that the writer gives to records.
     writer: RecordOrigin,
-    /// The error when the batch changes a record that the platform manages. If there is one, the
-    /// caller writes nothing.
+    /// The error for a change of a record that the platform manages. If it is set, the caller
+    /// writes nothing.
     pub(super) conflict: Option<Error>,
     /// All records that the batch writes or refers to.
     records: HashMap<(RecordKind, Uuid), BatchRecord>,

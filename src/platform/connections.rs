@@ -187,11 +187,11 @@ impl AppConnection {
         Ok(id)
     }
 
-    /// Ends the connection in every other organization. A member authorizes an app for one
+    /// Ends the connection in every other organization, because a member authorizes an app for one
     /// organization at a time (rules: oauth#connections, 3).
     ///
-    /// Does not wait for locks, because the locks of two organizations have no common order, so a
-    /// wait could end in a deadlock. Returns 503 if another transaction changes the same connection.
+    /// Does not wait for locks. The locks of two organizations have no common order, so waiting
+    /// could end in a deadlock. Returns 503 if another transaction changes the same connection.
     pub(crate) fn end_in_other_organizations(self, context: &mut Context<'_, '_>) -> Result<()> {
         if !context.try_lock(self.lock())? {
             return Err(changes_elsewhere());

@@ -64,7 +64,7 @@ store::statements! {
     DELETE_MEMBER = "delete from member where organization_id = ?1 and id = ?2";
 }
 
-/// Lists the members of the organization.
+/// The operation that lists the members of the organization.
 pub(crate) const LIST_TEAM_MEMBERS: OperationName<Vec<MemberView>> =
     OperationName::new("listTeamMembers");
 
@@ -411,8 +411,10 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
     save_member(context, input.member_id, &member, now)
 }
 
-/// Creates or replaces a member, and disables the subscriptions that they may no longer have. The
-/// member's `updatedAt` is never before that of an earlier change in the organization, so that a
+/// Creates or replaces a member. Disables the member's subscriptions that the new permissions do
+/// not allow.
+///
+/// The member's `updatedAt` is never before that of an earlier change in the organization. So a
 /// client that polls with `updatedSince` misses no change (rules: records#reading-changes).
 pub(crate) fn save_member(
     context: &mut Context<'_, '_>,
@@ -446,8 +448,9 @@ fn list_members(
     members(context, input.updated_since, &LIST_MEMBERS, page)
 }
 
-/// Returns a page of the members in the order of the statement `all`. With `since`, returns a page of
-/// the members that changed at or after this time, ordered by time of the last change, then by id.
+/// Returns a page of the members, in the order of the statement `all`. With `since`, returns only
+/// members that changed at or after this time. These are ordered by the time of the last change,
+/// then by id.
 fn members(
     context: &mut Context<'_, '_>,
     since: Option<Moment>,

@@ -220,8 +220,9 @@ fn save(
     settings: &Settings,
 ) -> Result<OrganizationView> {
     let doc = store::Value::json(settings)?;
-    // The revision is random, because the new organization may have the id of an erased one. A node
-    // that still has cached responses of the erased organization then does not serve them.
+    // The revision is random, because the new organization may have the id of an erased
+    // organization. A node may still have cached responses of the erased organization. With another
+    // revision, the node does not serve them.
     let revision = system.app_state.ids.revision_increment();
     let row = system
         .tx
@@ -236,7 +237,7 @@ fn save(
     Ok(view)
 }
 
-/// Returns the new settings: the current ones, with the sent fields replaced.
+/// Returns the new settings: the current settings, with the sent fields replaced.
 fn settings(before: Option<Settings>, input: PutOrganization) -> Result<Settings> {
     let PutOrganization {
         name,
@@ -272,8 +273,8 @@ fn settings(before: Option<Settings>, input: PutOrganization) -> Result<Settings
     Ok(settings)
 }
 
-/// Marks the organization as erased. Succeeds without effect for an unknown organization and for one
-/// that is being erased.
+/// Marks the organization as erased. Succeeds without effect if the organization is unknown or is
+/// being erased already.
 fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<CredentialSuccess> {
     if system
         .tx

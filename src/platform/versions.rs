@@ -85,7 +85,7 @@ impl RecordVersions {
         Ok(versions)
     }
 
-    /// Returns whether the record has a newer version than this one.
+    /// Returns whether the database has a newer version of the record than `version`.
     pub(super) fn is_stale(
         &self,
         record: (RecordKind, Uuid),

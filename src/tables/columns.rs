@@ -298,8 +298,8 @@ pub(super) fn match_columns(
     }
 }
 
-/// Returns the column for a field name that the caller has chosen. Kinds whose fields the platform
-/// defines accept any name.
+/// Returns the column for a field that the caller has named. If the platform defines the fields of
+/// a kind, any name is accepted.
 fn chosen_column(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column, String> {
     let header_key = normalized(name);
     if header_key == normalized(EXTERNAL_ID) {

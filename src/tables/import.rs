@@ -31,7 +31,7 @@ use crate::platform::{
 };
 use crate::records::{RecordKind, RecordOrigin, default_fields, stored};
 
-/// Imports the records of a CSV file.
+/// The operation that imports the records of a CSV file.
 pub(crate) const IMPORT_RECORDS: OperationName<Imported> = OperationName::new("importRecords");
 
 /// Maximum size of a request: 16 MiB.
@@ -50,7 +50,8 @@ pub struct ImportTable {
     pub kind: RecordKind,
     /// The content of the CSV file.
     pub csv: String,
-    /// The fields of columns whose header does not match the field's name, by header.
+    /// The field for each column whose header does not match the name of its field. The key is the
+    /// header.
     pub columns: BTreeMap<String, String>,
     /// The `strftime` pattern of dates; `None` is ISO 8601.
     pub date_format: Option<String>,
@@ -208,7 +209,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns 400 with an issue for each error, whose path has the line and the column.
+/// Returns 400 with an issue for each error. The path of an issue has the line and the column.
 fn invalid_file(imported: &Imported) -> Error {
     let issue = |error: &TableError| {
         let line = usize::try_from(error.line).unwrap_or(usize::MAX);
@@ -336,7 +337,7 @@ fn import(context: &mut Context<'_, '_>, table: &ImportTable) -> Result<Imported
     Ok(imported)
 }
 
-/// Adds an issue from the write of the records as an error at the line of its record.
+/// Converts an issue from writing the records into an error of the line that has the record.
 fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &Headers) {
     let index = issue.path.iter().find_map(|step| match step {
         PathSegment::Index(index) => Some(*index),

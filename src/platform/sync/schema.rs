@@ -1,4 +1,5 @@
-//! The JSON Schemas of records that are sent: one that validates, and one that is published.
+//! The JSON Schemas for records that a request contains. One schema validates the records, the
+//! other one is published.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
