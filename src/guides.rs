@@ -558,7 +558,7 @@ fn index(base: &str) -> String {
     .replace("{base}", base)
 }
 
-/// Removes pictures, and replaces links to pages that are not served by the text of the link.
+/// Removes pictures. A link to a page that is not served becomes plain text: the text of the link.
 fn remove_unserved_links(path: &str, text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut remaining = text;

@@ -74,7 +74,6 @@ pub struct Server {
     stop: DropGuard,
     /// The task that accepts connections.
     accepting: JoinHandle<()>,
-    /// The background tasks.
     background: Vec<JoinHandle<()>>,
     /// The task that exports traces. It stops last, because the other tasks produce traces until they
     /// end.

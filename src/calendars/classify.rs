@@ -184,8 +184,8 @@ fn folded_words(text: &str) -> String {
     format!(" {} ", fold(&words))
 }
 
-/// Returns whether a text contains the URL of a booking. Ignores the host, because it is the same for
-/// closures.
+/// Returns whether a text contains the URL of a booking. Ignores the host, because bookings and
+/// closures of a site have the same host.
 fn has_booking_url(text: &str) -> bool {
     let addresses = text
         .match_indices("://")

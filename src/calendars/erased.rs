@@ -3,8 +3,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// The stored events of feeds.
+    /// Deletes some stored events of feeds.
     EVENTS = some_of!("calendar_event", "organization_id, feed_id, reservation_id");
-    /// Feeds.
+    /// Deletes some feeds.
     FEEDS = some_of!("calendar_feed", "organization_id, id");
 }

@@ -36,9 +36,9 @@ store::statements! {
     RESERVATIONS = "select e.feed_id, count(*) from calendar_event e join record r on r.organization_id = e.organization_id
         and r.kind = 'reservation' and r.id = e.reservation_id
         where e.organization_id = ?1 and r.origin = 'calendar' and r.status <> 'cancelled' group by e.feed_id";
-    /// The events of some feeds.
+    /// The stored states of the events of some feeds.
     EVENTS = "select reservation_id, doc from calendar_event where organization_id = ?1 and feed_id = any(?2)";
-    /// Writes an event.
+    /// Inserts or replaces the stored state of an event.
     PUT_EVENT = "insert into calendar_event (organization_id, feed_id, reservation_id, doc) values (?1, ?2, ?3, ?4)
         on conflict (organization_id, feed_id, reservation_id) do update set doc = excluded.doc";
     /// The state of a feed, if the lease that ends at `?3` is still valid.
@@ -268,7 +268,7 @@ pub(super) fn stored_events(
         .collect()
 }
 
-/// Stores some events of a feed.
+/// Stores the states of some events of a feed.
 pub(super) fn put_events(
     context: &mut Context<'_, '_>,
     feed: Uuid,

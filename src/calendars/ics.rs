@@ -230,7 +230,7 @@ fn text_of(component: &ICalendarComponent, property: &ICalendarProperty) -> Stri
 /// The start or the end of an event, as the calendar file gives it.
 #[derive(Debug, Clone, Copy)]
 enum Edge {
-    /// A whole day.
+    /// A day without a time.
     Day(Date),
     /// A timestamp, and its date and time in the time zone of the flat.
     Instant(Timestamp, DateTime),

@@ -1,5 +1,5 @@
-//! `vestibule setup-link`, `vestibule organization create` and `vestibule member invite`: how an
-//! operator adds an organization and its members without a platform that sends them.
+//! The commands `vestibule setup-link`, `vestibule organization create` and `vestibule member
+//! invite`. With them, an operator adds an organization and its members if no platform does so.
 //!
 //! These commands also work while `vestibule serve` runs. `crate::people` does the work.
 

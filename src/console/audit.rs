@@ -23,7 +23,6 @@ use crate::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
 use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
 
-/// The screen of the audit log.
 pub static SCREEN: Screen = Screen {
     path: "/audit",
     icon: "scroll-text",
@@ -68,8 +67,8 @@ fn change_of<'e>(entry: &'e AuditEntry, field: &str) -> Option<&'e Change> {
     entry.changes.iter().find(|change| change.field == field)
 }
 
-/// Returns whether an entry created its target. The operations that create or replace (`putMember`)
-/// change the name from null only when they create.
+/// Returns whether the operation of an entry created its target. An operation such as `putMember`
+/// creates or replaces its target. It changes the name from null only if it creates the target.
 fn is_new(entry: &AuditEntry) -> bool {
     change_of(entry, "name")
         .is_some_and(|change| change.before.is_null() && !change.after.is_null())

@@ -23,7 +23,6 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::page::contrast;
 
-/// The screen of the brandings.
 pub static SCREEN: Screen = Screen {
     path: "/brandings",
     icon: "palette",

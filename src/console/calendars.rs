@@ -29,7 +29,6 @@ const HELD: &str = "listHeldReservations";
 /// The operation that writes a decision on a held entry.
 const DECIDE: &str = "putRecords";
 
-/// The screen of the calendar feeds.
 pub static SCREEN: Screen = Screen {
     path: "/calendars",
     icon: "calendar-sync",

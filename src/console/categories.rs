@@ -16,7 +16,6 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use crate::manuals::{CategoryView, LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, ManualRow};
 
-/// The screen of the categories.
 pub static SCREEN: Screen = Screen {
     path: "/categories",
     icon: "folders",

@@ -42,9 +42,9 @@ pub enum CompletedAction {
     Unchanged,
     /// A resource was removed.
     Removed,
-    /// An order was changed.
+    /// The order of a list was changed.
     Moved,
-    /// Something was assigned or unassigned.
+    /// A resource was assigned or unassigned.
     Assigned,
     /// A test event of a webhook is being sent, or deliveries are being sent again.
     Sent,

@@ -30,7 +30,6 @@ use crate::platform::{BackupStatusFile, GET_LAST_BACKUP};
 use crate::translations::{ENGLISH, LIST_TRANSLATIONS};
 use crate::words::{fill, own_name};
 
-/// The screen of the home page.
 pub static SCREEN: Screen = Screen {
     path: "",
     icon: "house",

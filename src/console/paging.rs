@@ -22,7 +22,7 @@ pub struct Paging {
 }
 
 impl Paging {
-    /// Returns the offset from the query; 0 if there is none.
+    /// Returns the offset of the page, from the query. Without an offset in the query, returns 0.
     pub fn offset(request: &ConsoleRequest) -> usize {
         request
             .query_parameter("from")

@@ -21,7 +21,6 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 
-/// The screen of the portals.
 pub static SCREEN: Screen = Screen {
     path: "/portals",
     icon: "smartphone",

@@ -1,6 +1,6 @@
-//! The preview of the guest page beside a form, with the typed values. A separate form loads the
-//! preview into an iframe without storing it. Its other button stores a preview and opens its link
-//! in a new tab.
+//! The preview of the guest page beside a form, with the typed values. A separate form requests the
+//! preview. One of its buttons loads the preview into an iframe and stores nothing. The other
+//! button stores a preview and opens the preview's link in a new tab.
 
 use askama::Template;
 use axum::response::Response;

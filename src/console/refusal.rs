@@ -15,7 +15,7 @@ pub struct ConsoleRefusal {
     pub issues: Vec<Issue>,
     /// The number of issues that `issues` does not contain.
     pub more: usize,
-    /// Whole seconds to wait before trying again.
+    /// Whole seconds to wait before the next attempt.
     pub retry_after: Option<u64>,
     /// Whether another request with the same idempotency key is in progress.
     pub is_in_flight: bool,

@@ -28,7 +28,6 @@ use crate::guest::{
 };
 use crate::words::{fill, own_name};
 
-/// The screen of the submissions.
 pub static SCREEN: Screen = Screen {
     path: "/submissions",
     icon: "clipboard-check",

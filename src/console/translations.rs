@@ -24,7 +24,6 @@ use crate::translations::{
 };
 use crate::words::own_name;
 
-/// The screen of the translations.
 pub static SCREEN: Screen = Screen {
     path: "/translations",
     icon: "languages",

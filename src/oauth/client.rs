@@ -37,7 +37,7 @@ pub(super) enum ClientId {
 }
 
 impl ClientId {
-    /// Parses a `client_id`, without a check whether the client exists.
+    /// Parses a `client_id`. Does not check whether the client exists.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if is_uuid(text) {
             return text.parse().ok().map(Self::App);

@@ -4,8 +4,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Refresh tokens.
+    /// Deletes some refresh tokens.
     REFRESH_TOKENS = some_of!("oauth_refresh_token", "organization_id, token_hash");
-    /// The grants of members.
+    /// Deletes some grants of members.
     GRANTS = some_of!("oauth_grant", "organization_id, member_id, id");
 }

@@ -103,7 +103,7 @@ pub(super) fn source(uri: &str) -> String {
     }
 }
 
-/// Returns the policy source of the redirect address in a request, without a check whether a client
+/// Returns the policy source of the redirect address in a request. Does not check whether a client
 /// has registered the address.
 pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))

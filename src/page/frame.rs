@@ -56,7 +56,7 @@ pub struct PageFrame<'v> {
     pub arrow: String,
     /// The icon of links to a manual's own page, as HTML.
     pub link: String,
-    /// The sentence that says how old the page is, which is shown when the page is opened offline.
+    /// A sentence that says how old the page is. It is shown only in the offline copy of the page.
     pub age_notice: Option<String>,
     pub bar: Vec<ContactLink>,
     pub foot: Option<PageFoot<'v>>,

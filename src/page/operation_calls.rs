@@ -22,7 +22,7 @@ pub struct PageRefusal {
     pub is_full: bool,
     /// The issues: the path of each from the root of the body, and its message.
     pub issues: Vec<(Vec<String>, String)>,
-    /// Whole seconds to wait before trying again.
+    /// Whole seconds to wait before the next attempt.
     pub retry_after: Option<u64>,
 }
 

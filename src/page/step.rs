@@ -181,7 +181,8 @@ pub fn next_address(page_stay: &PageStay, step: &StepView) -> String {
     )
 }
 
-/// Returns the note above a step: submitted, complete, or incomplete answers.
+/// Returns the note above a step. It describes the state of the step, for example that answers are
+/// missing.
 fn note(
     page_stay: &PageStay,
     step: &StepView,

@@ -3,8 +3,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Sessions of members.
+    /// Deletes some sessions of members.
     SESSIONS = some_of!("member_session", "organization_id, id");
-    /// Sign-in tickets of members.
+    /// Deletes some sign-in tickets of members.
     TICKETS = some_of!("sign_in_ticket", "organization_id, id");
 }

@@ -16,10 +16,12 @@ use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
 
 pub(super) use vestibule_http::browser::{rendered, with_cookies};
 
-/// A function that another module registers for its pages. For the path of such a page, it returns
-/// the address to which the page may redirect, as a source for `form-action` of a content security
-/// policy. A sign-in form can lead to such a page, and browsers check every redirect after a form
-/// against the policy.
+/// A function that a module registers if its pages redirect to other sites. For the path of such a
+/// page, the function returns the address of the other site, as a source for `form-action` of a
+/// content security policy.
+///
+/// A sign-in form can lead to such a page. Browsers check every redirect after a form against the
+/// policy, so the policy of the sign-in form must allow the other site.
 pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
 /// Returns the policy sources to which a form may redirect that leads to this path.

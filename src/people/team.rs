@@ -265,8 +265,8 @@ fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberVi
         || before.email != after.email
         || !have_same_properties(before, &after)
     {
-        // A change of address or access concerns everything that the member may do, so the caller
-        // must hold all permissions of the member.
+        // A change of the mail address, the properties or the activation affects all permissions of
+        // the member. So the caller must hold all of them.
         check_permissions(context, &before.permissions)?;
     }
     if before.email != after.email {

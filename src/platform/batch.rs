@@ -178,7 +178,8 @@ pub(super) struct SyncBatch {
     hosts: HashMap<String, usize>,
     /// The hosts of all custom URLs of the organization; empty if the batch writes no custom URL.
     tally: HostTally,
-    /// The index of the last record that adds a host.
+    /// The index of the last record that adds a host. If there are too many hosts, the issue names
+    /// this record.
     last_host: usize,
     /// The ids of the batch's reviews that have existed before, even if they were deleted since.
     /// Such a review does not count as new.
@@ -578,7 +579,7 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Returns a property in its current state.
+    /// Returns a property as the changes of the batch have left it so far.
     fn property(&mut self, id: Uuid) -> Option<Property> {
         let current = self
             .records

@@ -1,4 +1,4 @@
-//! The operation `createGuestLinks`: the guests' links to many stays at once.
+//! The operation `createGuestLinks`, which returns the guest links of many stays at once.
 
 use std::collections::HashMap;
 

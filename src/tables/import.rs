@@ -601,7 +601,7 @@ fn stored_records(
     rows.iter().map(record).collect()
 }
 
-/// Sets a field of a record's data, also inside an object.
+/// Sets a field in the data of a record. The field may be a part of an object.
 fn set(data: &mut Object, field: &ColumnField, value: Value) {
     match &field.path[..] {
         [name] => drop(data.insert(name.clone(), value)),

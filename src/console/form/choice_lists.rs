@@ -67,7 +67,7 @@ pub struct NameSearchResults {
     /// The matching rows for each typed name that does not identify exactly one row, by the name of
     /// the field.
     pub found: HashMap<String, Vec<Row>>,
-    /// Path of the field, and the message.
+    /// The path of each field with a problem, and the error message.
     pub problems: Vec<(Vec<String>, String)>,
 }
 

@@ -126,7 +126,7 @@ pub enum ControlInput {
         options: Vec<ControlOption>,
         sought: NameSearch,
     },
-    /// Boxes for known texts, and a text area for others.
+    /// Boxes for known texts, and a text area for other texts.
     Names {
         options: Vec<ControlOption>,
         lines: usize,

@@ -89,7 +89,7 @@ pub(super) struct FormFieldsView<'v> {
 pub(super) struct Problems {
     pub status: u16,
     pub general: Vec<String>,
-    /// Path of the field, and the message.
+    /// The path of each field with a problem, and the error message.
     pub fields: Vec<(Vec<String>, String)>,
     pub notes: Vec<String>,
 }

@@ -210,7 +210,7 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == wanted),
         kind => kind == wanted,
     };
-    // A field that accepts any plain value is edited as text.
+    // A field that accepts a text as well as a boolean is edited as a text.
     if is("string") && is("boolean") {
         return InputKind::Line("text");
     }

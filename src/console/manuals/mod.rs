@@ -28,7 +28,6 @@ use crate::manuals::{LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, Written
 use crate::markdown;
 use crate::page::icon;
 
-/// The screen of the manuals.
 pub static SCREEN: Screen = Screen {
     path: "/manuals",
     icon: "book-open",

@@ -97,7 +97,8 @@ fn in_lines(specs: &mut [FieldSpec]) {
 /// The fields of a guest, in the order of the form.
 const GUEST: [&str; 5] = ["firstName", "lastName", "email", "phone", "language"];
 
-/// Returns the first fields of a kind's form. Required fields follow, then all others.
+/// Returns the fields with which a kind's form begins. Other required fields follow, then all other
+/// fields.
 const fn order(kind: RecordKind) -> &'static [&'static str] {
     match kind {
         RecordKind::Property => &[

@@ -1,5 +1,5 @@
 //! The sections of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and
-//! network, each with links to the pages that change them.
+//! network. Each section has links to the pages that change its content.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;

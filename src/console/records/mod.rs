@@ -31,7 +31,6 @@ use super::words::{add_label, records_title};
 use crate::records::{RecordKind, RecordOrigin, default_fields};
 use crate::tables::IMPORT_RECORDS;
 
-/// The screen of the records.
 pub static SCREEN: Screen = Screen {
     path: "/flats",
     icon: "building",

@@ -20,7 +20,6 @@ use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::time_format;
 use super::words::stay_status;
 
-/// The screen of the stays.
 pub static SCREEN: Screen = Screen {
     path: "/stays",
     icon: "bed-double",

@@ -36,7 +36,6 @@ use super::texts::{TextWithVersions, texts, texts_of};
 use crate::precheck::{StepType, is_together};
 use crate::scopes::COUNT_REACHED_PROPERTIES;
 
-/// The screen of the steps.
 pub static SCREEN: Screen = Screen {
     path: "/steps",
     icon: "list-checks",

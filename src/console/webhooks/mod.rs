@@ -24,7 +24,6 @@ use crate::events::{
 };
 use crate::words::fill;
 
-/// The screen of the webhooks.
 pub static SCREEN: Screen = Screen {
     path: "/webhooks",
     icon: "webhook",
