@@ -20,7 +20,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const MAX_RESPONSE_BYTES: usize = 256 << 10;
 
 /// Makes a client for an authority. `root` is a PEM file with certificate authorities to trust in
-/// addition to those of the system. Blocks.
+/// addition to those of the system. Blocks the thread.
 pub(super) fn build_acme_client(root: Option<&Path>) -> Result<Client, String> {
     let trusted = root.map(certificates).transpose()?.unwrap_or_default();
     Client::builder()

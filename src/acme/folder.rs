@@ -26,7 +26,7 @@ pub(super) struct CertificateFolder {
 }
 
 impl CertificateFolder {
-    /// Creates the folder for an authority within `folder`, and locks it. Blocks.
+    /// Creates the folder for an authority within `folder`, and locks it. Blocks the thread.
     pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
         let path = authority_folder(folder, directory);
         let text = |error: std::io::Error| format!("--acme-folder: {}: {error}", path.display());
@@ -58,7 +58,7 @@ impl CertificateFolder {
         read(&self.path.join(CERTIFICATE))
     }
 
-    /// Stores a private key and a certificate, in PEM. Blocks.
+    /// Stores a private key and a certificate, in PEM. Blocks the thread.
     pub(super) fn store_certificate(&self, pem: &str) -> Result<(), String> {
         self.store(CERTIFICATE, pem)
     }
@@ -68,7 +68,7 @@ impl CertificateFolder {
         read(&self.path.join(ACCOUNT))
     }
 
-    /// Stores an account. Blocks.
+    /// Stores an account. Blocks the thread.
     pub(super) fn store_account(&self, json: &str) -> Result<(), String> {
         self.store(ACCOUNT, json)
     }
@@ -89,7 +89,7 @@ impl CertificateFolder {
 }
 
 /// Returns the private key and the certificate of an authority that are stored in a folder, in PEM.
-/// Creates nothing. Blocks.
+/// Creates nothing. Blocks the thread.
 pub(crate) fn stored_certificate(
     folder: &Path,
     directory: &str,

@@ -65,7 +65,7 @@ pub struct CertificateRenewer {
 }
 
 impl CertificateRenewer {
-    /// Opens the folder, and loads the certificate that is stored there. Blocks.
+    /// Opens the folder, and loads the certificate that is stored there. Blocks the thread.
     pub(crate) fn open(
         settings: AcmeSettings,
         tls: Arc<Tls>,

@@ -130,7 +130,7 @@ struct TextList<'v> {
     tabs: Vec<(&'static str, String, bool)>,
     of: &'static str,
     languages: Vec<FilterOption>,
-    /// Whether the list shows only missing, machine-translated and outdated texts.
+    /// Whether the list shows only texts that are missing, machine-translated or outdated.
     is_todo: bool,
     lines: Vec<TextLine>,
     paging: Paging,

@@ -25,9 +25,9 @@ pub(super) struct CodeRequest {
     pub(super) hash: Vec<u8>,
     /// The PKCE verifier: the secret whose hash is the challenge.
     pub(super) verifier: String,
-    /// The redirect address of the authorization request. Optional (OAuth 2.1, section 10.2).
+    /// The redirect address that the exchange names. Optional (OAuth 2.1, section 10.2).
     pub(super) redirect_uri: Option<String>,
-    /// The resource. Optional (RFC 8707, section 2.2).
+    /// The resource that the exchange names. Optional (RFC 8707, section 2.2).
     pub(super) resource: Option<Resource>,
 }
 

@@ -59,7 +59,7 @@ struct Extras<'v> {
 /// The head of the page: place, dates and state of the stay.
 struct PageHead<'v> {
     photo: Option<&'v str>,
-    /// The line above the name of the flat, which greets the guest.
+    /// The short line above the name of the flat, such as `Your stay · Ada`.
     over: String,
     name: &'v str,
     /// A sentence about this phase of the stay, in bold; `None` before the stay.

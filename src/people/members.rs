@@ -48,7 +48,8 @@ impl Membership {
     }
 }
 
-/// Returns the memberships with a mail address that permit sign-in. Ignores letter case.
+/// Returns the memberships of the person with a mail address, if they permit sign-in. Ignores
+/// letter case.
 pub(super) async fn memberships_of_address(
     service: &Service,
     email: &str,

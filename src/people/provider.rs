@@ -40,7 +40,8 @@ const MAX_RESPONSE_BYTES: usize = 1 << 20;
 const USER_AGENT: &str = "Vestibule-SignIn/1";
 /// Time for which the provider's metadata and keys are cached.
 const CACHE_LIFETIME: Duration = Duration::from_secs(300);
-/// Minimum age of cached metadata at which a missing key causes a new request.
+/// If no cached key can verify a token, metadata of at least this age is fetched again. Without a
+/// minimum age, each invalid token would cause a request.
 const MIN_REFRESH_AGE: Duration = Duration::from_secs(30);
 /// Time after a failed request for metadata during which sign-ins fail at once. Without this pause,
 /// each sign-in would wait for a provider that does not respond.

@@ -138,7 +138,7 @@ struct BatchRecord {
 /// and [`Self::write`] writes the result.
 #[derive(Default)]
 pub(super) struct SyncBatch {
-    /// The origin that the writer gives to records.
+    /// Who writes the batch. New records get this origin.
     writer: RecordOrigin,
     /// The error for a change of a record that the platform manages. If it is set, the caller
     /// writes nothing.

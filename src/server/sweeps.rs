@@ -120,13 +120,13 @@ pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies
     );
 }
 
-/// Removes the remains of deleted webhook subscriptions, up to the limit of one run.
+/// Removes the rows that deleted webhook subscriptions have left, up to the limit of one run.
 async fn sweep_deleted(dependencies: &Dependencies) {
     let deleted = delivery::sweep_deleted(dependencies).await;
     warn_of("remove deleted webhook subscriptions", deleted);
 }
 
-/// Runs batch after batch, each in its own transaction, until nothing is left.
+/// Runs a batch again and again, each time in its own transaction, until nothing is left to do.
 async fn in_batches(service: &Arc<Service>, batch: Batch, now: Timestamp) -> Result<()> {
     let mut has_more = true;
     while has_more {

@@ -22,7 +22,7 @@ use crate::console::reply;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::console::screens::ScreenResponse;
 
-/// The fields of a rule, grouped into lines. Within a line, the fields are in the order of a
+/// The fields of a rule, grouped into lines. Read from left to right, the fields of a line make a
 /// sentence.
 const LINES: &[&[&str]] = &[
     &["daysBefore", "daysBeforeTimeUnit", "startDateRelativeType"],
