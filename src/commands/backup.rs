@@ -173,7 +173,8 @@ pub(super) fn private_directory(path: &Path) -> Result<(), String> {
         .map_err(|error| describe_file_error(path, &error))
 }
 
-/// Makes the names in a directory durable.
+/// Writes the entries of a directory to the disk, so that new and changed file names survive a
+/// power failure.
 pub(super) fn sync_directory(path: &Path) -> Result<(), String> {
     File::open(path)
         .and_then(|directory| directory.sync_all())

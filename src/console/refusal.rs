@@ -163,7 +163,8 @@ pub struct FormAttempt {
     pub status: u16,
     /// The error messages to show above the form.
     pub messages: Vec<String>,
-    /// Whether the form returned after a new sign-in and has not been sent in this session.
+    /// Whether the server kept the form while the member signed in again. The member must send it
+    /// once more.
     pub is_returned: bool,
 }
 

@@ -37,7 +37,7 @@ store::statements! {
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
     /// Restarts the idle period of clients.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
-    /// Deletes clients.
+    /// Deletes the clients with these ids.
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 

@@ -272,7 +272,8 @@ impl<'v> FieldValues<'v> {
                 None => value("id"),
             };
             let id = known.map(|known| (id, Cow::Borrowed(known)));
-            // The guest who booked has the number 1.
+            // The guest who booked has the number 1, so the first of the other guests has the
+            // number 2.
             let number = (guest + 2).to_string();
             FieldGroup {
                 legend: Some(fill(self.words.fields.guest, &[("n", &number)])),

@@ -229,13 +229,13 @@ pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
-/// Returns the form field for a detail of one of the other guests.
+/// Returns the name of the form field for a detail of one of the other guests.
 #[must_use]
 pub fn field_of(guest: usize, name: &str) -> String {
     format!("g.{guest}.{name}")
 }
 
-/// Returns the guest's number and the detail of a form field.
+/// Splits the name of a form field into the guest's number and the name of the detail.
 #[must_use]
 pub fn guest_of(field: &str) -> Option<(usize, &str)> {
     let (number, name) = field.strip_prefix("g.")?.split_once('.')?;

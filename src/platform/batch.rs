@@ -261,7 +261,8 @@ impl SyncBatch {
         for key in pending {
             self.delete(key);
         }
-        // If the batch skips invalid records, `validate` has checked each host with its record.
+        // This is the check for a request that may not skip records. Otherwise `validate` has
+        // already checked each host with its record.
         if let Some(problem) = self.tally.check_limit() {
             let path = path(self.last_host, Some("host"));
             self.issues.push(Issue::at(path, problem.message()));

@@ -303,7 +303,7 @@ struct AccessConfirmation<'v> {
     back: String,
 }
 
-/// Returns the connection of the app and the member in the query.
+/// Reads the connection between the app and the member that the query names.
 async fn named(request: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal> {
     let (app, member) = (
         request.query_parameter("app").unwrap_or_default(),

@@ -344,7 +344,7 @@ struct AssignmentPage<'v> {
     paging: Paging,
     may_change: bool,
     problems: Vec<String>,
-    /// Whether the form returned after a new sign-in.
+    /// Whether the server kept the form while the member signed in again.
     is_kept: bool,
     /// The unsaved ticks of other pages.
     kept: [(&'static str, String); 2],

@@ -134,7 +134,7 @@ fn found_of(name: &str) -> String {
     format!("{name}.found")
 }
 
-/// Returns the operations that list the rows of a field.
+/// Returns the operations that list the rows for a reference field, joined by `+`.
 fn list_of(spec: &FieldSpec) -> Option<&str> {
     match &spec.kind {
         InputKind::Reference(list) | InputKind::References(list) => Some(list),

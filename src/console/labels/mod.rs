@@ -52,7 +52,7 @@ pub fn asked(language: &str, name: &str) -> String {
         .to_owned()
 }
 
-/// Returns the label of a value to choose.
+/// Returns the label of a value in a selection list.
 pub fn choice(language: &str, value: &str) -> String {
     values::label(language, value)
         .and_then(|label| label.text)
