@@ -62,14 +62,14 @@ store::statements! {
     NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at limit 1";
     /// Feeds that are due after a time, the latest first.
     LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1 order by next_fetch_at desc limit ?2";
-    /// Makes some of these feeds due at that time.
+    /// Brings forward some feeds that are due after a time: they become due at that time.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
     /// Feeds whose lease ends after a time.
     LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends some of these leases.
+    /// Ends some of the leases that end after a time.
     END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");
-    /// Ends every lease.
+    /// Ends the leases of all feeds.
     RELEASE_ALL = "update calendar_feed set leased_until = null where leased_until is not null";
 }
 

@@ -22,7 +22,7 @@ const DEEPEST: usize = 5;
 #[derive(Debug, PartialEq, Eq)]
 pub struct AnswerLine {
     pub label: String,
-    /// Empty if the guest gave no value.
+    /// The answer in words. Empty if the guest gave no answer.
     pub value: String,
 }
 

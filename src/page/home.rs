@@ -30,7 +30,8 @@ struct GuestHome<'v> {
     is_bare: bool,
     callout: Option<&'v str>,
     callout_language: TextLanguage<'v>,
-    /// The question of the open survey, and the address of its page.
+    /// The question of the survey that the guest can answer now, and the address of the survey's
+    /// page.
     asks_for_review: Option<(&'static str, String)>,
     instructions: Vec<&'v InstructionView>,
     /// The manuals that the guest needs on this day, shown first.

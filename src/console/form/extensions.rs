@@ -5,7 +5,7 @@ use engine::access::Permission;
 use engine::field::{PLACE, SECTION};
 use serde_json::Value;
 
-/// The place of a field in a form.
+/// The section of a field in a form, and its position there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormPlace {
     /// The name of the section that contains the field.
