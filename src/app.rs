@@ -111,7 +111,8 @@ const FIND_TOOLS: [(&str, &str); 19] = [
     ("Calendar feed", "listCalendarFeeds"),
 ];
 
-/// Returns advice for a model whose tool call failed, or `None` if there is no advice for the error.
+/// Returns advice for a model whose tool call failed, or `None` if there is no advice for the
+/// error.
 fn advice(error: &Value) -> Option<String> {
     let message = error["message"].as_str()?;
     match error["code"].as_str()? {
@@ -161,8 +162,8 @@ pub fn app() -> &'static App {
 }
 
 /// The paths for guests, members, integrators and apps, each with everything below it. A proxy
-/// exposes these paths and `/` itself, which redirects a browser to the console, and nothing else. A
-/// test compares every file in `deploy/` with this list.
+/// exposes these paths and `/` itself, which redirects a browser to the console, and nothing else.
+/// A test compares every file in `deploy/` with this list.
 pub const PUBLIC_PATHS: [&str; 15] = [
     "/api/v1",
     "/mcp",

@@ -1,8 +1,8 @@
 //! The command line: the commands of `vestibule`, and their flags (docs/reference/commands.md).
 //!
 //! A flag takes precedence over its `VESTIBULE_*` variable, and the variable over the default. Each
-//! flag with a secret also has a variable that ends with `_FILE` and has the path of a file with the
-//! secret. Read the value of such a flag through the methods here, for example
+//! flag with a secret also has a variable that ends with `_FILE` and has the path of a file with
+//! the secret. Read the value of such a flag through the methods here, for example
 //! [`DatabaseFlags::url`], because clap does not read the files.
 //!
 //! `serve` has the flags of `vestibule serve`, `tls` those of its certificate. `values` parses

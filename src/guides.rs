@@ -1,5 +1,5 @@
-//! Serves the documentation of `docs/` at the same paths below `/docs/`: as pages to browsers, and as
-//! Markdown to other clients. `/llms.txt` lists all documents for language models.
+//! Serves the documentation of `docs/` at the same paths below `/docs/`: as pages to browsers, and
+//! as Markdown to other clients. `/llms.txt` lists all documents for language models.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 

@@ -2,13 +2,13 @@
 //!
 //! `ARCHITECTURE.md` describes the code along the path of the data. In short: the modules declare
 //! operations, and [`app`] collects them. The engine passes every request through one pipeline and
-//! runs the operation in a transaction of the store. [`events`] and the crate `delivery` send events
-//! to webhooks. Guests see the result through [`guest`].
+//! runs the operation in a transaction of the store. [`events`] and the crate `delivery` send
+//! events to webhooks. Guests see the result through [`guest`].
 //!
-//! Each module imports only modules that are listed before it here: [`records`], [`events`] and [`devices`],
-//! [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`], [`guest`],
-//! [`search`], [`platform`], the calendar feeds, [`people`] and [`tables`], the authorization
-//! server, [`console`]. Above all of them stand [`app`], [`server`] and [`commands`].
+//! Each module imports only modules that are listed before it here: [`records`], [`events`] and
+//! [`devices`], [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`],
+//! [`guest`], [`search`], [`platform`], the calendar feeds, [`people`] and [`tables`], the
+//! authorization server, [`console`]. Above all of them stand [`app`], [`server`] and [`commands`].
 
 mod acme;
 pub mod app;

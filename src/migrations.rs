@@ -1,8 +1,8 @@
 //! The migrations. Each is one SQL text for both databases, and this module fills in the types of
 //! the database.
 //!
-//! `migrations/V1__baseline.sql` explains the notation. Never edit a released migration, because each
-//! database stores the checksums of the migrations that it has applied.
+//! `migrations/V1__baseline.sql` explains the notation. Never edit a released migration, because
+//! each database stores the checksums of the migrations that it has applied.
 
 include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 

@@ -1,8 +1,8 @@
-//! The running server: starts all parts of the service, runs the background tasks, and shuts down in
-//! order.
+//! The running server: starts all parts of the service, runs the background tasks, and shuts down
+//! in order.
 //!
-//! [`Server::start`] puts the parts together. [`offline_service`] makes a service without connections, for
-//! commands. `listening` opens the certificate and the listener.
+//! [`Server::start`] puts the parts together. [`offline_service`] makes a service without
+//! connections, for commands. `listening` opens the certificate and the listener.
 
 mod listening;
 mod sweeps;
@@ -75,8 +75,8 @@ pub struct Server {
     /// The task that accepts connections.
     accepting: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
-    /// The task that exports traces. It stops last, because the other tasks produce traces until they
-    /// end.
+    /// The task that exports traces. It stops last, because the other tasks produce traces until
+    /// they end.
     traces: Option<(DropGuard, JoinHandle<()>)>,
     /// The task that notifies phones of changed passes, if Apple's push service is configured.
     pushes: Option<PassPushes>,
@@ -463,8 +463,8 @@ impl Server {
     }
 }
 
-/// Opens the storage for files of guests: that of the URL, or the directory beside a SQLite database
-/// if there is no URL. Also returns the location of the storage, for the log.
+/// Opens the storage for files of guests: that of the URL, or the directory beside a SQLite
+/// database if there is no URL. Also returns the location of the storage, for the log.
 fn open_upload_storage(
     url: Option<&str>,
     location: &Location,
@@ -484,8 +484,8 @@ fn open_upload_storage(
     Ok((files.ok(), absolute.display().to_string()))
 }
 
-/// Migrates and opens the database. Behind a connection pooler that prevents migrations, fails unless
-/// the database is migrated already.
+/// Migrates and opens the database. Behind a connection pooler that prevents migrations, fails
+/// unless the database is migrated already.
 async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
     let (url, options) = (
         url.to_owned(),
@@ -520,7 +520,8 @@ pub async fn offline_service_at(
     service_of_store(store, clock, public_url).await
 }
 
-/// Does the same as [`offline_service`], and fails if this process cannot migrate the database itself.
+/// Does the same as [`offline_service`], and fails if this process cannot migrate the database
+/// itself.
 pub async fn migrated_service(
     database: &DatabaseFlags,
     clock: Clock,

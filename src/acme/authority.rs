@@ -180,8 +180,8 @@ impl Authority {
     }
 }
 
-/// Prepares the response to the challenge for each host name that the authority has not checked yet,
-/// and asks the authority to check it.
+/// Prepares the response to the challenge for each host name that the authority has not checked
+/// yet, and asks the authority to check it.
 async fn answer_challenges(order: &mut Order, tls: &Tls) -> Result<(), Error> {
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {

@@ -1,5 +1,5 @@
-//! The folder with the account key and the certificate of an authority. Only the owner of the folder
-//! can read it.
+//! The folder with the account key and the certificate of an authority. Only the owner of the
+//! folder can read it.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Write as _};

@@ -1,12 +1,14 @@
 //! Obtains the TLS certificate of the service from a certificate authority (ACME, RFC 8555), and
 //! renews the certificate.
 //!
-//! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737), which
-//! the listener of the service answers. Only one process may use the folder with the account key and
-//! the certificate, so that process locks the folder. If the authority does not answer, the service
-//! starts and stops without delay, keeps the current certificate, and orders again after a pause.
+//! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
+//! which the listener of the service answers. Only one process may use the folder with the account
+//! key and the certificate, so that process locks the folder. If the authority does not answer, the
+//! service starts and stops without delay, keeps the current certificate, and orders again after a
+//! pause.
 //!
-//! [`authority`] orders a certificate, [`schedule`] decides when, and [`folder`] stores the results.
+//! [`authority`] orders a certificate, [`schedule`] decides when, and [`folder`] stores the
+//! results.
 
 mod authority;
 mod client;
@@ -42,8 +44,8 @@ pub(crate) struct AcmeSettings {
     pub(crate) email: Option<String>,
     /// The address of the authority's directory.
     pub(crate) directory: String,
-    /// A PEM file with certificate authorities to trust for connections to the directory, in addition
-    /// to those of the system.
+    /// A PEM file with certificate authorities to trust for connections to the directory, in
+    /// addition to those of the system.
     pub(crate) root: Option<PathBuf>,
     /// The folder that holds the account key and the certificate.
     pub(crate) folder: PathBuf,
@@ -164,8 +166,8 @@ impl CertificateRenewer {
         let pem = format!("{key}{chain}");
         let certificate = Tls::examine_pem(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        // The certificate is stored before its use. If storing fails, this order fails, because each
-        // restart would otherwise order another certificate.
+        // The certificate is stored before its use. If storing fails, this order fails, because
+        // each restart would otherwise order another certificate.
         let folder = self.folder.clone();
         let text = pem.clone();
         let result = tokio::task::spawn_blocking(move || folder.store_certificate(&text)).await;

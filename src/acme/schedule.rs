@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use vestibule_http::server::CertificateFacts;
 
-/// Pause after the first failed order. The pause doubles with each failure, so there are five orders
-/// in the first hour; Let's Encrypt allows five failed checks of a host name per hour.
+/// Pause after the first failed order. The pause doubles with each failure, so there are five
+/// orders in the first hour; Let's Encrypt allows five failed checks of a host name per hour.
 const FIRST_PAUSE: Duration = Duration::from_secs(120);
 /// Maximum pause after a failed order.
 const MAX_PAUSE: Duration = Duration::from_secs(6 * 3_600);

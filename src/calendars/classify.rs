@@ -1,9 +1,9 @@
 //! Decides by the texts of an event whether it is a booking or a closure (rules:
 //! calendar-feeds#classification).
 //!
-//! Booking sites write few words into their calendars, and some sites write the same words for both.
-//! If the words can mean both, the result is [`EventMeaning::Unclear`], and the feed's setting `ambiguous`
-//! applies.
+//! Booking sites write few words into their calendars, and some sites write the same words for
+//! both. If the words can mean both, the result is [`EventMeaning::Unclear`], and the feed's
+//! setting `ambiguous` applies.
 
 use engine::fold::fold;
 
@@ -134,7 +134,8 @@ pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>
         (Some(TextMeaning::Booked), Some(TextMeaning::Blocked))
         | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked))
         | (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None) => {
-            // The words contradict each other or can mean both. A guest's name decides for a booking.
+            // The words contradict each other or can mean both. A guest's name decides for a
+            // booking.
             name_in_description(description).map_or(EventMeaning::Unclear, |name| {
                 EventMeaning::Booking(Some(name))
             })
@@ -177,8 +178,8 @@ fn meaning_of_words(text: &str) -> Option<TextMeaning> {
     }
 }
 
-/// Folds a text and replaces punctuation by blanks. The result begins and ends with a blank, so that
-/// a search for ` word ` finds whole words.
+/// Folds a text and replaces punctuation by blanks. The result begins and ends with a blank, so
+/// that a search for ` word ` finds whole words.
 fn folded_words(text: &str) -> String {
     let words = fold(text).replace(|c: char| !c.is_alphanumeric(), " ");
     format!(" {} ", fold(&words))

@@ -160,8 +160,8 @@ impl StoredFeed {
     }
 }
 
-/// Returns scheme and host of an address. The rest is a secret, because anyone with the whole address
-/// can read the calendar.
+/// Returns scheme and host of an address. The rest is a secret, because anyone with the whole
+/// address can read the calendar.
 pub(super) fn without_secret(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let host = parsed
@@ -281,7 +281,8 @@ pub(super) fn put_events(
     context.execute_many(&PUT_EVENT, rows).map(drop)
 }
 
-/// Returns the state of a feed. Returns `None` if the lease that ends at `until` is no longer valid.
+/// Returns the state of a feed. Returns `None` if the lease that ends at `until` is no longer
+/// valid.
 pub(super) fn leased_state(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -1,8 +1,8 @@
 //! Parses the events of a calendar file (RFC 5545), as booking sites and calendar programs write
 //! them.
 //!
-//! The parser skips an event that cannot be a stay, and adds a warning with the reason. Other events
-//! of the same file still apply.
+//! The parser skips an event that cannot be a stay, and adds a warning with the reason. Other
+//! events of the same file still apply.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -309,8 +309,8 @@ fn end_after(start: Edge, seconds: i64, flat: &TimeZone) -> Option<Edge> {
     }
 }
 
-/// Reads a start or an end. A time without a zone, or in an unknown zone, is in the time zone of the
-/// flat.
+/// Reads a start or an end. A time without a zone, or in an unknown zone, is in the time zone of
+/// the flat.
 fn edge(entry: &ICalendarEntry, zones: &TzResolver<&str>, flat: &TimeZone) -> Option<Edge> {
     let value = entry
         .values
@@ -354,8 +354,8 @@ fn offset(value: &PartialDateTime) -> Option<Offset> {
     Offset::from_seconds(if value.tz_minus { -seconds } else { seconds }).ok()
 }
 
-/// Returns the time zone with a name. Programs write IANA names, Windows names, and IANA names after
-/// a path, such as `/example.com/Europe/Madrid`.
+/// Returns the time zone with a name. Programs write IANA names, Windows names, and IANA names
+/// after a path, such as `/example.com/Europe/Madrid`.
 fn zone(name: &str, zones: &TzResolver<&str>) -> Option<TimeZone> {
     let parts: Vec<&str> = name.trim_matches('/').split('/').collect();
     let suffixes = (0..parts.len()).map(|start| parts[start..].join("/"));

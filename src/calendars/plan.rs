@@ -79,8 +79,8 @@ fn fingerprint(event: &FeedEvent) -> String {
     STANDARD_NO_PAD.encode(digest)
 }
 
-/// Returns the status of an event's reservation, and the guest's name. Returns `None` for a closure,
-/// and for an unclear event that the setting ignores.
+/// Returns the status of an event's reservation, and the guest's name. Returns `None` for a
+/// closure, and for an unclear event that the setting ignores.
 fn planned_status(
     event: &FeedEvent,
     ambiguous: Ambiguous,

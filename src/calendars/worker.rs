@@ -40,8 +40,8 @@ pub(super) const FEED_DUE: WakeSignal = WakeSignal("calendar feeds");
 const MAX_FETCHES: usize = 8;
 /// Time that a lease allows for parsing and writing, in addition to the deadline of the fetch.
 const LEASE_MARGIN: Duration = Duration::from_secs(60);
-/// Maximum pause between two queries for due feeds. A feed that another node created is found within
-/// this time.
+/// Maximum pause between two queries for due feeds. A feed that another node created is found
+/// within this time.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// Pause after a failed query for due feeds.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -54,8 +54,8 @@ store::statements! {
     DUE = "select f.organization_id, f.id from calendar_feed f join organization o on o.id = f.organization_id
         where f.next_fetch_at <= ?1 and (f.leased_until is null or f.leased_until <= ?1) and o.erased_at is null
         order by f.next_fetch_at, f.id limit ?2";
-    /// Claims a feed that is due, or any feed if `?4` is true. If two nodes claim the same feed, the
-    /// second waits for the first and gets no row.
+    /// Claims a feed that is due, or any feed if `?4` is true. If two nodes claim the same feed,
+    /// the second waits for the first and gets no row.
     CLAIM = "update calendar_feed set leased_until = ?5 where organization_id = ?1 and id = ?2
         and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3) returning property_id, url, doc";
     /// The time at which the next feed is due.
@@ -134,8 +134,8 @@ impl CalendarFetcher {
         self.service.get_or_init(|| Arc::downgrade(service));
     }
 
-    /// Fetches a feed now, and returns its new state. Waits for another fetch of the feed that is in
-    /// progress.
+    /// Fetches a feed now, and returns its new state. Waits for another fetch of the feed that is
+    /// in progress.
     pub(super) async fn fetch_now(&self, organization: Uuid, feed: Uuid) -> Result<CalendarFeed> {
         let service = self
             .service
@@ -244,8 +244,8 @@ async fn parse(fetched: CalendarResponse, zone: TimeZone) -> Result<FetchOutcome
     }
 }
 
-/// Claims a feed with a new lease. With `is_on_request`, the feed need not be due. Returns `None` if
-/// another fetch of the feed is in progress, or if the feed does not exist.
+/// Claims a feed with a new lease. With `is_on_request`, the feed need not be due. Returns `None`
+/// if another fetch of the feed is in progress, or if the feed does not exist.
 fn claim(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -296,8 +296,8 @@ fn claim_due(
     Ok(None)
 }
 
-/// Applies the outcome of a fetch, unless the lease has ended. Returns the new state of the feed, and
-/// the wake signals to send after the commit.
+/// Applies the outcome of a fetch, unless the lease has ended. Returns the new state of the feed,
+/// and the wake signals to send after the commit.
 fn write_outcome(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -1,4 +1,5 @@
-//! `vestibule backup`: copies the database, in its state at the start of the command, into one file.
+//! `vestibule backup`: copies the database, in its state at the start of the command, into one
+//! file.
 //!
 //! With `--every` or `--keep`, the command makes sets in a directory instead. A set is a directory
 //! with a copy of the database and the files of guests. `super::restore` reads both forms.
@@ -46,9 +47,9 @@ pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     super::print_text(&format!("{file_name}: {bytes} bytes\n"))
 }
 
-/// Makes a set now and after every interval, until SIGTERM or SIGINT arrives. A failure of the first
-/// set ends the command, because the settings are probably wrong. A later failure is logged, and
-/// the command tries again after the interval.
+/// Makes a set now and after every interval, until SIGTERM or SIGINT arrives. A failure of the
+/// first set ends the command, because the settings are probably wrong. A later failure is logged,
+/// and the command tries again after the interval.
 async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     let watch = |kind| signal(kind).map_err(|error| error.to_string());
     let (mut terminate, mut interrupt) = (

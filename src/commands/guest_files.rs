@@ -29,8 +29,8 @@ pub(super) enum GuestFiles {
 }
 
 impl GuestFiles {
-    /// Opens the storage: the storage of the URL, or the directory beside a SQLite database if there
-    /// is no URL. Returns `None` for another database without a URL.
+    /// Opens the storage: the storage of the URL, or the directory beside a SQLite database if
+    /// there is no URL. Returns `None` for another database without a URL.
     pub(super) fn open(
         database_url: &str,
         uploads_url: Option<&str>,

@@ -1,11 +1,11 @@
 //! The authorization endpoint (RFC 6749, section 3.1). An app redirects a browser here. This server
-//! shows the consent page (`consent.rs`), and then redirects the browser to the app with a code or an
-//! error.
+//! shows the consent page (`consent.rs`), and then redirects the browser to the app with a code or
+//! an error.
 //!
 //! First this module checks that the client has registered the redirect address. Until then, an
-//! error is shown on a page (RFC 6749, section 4.1.2.1). Later errors go to the client in a redirect.
-//! Before sign-in, only clients of the platform get such a redirect; with a redirect for every
-//! registered client, this server would be an open redirector (RFC 9700, section 4.11.2).
+//! error is shown on a page (RFC 6749, section 4.1.2.1). Later errors go to the client in a
+//! redirect. Before sign-in, only clients of the platform get such a redirect; with a redirect for
+//! every registered client, this server would be an open redirector (RFC 9700, section 4.11.2).
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ use super::token::resource;
 use super::{client_document, consent, paths, redirect};
 use crate::people::{self, SignedIn};
 
-/// The parameters of an authorization request. Other parameters are ignored (RFC 6749, section 3.1).
+/// The parameters of an authorization request. Other parameters are ignored (RFC 6749, section
+/// 3.1).
 pub(super) const REQUEST_PARAMETERS: [&str; 8] = [
     "response_type",
     "client_id",
@@ -224,8 +225,8 @@ impl OauthRequest {
         parse_request(&self.parameters, &self.service.app_state.public_url)
     }
 
-    /// Redirects to the sign-in page, from which the browser returns to the same request. Returns an
-    /// error page if the request is too long for a return path.
+    /// Redirects to the sign-in page, from which the browser returns to the same request. Returns
+    /// an error page if the request is too long for a return path.
     pub(super) fn redirect_to_sign_in(&self) -> Response {
         let query = Serializer::new(String::new())
             .extend_pairs(self.parameters.all(&REQUEST_PARAMETERS))
@@ -260,8 +261,8 @@ impl OauthRequest {
         )
     }
 
-    /// Redirects to the client with a result, the client's `state` (RFC 6749, section 4.1.2) and the
-    /// issuer (RFC 9207, section 2).
+    /// Redirects to the client with a result, the client's `state` (RFC 6749, section 4.1.2) and
+    /// the issuer (RFC 9207, section 2).
     pub(super) fn redirect_with(
         &self,
         redirect_target: &RedirectTarget,

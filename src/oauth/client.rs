@@ -147,8 +147,8 @@ impl OauthClient {
         self.secret.as_deref() == Some(hash) || replaced == Some(hash)
     }
 
-    /// Returns the client's name for display. If the name is empty, returns the host of the metadata
-    /// document, or the app's id.
+    /// Returns the client's name for display. If the name is empty, returns the host of the
+    /// metadata document, or the app's id.
     pub(super) fn name(&self) -> String {
         match (self.data.name.trim(), &self.id) {
             ("", ClientId::Document(url)) => url.host_str().unwrap_or_default().to_owned(),

@@ -195,8 +195,8 @@ fn is_fresh(fetched_at: Option<Moment>, now: Timestamp) -> bool {
         .is_some_and(|until| now < until)
 }
 
-/// Returns the client if its stored document is fresh. Returns `None` if the document must be fetched
-/// first.
+/// Returns the client if its stored document is fresh. Returns `None` if the document must be
+/// fetched first.
 pub(super) fn if_fresh(client: Option<OauthClient>, now: Timestamp) -> Option<OauthClient> {
     client.filter(|client| is_fresh(client.data.fetched_at, now))
 }

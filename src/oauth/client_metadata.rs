@@ -69,8 +69,8 @@ impl ClientMetadata {
         method.parse().map_err(|_| invalid_metadata("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post."))
     }
 
-    /// Returns whether the authentication method of a metadata document is `none` or absent. A client
-    /// with a document has no secret, so the document may omit the method (draft
+    /// Returns whether the authentication method of a metadata document is `none` or absent. A
+    /// client with a document has no secret, so the document may omit the method (draft
     /// client-id-metadata-document, section 4.1).
     pub(super) fn is_public_document(&self) -> bool {
         self.token_endpoint_auth_method
@@ -89,8 +89,8 @@ impl ClientMetadata {
         self.into_document_app()
     }
 
-    /// Validates the metadata of a document. Omits invalid redirect addresses, because a document is
-    /// written for other servers as well.
+    /// Validates the metadata of a document. Omits invalid redirect addresses, because a document
+    /// is written for other servers as well.
     pub(super) fn into_document_app(mut self) -> Result<OauthApp, OauthError> {
         if self.redirect_uris.len() > MAX_REDIRECT_ADDRESSES {
             return Err(OauthError::new(

@@ -50,8 +50,8 @@ impl OauthParameters {
             .filter(|value| values.next().is_none() && is_valid_text(value))
     }
 
-    /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and that every value
-    /// is text within the size limit.
+    /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and that every
+    /// value is text within the size limit.
     pub(super) fn check(&self) -> Result<(), OauthError> {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();

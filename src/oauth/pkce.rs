@@ -1,6 +1,7 @@
-//! Proof key for code exchange (PKCE, RFC 7636). A client sends the hash of a secret (the challenge)
-//! with the authorization request, and the secret itself (the verifier) with the exchange. This
-//! server requires PKCE and supports only the method `S256` (OAuth 2.1, sections 4.1.1 and 7.5.2).
+//! Proof key for code exchange (PKCE, RFC 7636). A client sends the hash of a secret (the
+//! challenge) with the authorization request, and the secret itself (the verifier) with the
+//! exchange. This server requires PKCE and supports only the method `S256` (OAuth 2.1, sections
+//! 4.1.1 and 7.5.2).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

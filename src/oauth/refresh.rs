@@ -1,9 +1,9 @@
 //! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3). A client exchanges a refresh token
-//! for a pair of new tokens: an access token and a refresh token. If a client sends a replaced token
-//! after the grace period, the token has leaked, and the server ends the grant.
+//! for a pair of new tokens: an access token and a refresh token. If a client sends a replaced
+//! token after the grace period, the token has leaked, and the server ends the grant.
 //!
-//! Within the grace period, the server answers a replaced token with the same pair again. So several
-//! processes of one client that share a token continue with the same tokens.
+//! Within the grace period, the server answers a replaced token with the same pair again. So
+//! several processes of one client that share a token continue with the same tokens.
 //!
 //! The server derives the pair from the replaced token and a random seed. The database contains the
 //! seed and the hash of the replaced token. An attacker with only the token, or only the database,
@@ -27,8 +27,8 @@ use crate::people;
 store::statements! {
     /// Inserts a refresh token.
     INSERT = "insert into oauth_refresh_token (organization_id, token_hash, grant_id, id, replaced_at, expires_at) values (?1, ?2, ?3, ?4, null, ?5)";
-    /// A refresh token: its grant, its time of replacement, its expiry, and the seed and scope of the
-    /// pair that replaced it.
+    /// A refresh token: its grant, its time of replacement, its expiry, and the seed and scope of
+    /// the pair that replaced it.
     BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
     /// Marks a refresh token as replaced, with the seed and the scope of the pair that replaces it.
     REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5 where organization_id = ?1 and token_hash = ?2";

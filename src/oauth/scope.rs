@@ -30,8 +30,8 @@ impl ScopeSet {
     /// Parses names that are separated by any number of blanks. Returns `None` if the text has no
     /// names but those of OpenID Connect.
     ///
-    /// Ignores unknown scopes if there is a known scope. A text with only unknown scopes is an error.
-    /// Otherwise a request with a misspelt scope would get the default, which is all scopes.
+    /// Ignores unknown scopes if there is a known scope. A text with only unknown scopes is an
+    /// error. Otherwise a request with a misspelt scope would get the default, which is all scopes.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, OauthError> {
         let names = text.split_whitespace();
         let names: Vec<&str> = names.filter(|name| !OPENID_SCOPES.contains(name)).collect();
@@ -66,8 +66,8 @@ impl ScopeSet {
         )
     }
 
-    /// Returns the scopes of a refresh request: the granted scopes, or the requested part of them. A
-    /// request for more is an error (RFC 6749, section 6).
+    /// Returns the scopes of a refresh request: the granted scopes, or the requested part of them.
+    /// A request for more is an error (RFC 6749, section 6).
     pub(super) fn narrow(&self, text: Option<&str>) -> Result<Self, OauthError> {
         let Some(requested) = Self::parse(text.unwrap_or_default())? else {
             return Ok(self.clone());

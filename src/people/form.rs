@@ -73,8 +73,8 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
     .await
 }
 
-/// Returns the fields of a form with files (`multipart/form-data`) within these limits. The value of
-/// a file field is the file's content. Invalid UTF-8 is replaced by U+FFFD.
+/// Returns the fields of a form with files (`multipart/form-data`) within these limits. The value
+/// of a file field is the file's content. Invalid UTF-8 is replaced by U+FFFD.
 pub async fn read_form_with_files(
     bounds: FormLimits,
     headers: &HeaderMap,

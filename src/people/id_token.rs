@@ -53,8 +53,8 @@ pub(super) struct ExpectedClaims<'a> {
 pub(super) struct PersonClaims {
     /// The person's identifier at the provider (`sub`).
     pub(super) subject: String,
-    /// The mail address, and whether the provider has verified the address. `None` if one of the two
-    /// claims is missing.
+    /// The mail address, and whether the provider has verified the address. `None` if one of the
+    /// two claims is missing.
     pub(super) address: Option<(String, bool)>,
     /// The claim that is missing if there is no address.
     pub(super) missing: Option<&'static str>,

@@ -1,5 +1,6 @@
 //! The language of pages for members: the language that the member chose in this browser, else the
-//! browser's preferred language. The choice is stored in a cookie; members have no language setting.
+//! browser's preferred language. The choice is stored in a cookie; members have no language
+//! setting.
 
 use axum::response::Response;
 use engine::format;

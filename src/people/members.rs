@@ -1,4 +1,5 @@
-//! Sign-ins with the provider: finds memberships by the verified mail address, and begins a session.
+//! Sign-ins with the provider: finds memberships by the verified mail address, and begins a
+//! session.
 
 use std::collections::BTreeSet;
 
@@ -69,8 +70,8 @@ pub(super) async fn memberships_of_address(
     permitted(all)
 }
 
-/// Returns the memberships that permit sign-in. If there is none, the error has only the reason that
-/// the person needs for their next step.
+/// Returns the memberships that permit sign-in. If there is none, the error has only the reason
+/// that the person needs for their next step.
 fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     let restriction = |membership: &Membership| {
         validity::sign_in_restriction(&membership.member, &membership.organization.settings)

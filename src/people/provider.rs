@@ -127,8 +127,8 @@ impl IdentityProvider {
         })
     }
 
-    /// Returns whether the `iss` parameter of an authorization response is this issuer or is missing
-    /// (RFC 9207).
+    /// Returns whether the `iss` parameter of an authorization response is this issuer or is
+    /// missing (RFC 9207).
     pub(super) fn is_issuer(&self, issuer: Option<&str>) -> bool {
         issuer.is_none_or(|issuer| discovery::is_same_issuer(issuer, &self.issuer))
     }
@@ -162,8 +162,8 @@ impl IdentityProvider {
         within(DEADLINE, authorization_url).await
     }
 
-    /// Checks for `vestibule doctor` whether members can sign in: reads metadata and keys, and sends
-    /// an authorization request. Returns the number of keys, or an error and its remedy.
+    /// Checks for `vestibule doctor` whether members can sign in: reads metadata and keys, and
+    /// sends an authorization request. Returns the number of keys, or an error and its remedy.
     pub async fn check_sign_in(
         &self,
         clock: &Clock,
@@ -333,8 +333,8 @@ impl IdentityProvider {
             .map_err(unavailable)
     }
 
-    /// Returns the mail address from the userinfo endpoint, because the ID token may omit the address
-    /// (Core 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
+    /// Returns the mail address from the userinfo endpoint, because the ID token may omit the
+    /// address (Core 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
     async fn userinfo_address(
         &self,
         metadata: &ProviderMetadata,

@@ -5,8 +5,8 @@
 /// The return path of a sign-in that names none.
 pub const DEFAULT: &str = "/console";
 
-/// Maximum length of a path with its query, in bytes. It has room for an app's authorization request
-/// with a `state` of 4,096 bytes. A longer path may not fit into cookies or pass proxies.
+/// Maximum length of a path with its query, in bytes. It has room for an app's authorization
+/// request with a `state` of 4,096 bytes. A longer path may not fit into cookies or pass proxies.
 pub(super) const MAX_RETURN_PATH_BYTES: usize = 8_000;
 
 /// Returns the reason why a text is not a valid return path, if any.
@@ -49,8 +49,8 @@ pub fn valid_return_path(text: &str) -> Option<&str> {
     return_path_error(text).is_none().then_some(text)
 }
 
-/// Returns whether a text consists of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3),
-/// complete percent-encodings and the characters in `others`.
+/// Returns whether a text consists of unreserved characters, sub-delimiters (RFC 3986, 2.2 and
+/// 2.3), complete percent-encodings and the characters in `others`.
 fn consists_of(text: &str, others: &[u8]) -> bool {
     let bytes = text.as_bytes();
     bytes.iter().enumerate().all(|(offset, byte)| match byte {

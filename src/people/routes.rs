@@ -283,8 +283,8 @@ async fn sign_out(State(service): PeopleService, request: HttpRequest) -> Respon
     visit.respond("signOut", result)
 }
 
-/// Ends the session of a browser, if the form has the token of this session. Without a session, only
-/// deletes the cookie.
+/// Ends the session of a browser, if the form has the token of this session. Without a session,
+/// only deletes the cookie.
 async fn end_session(
     visit: &SignInRequest,
     fields: &[(String, String)],

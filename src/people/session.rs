@@ -143,9 +143,9 @@ enum SessionLookup {
     Valid(Box<SignedIn>, Timestamp),
 }
 
-/// Returns the member who is signed in in the browser of a request, with their current data. Returns
-/// `None` if the cookie is invalid, the session has expired, or the member is deleted, inactive or
-/// without a required second factor. The log has the reason.
+/// Returns the member who is signed in in the browser of a request, with their current data.
+/// Returns `None` if the cookie is invalid, the session has expired, or the member is deleted,
+/// inactive or without a required second factor. The log has the reason.
 ///
 /// Records the use of the session in the background, at most once a minute.
 pub async fn signed_in(

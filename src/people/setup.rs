@@ -1,8 +1,8 @@
 //! The set-up of the first organization (rules: organizations#first-start).
 //!
-//! `vestibule setup-link` prints a set-up link. A person with this link creates the organization and
-//! becomes its first member. A link works for one hour, and only until an organization exists. The
-//! page is in `setup_page.rs`.
+//! `vestibule setup-link` prints a set-up link. A person with this link creates the organization
+//! and becomes its first member. A link works for one hour, and only until an organization exists.
+//! The page is in `setup_page.rs`.
 
 use std::collections::BTreeSet;
 
@@ -214,8 +214,8 @@ pub(super) async fn set_up_organization(
     service.store.write(make).await
 }
 
-/// Deletes all tickets. Returns an error if this ticket is invalid or expired, or if an organization
-/// exists.
+/// Deletes all tickets. Returns an error if this ticket is invalid or expired, or if an
+/// organization exists.
 fn use_ticket(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), SignInError> {
     let mut is_valid = false;
     for row in tx.rows(&BURN, &[])? {

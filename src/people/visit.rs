@@ -40,8 +40,8 @@ pub(super) struct SignInRequest {
     query: Vec<(String, String)>,
 }
 
-/// The secret from which the form token of a visitor who is not signed in is derived, and the cookie
-/// that stores the secret.
+/// The secret from which the form token of a visitor who is not signed in is derived, and the
+/// cookie that stores the secret.
 pub(super) struct FormSecret {
     secret: String,
     cookie: Option<HeaderValue>,

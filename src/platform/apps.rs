@@ -18,13 +18,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 store::statements! {
-    /// Creates or replaces an OAuth app. From then on the platform owns an app that registered itself
-    /// or that has a metadata document. The secret does not change.
+    /// Creates or replaces an OAuth app. From then on the platform owns an app that registered
+    /// itself or that has a metadata document. The secret does not change.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = null, document_url = null
         returning created_at, updated_at";
-    /// Replaces the secret of an app. The previous secret stays valid until time `?3`. A secret that
-    /// was replaced earlier becomes invalid.
+    /// Replaces the secret of an app. The previous secret stays valid until time `?3`. A secret
+    /// that was replaced earlier becomes invalid.
     REPLACE_SECRET = "update oauth_app set replaced_hash = secret_hash, replaced_until = ?3, secret_hash = ?2
         where id = ?1 and document_url is null returning id";
 }

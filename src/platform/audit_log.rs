@@ -1,5 +1,5 @@
-//! The operation `listAuditLog`: the entries of the audit log, newest first. The pipeline writes the
-//! entries (`pipeline/audited.rs` of the engine).
+//! The operation `listAuditLog`: the entries of the audit log, newest first. The pipeline writes
+//! the entries (`pipeline/audited.rs` of the engine).
 
 use engine::access::Permission;
 use engine::audit::{Actor, ActorKind, Change, Target};

@@ -142,8 +142,8 @@ fn record(
         .map(Some)
 }
 
-/// Returns whether the audit log omits the value of a field, because the value is a secret or data of
-/// a guest. The log then has only the field's name.
+/// Returns whether the audit log omits the value of a field, because the value is a secret or data
+/// of a guest. The log then has only the field's name.
 fn is_withheld(kind: RecordKind, field: &str) -> bool {
     match kind {
         RecordKind::Reservation => field == "guest",

@@ -134,8 +134,8 @@ struct BatchRecord {
     was_deleted: bool,
 }
 
-/// A batch of records: [`Self::load`] reads them, [`Self::apply`] changes them in memory one by one,
-/// and [`Self::write`] writes the result.
+/// A batch of records: [`Self::load`] reads them, [`Self::apply`] changes them in memory one by
+/// one, and [`Self::write`] writes the result.
 #[derive(Default)]
 pub(super) struct SyncBatch {
     /// Who writes the batch. New records get this origin.
@@ -145,8 +145,8 @@ pub(super) struct SyncBatch {
     pub(super) conflict: Option<Error>,
     /// All records that the batch writes or refers to.
     records: HashMap<(RecordKind, Uuid), BatchRecord>,
-    /// For each record that the batch deletes, the records that refer to it in the database or in the
-    /// batch.
+    /// For each record that the batch deletes, the records that refer to it in the database or in
+    /// the batch.
     referrers: HashMap<(RecordKind, Uuid), BTreeSet<(RecordKind, Uuid)>>,
     /// For each record that the batch deletes, the steps and manuals that refer to it.
     referring_settings: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
@@ -174,7 +174,8 @@ pub(super) struct SyncBatch {
     pub(super) warnings: Vec<Warning>,
     /// The timers of devices to set or stop.
     timers: HashMap<Uuid, TimerEffect>,
-    /// Hosts of custom URLs that the batch writes, each with the index of its record in the request.
+    /// Hosts of custom URLs that the batch writes, each with the index of its record in the
+    /// request.
     hosts: HashMap<String, usize>,
     /// The hosts of all custom URLs of the organization; empty if the batch writes no custom URL.
     tally: HostTally,
@@ -193,8 +194,8 @@ impl SyncBatch {
         self.records.get(&(kind, id))?.now.as_ref()
     }
 
-    /// Applies a record of the request. `is_rewritten` is true for a deletion if the batch writes the
-    /// same record again later.
+    /// Applies a record of the request. `is_rewritten` is true for a deletion if the batch writes
+    /// the same record again later.
     pub(super) fn apply(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -436,8 +437,8 @@ impl SyncBatch {
         }
     }
 
-    /// Sets the error for a change of a record that the platform manages. The first such error is the
-    /// response of the request.
+    /// Sets the error for a change of a record that the platform manages. The first such error is
+    /// the response of the request.
     fn refuse_change(&mut self, (kind, id): (RecordKind, Uuid)) {
         let message = format!(
             "{} {id} is managed by the platform; change it there.",
@@ -540,8 +541,8 @@ impl SyncBatch {
         }
     }
 
-    /// Collects the events and timers of a change. An initial sync fires no events, but stops timers
-    /// whose reason has ended.
+    /// Collects the events and timers of a change. An initial sync fires no events, but stops
+    /// timers whose reason has ended.
     fn collect_events(
         &mut self,
         now: Timestamp,

@@ -31,8 +31,8 @@ store::statements! {
     /// The grants of a connection in all other organizations.
     GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
-    /// Deletes a grant of another organization with its tokens, unless another transaction has locked
-    /// the grant.
+    /// Deletes a grant of another organization with its tokens, unless another transaction has
+    /// locked the grant.
     DELETE_GRANT_ELSEWHERE = "with free as (select id from oauth_grant
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
         delete from oauth_grant where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
@@ -142,8 +142,8 @@ impl AppConnection {
         }
     }
 
-    /// Returns the key of the lock that a transaction holds while it moves the connection to another
-    /// organization.
+    /// Returns the key of the lock that a transaction holds while it moves the connection to
+    /// another organization.
     const fn lock(self) -> i64 {
         let [app, member] = [self.app.as_u64_pair(), self.member.as_u64_pair()];
         (app.0 ^ app.1.rotate_left(21) ^ member.0.rotate_left(42) ^ member.1.rotate_left(7))
@@ -234,8 +234,8 @@ impl AppConnection {
         Ok(true)
     }
 
-    /// Restarts the idle period of the app, because a token or grant has ended. The sweep deletes an
-    /// app that the platform did not create after it was idle for some time.
+    /// Restarts the idle period of the app, because a token or grant has ended. The sweep deletes
+    /// an app that the platform did not create after it was idle for some time.
     pub(crate) fn restart_idle_period(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_deferred(&NOTE_END, values![self.app, now])?;

@@ -1,5 +1,5 @@
-//! Operations of the platform on API keys and members of an organization, and `listTeamMembers`. The
-//! operations of members on API keys are in `api_keys.rs`.
+//! Operations of the platform on API keys and members of an organization, and `listTeamMembers`.
+//! The operations of members on API keys are in `api_keys.rs`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,8 +41,8 @@ store::statements! {
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
     /// The API keys of an organization.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
-    /// Replaces the token of an API key. The previous token stays valid until time `?4`. A token that
-    /// was replaced earlier becomes invalid.
+    /// Replaces the token of an API key. The previous token stays valid until time `?4`. A token
+    /// that was replaced earlier becomes invalid.
     ROTATE_KEY = "update api_key set replaced_hash = token_hash, replaced_until = ?4, token_hash = ?3
         where organization_id = ?1 and id = ?2 returning id, doc, created_at";
     /// Stores the token hash of an API key that is about to be revoked.

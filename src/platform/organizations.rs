@@ -211,8 +211,8 @@ pub(crate) fn create_organization(
     Ok(id)
 }
 
-/// Writes an organization, and updates its translations. `former_languages` are the languages before
-/// the change.
+/// Writes an organization, and updates its translations. `former_languages` are the languages
+/// before the change.
 fn save(
     system: &mut System<'_, '_>,
     id: Uuid,

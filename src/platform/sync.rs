@@ -321,7 +321,8 @@ fn to_canonical(
     (records, warnings)
 }
 
-/// Returns for each record whether it is a deletion of a record that the request writes again later.
+/// Returns for each record whether it is a deletion of a record that the request writes again
+/// later.
 fn find_rewritten(records: &[SyncRecord]) -> Vec<bool> {
     let mut later_writes = HashSet::new();
     let mut rewritten: Vec<bool> = records

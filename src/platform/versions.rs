@@ -1,5 +1,6 @@
-//! Versions of records, so that an older version that arrives late does not replace a newer one. The
-//! platform increases the version, a number or a timestamp, with each change (rules: sync#versions).
+//! Versions of records, so that an older version that arrives late does not replace a newer one.
+//! The platform increases the version, a number or a timestamp, with each change (rules:
+//! sync#versions).
 
 use std::collections::HashMap;
 

@@ -191,8 +191,8 @@ fn normalized(header: &str) -> String {
         .collect()
 }
 
-/// Returns whether a normalized header matches a field. The header of a reference may omit `Id`, and
-/// the header of a custom field may have its id.
+/// Returns whether a normalized header matches a field. The header of a reference may omit `Id`,
+/// and the header of a custom field may have its id.
 fn matches_field(header: &str, field: &ColumnField) -> bool {
     let name = normalized(&field.name());
     if field.custom.is_some() {
@@ -234,8 +234,8 @@ fn ambiguous_header(first: &ColumnField, second: &ColumnField) -> String {
     format!("matches two fields, {one} and {other}; choose one with --column")
 }
 
-/// Returns the use of each column. `chosen` maps headers to the fields that the caller has chosen for
-/// them; other headers are matched by name. `custom` has the custom fields.
+/// Returns the use of each column. `chosen` maps headers to the fields that the caller has chosen
+/// for them; other headers are matched by name. `custom` has the custom fields.
 pub(super) fn match_columns(
     kind: RecordKind,
     headers: &[String],

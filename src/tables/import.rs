@@ -1,5 +1,5 @@
-//! The operation `importRecords` and the command `vestibule import`: write the records of a CSV file,
-//! all or none (rules: records#csv-files).
+//! The operation `importRecords` and the command `vestibule import`: write the records of a CSV
+//! file, all or none (rules: records#csv-files).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

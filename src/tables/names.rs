@@ -1,5 +1,5 @@
-//! Finds the records to which the cells of a table refer: by name, by id, or by the external id of an
-//! earlier import.
+//! Finds the records to which the cells of a table refer: by name, by id, or by the external id of
+//! an earlier import.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -57,8 +57,8 @@ pub(super) fn parse_csv(text: &str) -> Result<CsvTable, CsvError> {
     })
 }
 
-/// Counts the lines up to a record. The line number of the `csv` crate is too low if a line ends with
-/// CR LF, or after blank lines.
+/// Counts the lines up to a record. The line number of the `csv` crate is too low if a line ends
+/// with CR LF, or after blank lines.
 #[derive(Default)]
 struct LineCounter {
     /// The offset up to which line breaks have been counted.

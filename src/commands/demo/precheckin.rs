@@ -1,5 +1,5 @@
-//! The pre-check-in of `vestibule demo`: at least one step of every type, with assignments and texts
-//! in three languages.
+//! The pre-check-in of `vestibule demo`: at least one step of every type, with assignments and
+//! texts in three languages.
 
 use engine::ids::Ids;
 use jiff::Timestamp;

@@ -1,7 +1,7 @@
 //! `vestibule doctor`: checks what the service needs, and prints the faults with their remedies.
 //!
-//! Each submodule checks one area, and [`report`] prints the results. The command changes no data of
-//! the service.
+//! Each submodule checks one area, and [`report`] prints the results. The command changes no data
+//! of the service.
 
 mod address;
 mod certificates;

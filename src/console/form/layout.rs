@@ -43,8 +43,8 @@ pub struct Section {
 }
 
 impl Layout {
-    /// Returns the fields of each section, in the order of the sections. Fields without a section of
-    /// this form follow at the end.
+    /// Returns the fields of each section, in the order of the sections. Fields without a section
+    /// of this form follow at the end.
     pub fn arranged<'s>(
         &self,
         specs: &'s [FieldSpec],
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(names(parts), ["z", "a"]);
     }
 
-    /// Checks that the sections of the form that changes a resource have these fields in this order.
-    /// A new field needs no entry here.
+    /// Checks that the sections of the form that changes a resource have these fields in this
+    /// order. A new field needs no entry here.
     fn assert_order(resource: &Resource, step_type: &str, expected: &[&str]) {
         let update = app().operation(resource.update).unwrap();
         let all = specs(update, app().operation(resource.read));

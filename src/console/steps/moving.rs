@@ -7,9 +7,9 @@ use uuid::Uuid;
 /// step.
 const GAP: u32 = 10;
 
-/// Returns the steps that need a new position, each with that position. `new_order` has the steps in
-/// the new order, with their current positions. If there is a gap, only the moved step gets a new
-/// position; otherwise all steps that are out of order do.
+/// Returns the steps that need a new position, each with that position. `new_order` has the steps
+/// in the new order, with their current positions. If there is a gap, only the moved step gets a
+/// new position; otherwise all steps that are out of order do.
 pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
     if is_ordered(new_order) {
         return Vec::new();
