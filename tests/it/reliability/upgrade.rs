@@ -139,9 +139,9 @@ async fn write_and_read(
         let name = format!("n{number}-{}", names.len());
         let start = Instant::now();
         for attempt in 0.. {
-            let start = Instant::now();
+            let attempt_start = Instant::now();
             let received = pair[attempt % 2].create(&name).await;
-            longest = longest.max(start.elapsed());
+            longest = longest.max(attempt_start.elapsed());
             let status = received.as_ref().map_or(0, |received| received.status);
             *statuses.entry(status).or_default() += 1;
             if status == 201 {
