@@ -519,7 +519,7 @@ fn closest_assignments(
         assigned
             .entry(entity)
             .and_modify(|closest_assignments| {
-                *closest_assignments = target.min(*closest_assignments)
+                *closest_assignments = target.min(*closest_assignments);
             })
             .or_insert(target);
     }

@@ -3,7 +3,7 @@
 //!
 //! Hosts write codes such as `*1234#`, `5*6*7#` and `<b3ach>`. Markdown would read their special
 //! characters as formatting and hide them. This file therefore writes new Markdown in which only
-//! clear formatting is left unescaped. Terms such as *delimiter run* are those of CommonMark.
+//! clear formatting is left unescaped. Terms such as *delimiter run* are those of `CommonMark`.
 
 use super::tags::Tag;
 

@@ -552,12 +552,12 @@ fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
 
 /// Returns the texts that the request links, those of the step and those of its questions.
 fn links(
-    patch: &Step,
+    input: &Step,
     before: &Step,
     of_questions: Vec<LinkedText>,
     base: &[&str],
 ) -> Vec<TextLink<'static>> {
-    let of_step = patch
+    let of_step = input
         .linked_texts()
         .into_iter()
         .zip(before.linked_texts())

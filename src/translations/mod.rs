@@ -406,7 +406,7 @@ pub(crate) fn texts(
 ) -> Result<Texts> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
     let mut picker = fallback::VersionPicker::of(language);
-    let picked = all_entries(context, ids)?
+    let texts = all_entries(context, ids)?
         .into_iter()
         .filter_map(|(id, entries)| {
             let version = |entry: TranslationEntry| {
@@ -420,7 +420,7 @@ pub(crate) fn texts(
             let versions = entries.into_iter().map(version).collect();
             Some((id, picker.pick(versions)?))
         });
-    Ok(Texts(picked.collect()))
+    Ok(Texts(texts.collect()))
 }
 
 /// Returns all versions of several texts, by text.

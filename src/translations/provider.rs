@@ -1,4 +1,4 @@
-//! The client of the translation service, which has the interface of LibreTranslate, `POST
+//! The client of the translation service, which has the interface of `LibreTranslate`, `POST
 //! /translate` (rules: translations#machine-translation).
 
 use std::time::Duration;

@@ -389,7 +389,7 @@ fn unbound(text: &str) -> Vec<String> {
                             .push((None, remaining.to_owned()));
                     }
                     (Some(remaining), Some(right)) => {
-                        blocks[inner].equal_columns.push((remaining, right))
+                        blocks[inner].equal_columns.push((remaining, right));
                     }
                     _ => {}
                 }

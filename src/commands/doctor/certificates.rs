@@ -44,7 +44,7 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Doctor
     };
     match PassSigner::read(path) {
         Ok(signer) if signer.is_valid(now) => {
-            report.add_success(CERTIFICATE, "passes can be signed")
+            report.add_success(CERTIFICATE, "passes can be signed");
         }
         Ok(_) => report.add_error(
             CERTIFICATE,

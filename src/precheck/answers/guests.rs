@@ -348,7 +348,7 @@ pub(super) fn validate_other_guests(
                 let path = [PathSegment::from("guests"), index.into()];
                 match guest {
                     Value::Object(fields) => {
-                        validate_guest(required, fields, &path, context, issues)
+                        validate_guest(required, fields, &path, context, issues);
                     }
                     _ => issues.add_at(path.to_vec(), "must be of type object"),
                 }

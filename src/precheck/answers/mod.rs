@@ -186,7 +186,7 @@ pub fn answer_issues(step: &Step, answers: &Object, context: &AnswerContext<'_>)
     let mut issues = FoundIssues::default();
     match step.step_type.answer_form() {
         AnswerForm::Questions => {
-            questions::validate_questions(&step.questions, answers, &mut issues)
+            questions::validate_questions(&step.questions, answers, &mut issues);
         }
         AnswerForm::Agreement => agreement::validate_agreement(answers, &mut issues),
         AnswerForm::Consent => agreement::validate_consent(answers, &[], &mut issues),
@@ -197,7 +197,7 @@ pub fn answer_issues(step: &Step, answers: &Object, context: &AnswerContext<'_>)
             guests::validate_other_guests(&required_fields(step), answers, context, &mut issues);
         }
         AnswerForm::DepositChoice => {
-            deposit::validate_deposit_choice(answers, context.choices, &mut issues)
+            deposit::validate_deposit_choice(answers, context.choices, &mut issues);
         }
         AnswerForm::Confirmation => {}
     }

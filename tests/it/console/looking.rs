@@ -47,9 +47,9 @@ on_both! {
             .with("precheckinPromptMessage", "Tell us who comes")
             .with("supportEmail", "");
         house.step("your_details", json!({})).await;
-        let html = framed(&preview_form(&html, &typed).send(&browser).await, 200);
+        let preview = framed(&preview_form(&html, &typed).send(&browser).await, 200);
         for text in ["Ring <twice>", "Late & lazy"] {
-            assert!(html.contains(text), "{text}: {html}");
+            assert!(preview.contains(text), "{text}: {preview}");
         }
         let french = framed(&preview_form(&html, &typed).with("language", "fr").send(&browser).await, 200);
         assert!(french.contains("lang=\"fr\"") && french.contains("Late & lazy"), "{french}");
@@ -87,8 +87,8 @@ on_both! {
         let browser = marta(&house.org).await;
         let html = page(&browser, &path).await;
         let typed = Form::of(&html, &path).with("primaryColor", "#abc").with("name", "Typed").with("calloutMessageId", "Come in");
-        let html = framed(&preview_form(&html, &typed).send(&browser).await, 200);
-        assert!(html.contains("Typed") && html.contains("Come in") && html.contains("#aabbcc"), "{html}");
+        let preview = framed(&preview_form(&html, &typed).send(&browser).await, 200);
+        assert!(preview.contains("Typed") && preview.contains("Come in") && preview.contains("#aabbcc"), "{preview}");
         let cleared = framed(&preview_form(&html, &typed.clone().with("calloutMessageId", "")).send(&browser).await, 200);
         assert!(!cleared.contains("Come in") && !cleared.contains("Hello"), "{cleared}");
         // A refused form rates the readability of the typed colours.

@@ -30,16 +30,16 @@ pub struct CalendarHost {
 
 impl CalendarHost {
     pub async fn start() -> Self {
-        let served = Arc::new(Mutex::new(Served::Events(String::new())));
-        let shared = served.clone();
+        let calendar = Arc::new(Mutex::new(Served::Events(String::new())));
+        let shared = calendar.clone();
         let server = HttpServer::start_tls(move |request| {
-            let served = shared.lock().unwrap().clone();
-            ready(reply(served, &request))
+            let current = shared.lock().unwrap().clone();
+            ready(reply(current, &request))
         })
         .await;
         Self {
             url: format!("{}/export.ics?s=secret", server.base),
-            served,
+            served: calendar,
             server,
         }
     }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::request::Request;
 use super::{FinishedCall, Requester, Service, Success, SuccessBody, finish, retry_after};
 use crate::error::{Error, Result};
-use crate::operation::Operation;
+use crate::operation::{Operation, Pagination};
 
 /// The result of a call by code of this process.
 pub struct LocalOutcome {
@@ -89,7 +89,7 @@ impl LocalAnswer {
             SuccessBody::Value(local) => match local.value.into_any().downcast() {
                 Ok(data) => Ok(LocalData {
                     data,
-                    total: local.pagination.map(|pagination| pagination.total()),
+                    total: local.pagination.map(Pagination::total),
                 }),
                 Err(_) => Err(Error::internal(format!(
                     "the answer of {} is no {}",
@@ -129,7 +129,7 @@ impl LocalAnswer {
         };
         match self.body {
             SuccessBody::Value(local) => {
-                let total = local.pagination.map(|pagination| pagination.total());
+                let total = local.pagination.map(Pagination::total);
                 let text = local.into_text()?.data;
                 let data = serde_json::from_str(&text).map_err(parse_error)?;
                 Ok(LocalData { data, total })

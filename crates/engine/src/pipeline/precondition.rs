@@ -91,6 +91,7 @@ fn matches(tag: &str, etag: Option<&str>) -> bool {
 }
 
 /// Returns the `ETag` of a response with a content coding.
+#[must_use]
 pub fn coded(etag: &str, coding: &str) -> String {
     format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))
 }

@@ -68,6 +68,7 @@ pub async fn refusal(
 }
 
 /// Returns whether the error is about a credential that was sent (RFC 6750, section 3.1).
+#[must_use]
 pub fn was_sent(error: &Error) -> bool {
     error.key().is_some_and(|key| key != MISSING)
 }

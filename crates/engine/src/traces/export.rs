@@ -374,7 +374,7 @@ mod tests {
         let unsampled = text.replace("-01", "-00");
         exported_by(|| {
             request(Some(&unsampled)).in_scope(|| {
-                crate::stage!("run").in_scope(|| propagated = super::super::current())
+                crate::stage!("run").in_scope(|| propagated = super::super::current());
             });
         });
         assert_eq!(

@@ -108,7 +108,7 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
         },
     });
     match security::schemes(surface, public_url) {
-        Some(schemes) => document["components"]["securitySchemes"] = schemes,
+        Some(security) => document["components"]["securitySchemes"] = security,
         None => document["security"] = json!([]),
     }
     if surface == Surface::Public {

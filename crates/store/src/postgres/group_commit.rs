@@ -61,7 +61,7 @@ impl QueuedWrite {
                 })
             }
             Err(error) => OperationResult::RolledBack(Box::new(move |_| {
-                drop(sender.send(Ok(Err(error.into()))))
+                drop(sender.send(Ok(Err(error.into()))));
             })),
         };
         Self {
