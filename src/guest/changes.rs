@@ -200,7 +200,7 @@ pub(crate) fn record(
     insert(context, kind, reservation, step, store::Value::Null)
 }
 
-/// Records a guest's action with further fields.
+/// Does the same as `record`, and also records the fields that only some kinds of changes have.
 pub(super) fn record_with(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,

@@ -126,8 +126,8 @@ impl PageRequest {
         Some(format!("{}{query}", path(service, token)))
     }
 
-    /// Creates a request that no browser made, for example to build a pass. It uses the guest's
-    /// language.
+    /// Creates a request that no browser made, for example to build a wallet pass. Its
+    /// language is the guest's language.
     pub fn without_browser(service: Arc<Service>, token: String) -> Self {
         let links = StayLinks::new(path(&service, &token), None);
         Self {

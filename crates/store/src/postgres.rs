@@ -513,8 +513,8 @@ struct MigratedDatabase {
     allowed: Option<usize>,
 }
 
-/// Migrates the schema to this program's version. Also detects whether a pooler shares connections,
-/// and whether the rows of shares are distributed over several servers.
+/// Migrates the schema to this program's version. Also detects whether a pooler may give each
+/// transaction another connection, and whether the tables are distributed over several servers.
 fn prepare_schema(
     connector: &Connector,
     migrations: &refinery_core::Runner,

@@ -85,7 +85,8 @@ impl FileAddress {
     }
 }
 
-/// Returns files with addresses for staff and for the platform. A browser saves each file.
+/// Returns files with addresses for staff and for the platform. A browser that opens such an
+/// address saves the file and does not show it.
 pub(crate) fn with_addresses(
     context: &Context<'_, '_>,
     files: &[GuestFile],

@@ -103,7 +103,8 @@ on_both! {
         for gone in ["/ping\"", "/rotate\"", "/failed\""] {
             assert!(html.contains("/delete\"") && !html.contains(&format!("{path}{gone}")), "{gone}: {html}");
         }
-        // A member who still has the old page open gets the reason when they use its forms.
+        // A member may still have the page open that was loaded before. Its forms are refused, and
+        // the refusal says why the subscription is disabled.
         for form in [ping, failed] {
             let refused = form.refused(&browser, 409).await;
             assert!(refused.contains("It was switched off on") && refused.contains("Create a new one like it"), "{refused}");

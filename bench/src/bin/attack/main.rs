@@ -66,8 +66,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let (heading, rows) = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            // A signal must also stop the servers that this program has started, so it ends the
-            // program in order.
+            // A signal makes this function return an error instead of killing the process. So the
+            // servers that this program has started are stopped too.
             _ = terminate.recv() => bail!("terminated by a signal"),
             interrupted = tokio::signal::ctrl_c() => bail!("interrupted: {interrupted:?}"),
             result = run_scenarios(&cli) => result,
