@@ -324,8 +324,8 @@ impl ClaimingWork for Dispatcher {
             let now = self.0.dependencies.clock.now();
             let SearchResult {
                 count,
-                is_incomplete: is_cut,
-                is_outrun,
+                is_incomplete,
+                was_claimed_elsewhere,
                 next,
             } = match self.claim(now, sends).await {
                 Ok(search) => search,
@@ -334,10 +334,10 @@ impl ClaimingWork for Dispatcher {
                     return ERROR_DELAY;
                 }
             };
-            if is_outrun && count == 0 {
+            if was_claimed_elsewhere && count == 0 {
                 return OUTRUN_DELAY;
             }
-            if !is_cut && !is_outrun {
+            if !is_incomplete && !was_claimed_elsewhere {
                 let wait = next.map(|next| self.0.dependencies.clock.now().duration_until(next));
                 return wait
                     .map_or(MAX_WAIT, |wait| {

@@ -89,7 +89,7 @@ store::statements! {
     /// when their leases expire.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
     /// Locks a subscription against transactions that record its deliveries or mark it as deleted.
-    HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
+    LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes its new state.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
@@ -163,7 +163,7 @@ pub(super) struct SearchResult {
     pub is_incomplete: bool,
     /// Whether another node had locked or claimed some of the deliveries first. The other node may
     /// still roll back.
-    pub is_outrun: bool,
+    pub was_claimed_elsewhere: bool,
     /// The time at which the next delivery becomes due. `None` if the search stopped early.
     pub next: Option<Timestamp>,
 }
@@ -262,7 +262,8 @@ fn lease(
                 granted.insert(row.get::<Uuid>(0)?);
             }
         }
-        (search.is_outrun, search.count) = (granted.len() < search.count, granted.len());
+        (search.was_claimed_elsewhere, search.count) =
+            (granted.len() < search.count, granted.len());
         for mut batch in batches {
             batch
                 .deliveries
@@ -462,7 +463,7 @@ pub(super) fn settle(
     now: Timestamp,
 ) -> Result<Option<SubscriptionChange>> {
     if tx
-        .row(&HOLD, &values![organization, subscription])?
+        .row(&LOCK_SUBSCRIPTION, &values![organization, subscription])?
         .is_none()
     {
         return Ok(None);

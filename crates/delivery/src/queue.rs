@@ -41,7 +41,7 @@ store::statements! {
     /// Organizations whose row has been due since before a time.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it.
-    HOLD = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
+    LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// The earliest due time or end of a lease among an organization's deliveries.
     FIRST = "select min(first) from
         (select (select min(d.next_attempt_at) from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id
@@ -148,7 +148,7 @@ pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
 fn correct_row(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
     // A transaction that holds the lock updates the row itself. Everything committed before this
     // lock is granted is visible to the queries below.
-    if tx.row(&HOLD, &values![organization])?.is_none() {
+    if tx.row(&LOCK_DUE, &values![organization])?.is_none() {
         return Ok(());
     }
     let first: Option<Timestamp> = tx
